@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use bytes::Bytes;
 use tokio::sync::watch;
 
-use self::frame_cache::Shelves;
+use self::frame_cache::FrameCaches;
 use self::keyring::Keyring;
 use self::limits::{Limits, Refusals, Streams};
 use crate::clock::Clock;
@@ -52,7 +52,7 @@ pub struct App {
     /// The open streams per key.
     pub streams: Streams,
     /// Encoded feed frames per home, shared by the streams.
-    pub shelves: Shelves,
+    pub frame_caches: FrameCaches,
     /// Set once the service is stopping.
     pub stopping: Stopping,
     /// The hook in front of every request, for tests of clients. Unset in a normal service.

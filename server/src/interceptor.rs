@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use hearth_contract::problem::Problem;
 use serde_json::Value;
 
-use crate::app::limits::Standing;
+use crate::app::limits::RateWindow;
 use crate::store::keys::Key;
 
 /// Answers a request as the service does without an interceptor.
@@ -36,7 +36,7 @@ pub struct ForcedRefusal {
     /// The body of the refusal.
     pub problem: Problem,
     /// The rate limit window of the key, for the `X-RateLimit-*` headers. None: the response has no such headers.
-    pub standing: Option<Standing>,
+    pub rate_window: Option<RateWindow>,
 }
 
 impl ForcedRefusal {

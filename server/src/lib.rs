@@ -1,8 +1,8 @@
 //! The Hearth service. Read in this order:
 //!
 //! - [`start`] and [`Running`]: a serving process, from settings to a clean end. [`Inside`]: the same without sockets.
-//! - [`routes`]: the table of all operations; names the handlers.
 //! - [`api`]: the handlers.
+//! - [`routes`]: the table of all operations, above the handlers.
 //! - [`http`]: accept, route, the wrapper around every request.
 //! - [`app`]: the state that handlers share.
 //! - [`home`]: what a home does; the one way a write happens.
@@ -50,7 +50,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::app::App;
-use crate::app::frame_cache::Shelves;
+use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
 use crate::app::limits::{Limits, Refusals, Streams};
 use crate::chance::random;
@@ -218,7 +218,7 @@ fn assemble(
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),
-        shelves: Shelves::default(),
+        frame_caches: FrameCaches::default(),
         interceptor: OnceLock::new(),
         config,
         db,

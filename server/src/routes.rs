@@ -8,15 +8,15 @@ use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
 use crate::api;
-use crate::app::limits::Class;
-use crate::http::bodies::{Carries, Gives};
-use crate::http::call::{Call, Visit};
-use crate::http::map::Map;
+use crate::app::limits::RateClass;
+use crate::http::bodies::{RequestBody, ResponseBody};
+use crate::http::call::{Call, PublicRequest};
+use crate::http::map::RouteMap;
 use crate::http::parameters::{
     CREATED_SINCE, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, ORDER, SEARCH_QUERY,
     SEARCH_TYPES, SORT, STREAM_CURSOR, UPDATED_SINCE,
 };
-use crate::http::route::{Access, Answering, Handler, Route};
+use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::http::scopes::reading;
 
 /// Everything that can be asked.
@@ -26,17 +26,17 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         Route {
             kind: Some(Kind::Property),
             parameters: &[FIELDS],
-            gives: Gives::Profile,
+            response_body: ResponseBody::Profile,
             ..get(paths::PROPERTY, "get_property", "Read the home's profile", scope("property:read"), |call| {
                 Box::pin(api::records::read(call))
             })
         },
         Route {
             method: Method::PATCH,
-            class: Class::Write,
+            class: RateClass::Write,
             kind: Some(Kind::Property),
-            carries: Carries::Patch,
-            gives: Gives::Profile,
+            request_body: RequestBody::Patch,
+            response_body: ResponseBody::Profile,
             ..get(
                 paths::PROPERTY,
                 "update_property",
@@ -47,7 +47,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         },
         Route {
             parameters: &[SEARCH_QUERY, SEARCH_TYPES, LIMIT, CURSOR],
-            gives: Gives::Found,
+            response_body: ResponseBody::SearchResults,
             ..get(
                 paths::SEARCH,
                 "search",
@@ -58,61 +58,67 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         },
         Route {
             parameters: &[FEED_CURSOR, FEED_LIMIT, EVENT_TYPES],
-            gives: Gives::Events,
+            response_body: ResponseBody::Events,
             ..get(paths::EVENTS, "list_events", "Poll the change feed", scope("events:read"), |call| {
                 Box::pin(api::events::poll(call))
             })
         },
         Route {
             parameters: &[STREAM_CURSOR, EVENT_TYPES],
-            gives: Gives::Stream,
+            response_body: ResponseBody::Stream,
             ..get(paths::STREAM, "stream_events", "Stream the change feed", scope("events:read"), |call| {
                 Box::pin(api::stream::open(call))
             })
         },
         Route {
-            gives: Gives::Me,
+            response_body: ResponseBody::KeyProfile,
             ..get(paths::ME, "get_me", "Show what the key is and may do", Access::Key, |call| {
                 Box::pin(api::me::show(call))
             })
         },
         Route {
-            gives: Gives::Index,
-            ..open(paths::ROOT, "get_index", "What there is: resources, conventions, formats, links", |visit| {
-                Box::pin(api::discovery::index(visit))
+            response_body: ResponseBody::Index,
+            ..open(paths::ROOT, "get_index", "What there is: resources, conventions, formats, links", |request| {
+                Box::pin(api::discovery::index(request))
             })
         },
         Route {
-            gives: Gives::Meta,
-            ..open(paths::META, "get_meta", "Versions, scopes, errors and limits", |visit| {
-                Box::pin(api::discovery::meta(visit))
+            response_body: ResponseBody::Meta,
+            ..open(paths::META, "get_meta", "Versions, scopes, errors and limits", |request| {
+                Box::pin(api::discovery::meta(request))
             })
         },
-        described(paths::OPENAPI, "get_openapi", "The API's description as Accept asks for it", Gives::Document),
-        described(paths::OPENAPI_JSON, "get_openapi_json", "The API's description as JSON", Gives::DocumentJson),
-        described(paths::OPENAPI_YAML, "get_openapi_yaml", "The API's description as YAML", Gives::DocumentYaml),
-        page(paths::DOCS, "get_docs", "The developer portal", Gives::Page, |visit| Box::pin(api::docs::portal(visit))),
-        page(paths::CHANGELOG, "get_changelog", "What changed from version to version", Gives::Page, |visit| {
-            Box::pin(api::docs::changelog(visit))
+        described(paths::OPENAPI, "get_openapi", "The API's description as Accept asks for it", ResponseBody::Document),
+        described(paths::OPENAPI_JSON, "get_openapi_json", "The API's description as JSON", ResponseBody::DocumentJson),
+        described(paths::OPENAPI_YAML, "get_openapi_yaml", "The API's description as YAML", ResponseBody::DocumentYaml),
+        page(paths::DOCS, "get_docs", "The developer portal", ResponseBody::Page, |request| {
+            Box::pin(api::docs::portal(request))
         }),
-        page(paths::REFERENCE, "get_reference", "The reference for people", Gives::Page, |visit| {
-            Box::pin(api::docs::reference(visit))
+        page(
+            paths::CHANGELOG,
+            "get_changelog",
+            "What changed from version to version",
+            ResponseBody::Page,
+            |request| Box::pin(api::docs::changelog(request)),
+        ),
+        page(paths::REFERENCE, "get_reference", "The reference for people", ResponseBody::Page, |request| {
+            Box::pin(api::docs::reference(request))
         }),
-        page(paths::ERROR_PAGE, "get_error_page", "What an error type means", Gives::ErrorPage, |visit| {
-            Box::pin(api::docs::error(visit))
+        page(paths::ERROR_PAGE, "get_error_page", "What an error type means", ResponseBody::ErrorPage, |request| {
+            Box::pin(api::docs::error(request))
         }),
-        page(paths::STYLE, "get_style", "The style of the pages", Gives::Style, |visit| {
-            Box::pin(api::docs::style(visit))
+        page(paths::STYLE, "get_style", "The style of the pages", ResponseBody::Style, |request| {
+            Box::pin(api::docs::style(request))
         }),
-        page(paths::VIEWER, "get_viewer", "The script of the reference", Gives::Script, |visit| {
-            Box::pin(api::docs::viewer(visit))
+        page(paths::VIEWER, "get_viewer", "The script of the reference", ResponseBody::Script, |request| {
+            Box::pin(api::docs::viewer(request))
         }),
         export(
             Method::POST,
             paths::EXPORTS,
             ("create_export", "Ask for an export"),
-            Class::Write,
-            Gives::Exporting,
+            RateClass::Write,
+            ResponseBody::ExportAccepted,
             |call| Box::pin(api::exports::create(call)),
         ),
         Route {
@@ -121,8 +127,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
                 Method::GET,
                 paths::EXPORTS,
                 ("list_exports", "List exports, latest first"),
-                Class::Read,
-                Gives::Exports,
+                RateClass::Read,
+                ResponseBody::Exports,
                 |call| Box::pin(api::exports::list(call)),
             )
         },
@@ -130,37 +136,37 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
             Method::GET,
             "/v1/exports/{id}",
             ("get_export", "Read how far an export is"),
-            Class::Read,
-            Gives::Export,
+            RateClass::Read,
+            ResponseBody::Export,
             |call| Box::pin(api::exports::read(call)),
         ),
         export(
             Method::DELETE,
             "/v1/exports/{id}",
             ("delete_export", "Delete an export and its file"),
-            Class::Write,
-            Gives::Deleted,
+            RateClass::Write,
+            ResponseBody::Deleted,
             |call| Box::pin(api::exports::delete(call)),
         ),
         export(
             Method::GET,
             "/v1/exports/{id}/download",
             ("download_export", "Fetch the file of an export"),
-            Class::Read,
-            Gives::File,
+            RateClass::Read,
+            ResponseBody::File,
             |call| Box::pin(api::exports::download(call)),
         ),
         Route {
             method: Method::POST,
-            class: Class::Free,
-            carries: Carries::Rpc,
-            gives: Gives::Rpc,
+            class: RateClass::Free,
+            request_body: RequestBody::Rpc,
+            response_body: ResponseBody::Rpc,
             ..get(paths::MCP, "mcp", "Speak the Model Context Protocol", Access::Key, |call| {
                 Box::pin(api::mcp::serve(call, &ROUTES))
             })
         },
-        health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
-        health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
+        health(paths::HEALTH, "healthz", "Whether the process answers", |request| Box::pin(api::health::live(request))),
+        health(paths::READY, "readyz", "Whether the database answers", |request| Box::pin(api::health::ready(request))),
     ]);
     routes
 });
@@ -169,38 +175,38 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
 static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
         Route {
-            gives: Gives::Metrics,
-            ..open(paths::METRICS, "metrics", "Counts and times", |visit| Box::pin(api::health::metrics(visit)))
+            response_body: ResponseBody::Metrics,
+            ..open(paths::METRICS, "metrics", "Counts and times", |request| Box::pin(api::health::metrics(request)))
         },
-        health(paths::HEALTH, "healthz", "Whether the process answers", |visit| Box::pin(api::health::live(visit))),
-        health(paths::READY, "readyz", "Whether the database answers", |visit| Box::pin(api::health::ready(visit))),
+        health(paths::HEALTH, "healthz", "Whether the process answers", |request| Box::pin(api::health::live(request))),
+        health(paths::READY, "readyz", "Whether the database answers", |request| Box::pin(api::health::ready(request))),
     ]
 });
 
 /// The paths of the API.
-pub static API: LazyLock<Map> = LazyLock::new(|| Map::of(&ROUTES));
+pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&ROUTES));
 
 /// The paths of the address of `--metrics-listen`.
-pub static OPERATIONS: LazyLock<Map> = LazyLock::new(|| Map::of(&OPERATING));
+pub static OPERATIONS: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&OPERATING));
 
 /// The routes of a collection.
 fn collection(kind: Kind) -> [Route; 6] {
     let (path, word, plural) = (paths::collection(kind), kind.as_str(), kind.collection());
     let one = format!("{path}/{{id}}");
     let (reads, writing) = (scope(&reading(kind)), scope(&format!("{plural}:write")));
-    let write = |method, path: &str, verb: &str, carries, gives, handler| Route {
+    let write = |method, path: &str, verb: &str, request_body, response_body, handler| Route {
         method,
-        class: Class::Write,
+        class: RateClass::Write,
         kind: Some(kind),
-        carries,
-        gives,
+        request_body,
+        response_body,
         ..get(path, &format!("{verb}_{word}"), &format!("{verb} one {word}"), writing.clone(), handler)
     };
     [
         Route {
             kind: Some(kind),
             parameters: &[LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND],
-            gives: Gives::Records,
+            response_body: ResponseBody::Records,
             ..get(&path, &format!("list_{plural}"), &format!("list {plural}"), reads.clone(), |call| {
                 Box::pin(api::records::list(call))
             })
@@ -212,20 +218,20 @@ fn collection(kind: Kind) -> [Route; 6] {
                 Box::pin(api::records::read(call))
             })
         },
-        write(Method::POST, &path, "create", Carries::Create, Gives::Created, |call| {
+        write(Method::POST, &path, "create", RequestBody::Create, ResponseBody::Created, |call| {
             Box::pin(api::records::create(call))
         }),
-        write(Method::PATCH, &one, "update", Carries::Patch, Gives::Record, |call| {
+        write(Method::PATCH, &one, "update", RequestBody::Patch, ResponseBody::Record, |call| {
             Box::pin(api::records::update(call))
         }),
-        write(Method::DELETE, &one, "delete", Carries::Nothing, Gives::Deleted, |call| {
+        write(Method::DELETE, &one, "delete", RequestBody::None, ResponseBody::Deleted, |call| {
             Box::pin(api::records::delete(call))
         }),
         Route {
-            class: Class::Bulk,
+            class: RateClass::Bulk,
             operation: format!("bulk_{plural}"),
             summary: format!("carry out up to 50 operations on {plural}"),
-            ..write(Method::POST, &format!("{path}/bulk"), "bulk", Carries::Bulk, Gives::Bulk, |call| {
+            ..write(Method::POST, &format!("{path}/bulk"), "bulk", RequestBody::Bulk, ResponseBody::Bulk, |call| {
                 Box::pin(api::bulk::run(call))
             })
         },
@@ -237,7 +243,7 @@ fn scope(scope: &str) -> Access {
 }
 
 /// A reading route; what differs is put over it.
-fn get(path: &str, operation: &str, summary: &str, access: Access, handler: fn(Call) -> Answering) -> Route {
+fn get(path: &str, operation: &str, summary: &str, access: Access, handler: fn(Call) -> HandlerFuture) -> Route {
     route(path, operation, summary, access, Handler::Keyed(handler))
 }
 
@@ -248,10 +254,10 @@ fn route(path: &str, operation: &str, summary: &str, access: Access, handler: Ha
         operation: operation.to_owned(),
         summary: summary.to_owned(),
         access,
-        class: Class::Read,
+        class: RateClass::Read,
         kind: None,
-        carries: Carries::Nothing,
-        gives: Gives::Record,
+        request_body: RequestBody::None,
+        response_body: ResponseBody::Record,
         parameters: &[],
         handler,
     }
@@ -262,30 +268,36 @@ fn export(
     method: Method,
     path: &str,
     (operation, summary): (&str, &str),
-    class: Class,
-    gives: Gives,
-    handler: fn(Call) -> Answering,
+    class: RateClass,
+    response_body: ResponseBody,
+    handler: fn(Call) -> HandlerFuture,
 ) -> Route {
-    let carries = if method == Method::POST { Carries::Export } else { Carries::Nothing };
+    let request_body = if method == Method::POST { RequestBody::Export } else { RequestBody::None };
     let reading = get(path, operation, summary, scope("exports:write"), handler);
-    Route { method, class, carries, gives, ..reading }
+    Route { method, class, request_body, response_body, ..reading }
 }
 
 /// A reading route that needs no key.
-fn open(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answering) -> Route {
-    Route { class: Class::Free, ..route(path, operation, summary, Access::Open, Handler::Open(handler)) }
+fn open(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest) -> HandlerFuture) -> Route {
+    Route { class: RateClass::Free, ..route(path, operation, summary, Access::Open, Handler::Open(handler)) }
 }
 
-fn page(path: &str, operation: &str, summary: &str, gives: Gives, handler: fn(Visit) -> Answering) -> Route {
-    Route { gives, ..open(path, operation, summary, handler) }
+fn page(
+    path: &str,
+    operation: &str,
+    summary: &str,
+    response_body: ResponseBody,
+    handler: fn(PublicRequest) -> HandlerFuture,
+) -> Route {
+    Route { response_body, ..open(path, operation, summary, handler) }
 }
 
-fn described(path: &str, operation: &str, summary: &str, gives: Gives) -> Route {
-    page(path, operation, summary, gives, |visit| Box::pin(api::discovery::document(visit)))
+fn described(path: &str, operation: &str, summary: &str, response_body: ResponseBody) -> Route {
+    page(path, operation, summary, response_body, |request| Box::pin(api::discovery::document(request)))
 }
 
-fn health(path: &str, operation: &str, summary: &str, handler: fn(Visit) -> Answering) -> Route {
-    Route { gives: Gives::Health, ..open(path, operation, summary, handler) }
+fn health(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest) -> HandlerFuture) -> Route {
+    Route { response_body: ResponseBody::Health, ..open(path, operation, summary, handler) }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::records::{as_of_meta, once};
+use super::records::{as_of_meta, write_once};
 use crate::chance::fresh_id;
 use crate::home::apply::{Outcome, Verdict, not_found};
 use crate::http::bodies::BULK_OPERATIONS_MAX;
@@ -29,40 +29,40 @@ struct Operation {
     command: Result<Command, Problem>,
 }
 
-/// Carries out the operations in order.
+/// RequestBody out the operations in order.
 pub async fn run(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let operations = read(kind, &call.body);
+    let operations = parse_operations(kind, &call.body);
     let now = call.app.clock.now();
-    once(call, move |writing, wording| {
+    write_once(call, move |writing, context| {
         let operations = match operations {
             Ok(operations) => operations,
             Err(faults) => {
                 let problem = Problem::validation(&faults);
-                return Ok((wording.problem(&problem), Some(problem.kind)));
+                return Ok((context.problem_reply(&problem), Some(problem.kind)));
             }
         };
         let count = operations.len();
         let mut results = Vec::with_capacity(count);
-        // What one answer tells at most is for all operations together, and each has something to tell.
-        let mut tells = FAULTS_MAX;
+        // What one answer faults_left at most is for all operations together, and each has something to tell.
+        let mut faults_left = FAULTS_MAX;
         for (index, operation) in operations.into_iter().enumerate() {
             let Operation { method, id, command } = operation;
             let verdict = match command {
                 Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
                 Err(problem) => Err(problem),
             };
-            let verdict = verdict.map_err(|problem| problem.telling_at_most(tells - (count - 1 - index)));
-            tells -= verdict.as_ref().err().map_or(0, Problem::faults).max(1);
-            results.push(result(index, method, id, verdict, &wording.base_url));
+            let verdict = verdict.map_err(|problem| problem.telling_at_most(faults_left - (count - 1 - index)));
+            faults_left -= verdict.as_ref().err().map_or(0, Problem::faults).max(1);
+            results.push(result_json(index, method, id, verdict, &context.base_url));
         }
-        Ok((wording.one(207, &format!("[{}]", results.join(",")), &as_of_meta(writing.as_of())), None))
+        Ok((context.data_reply(207, &format!("[{}]", results.join(",")), &as_of_meta(writing.as_of())), None))
     })
     .await
 }
 
 /// One result as finished JSON: the record's text goes in as it is stored.
-fn result(index: usize, method: &str, asked: Option<String>, verdict: Verdict, base_url: &str) -> String {
+fn result_json(index: usize, method: &str, asked: Option<String>, verdict: Verdict, base_url: &str) -> String {
     let one = |status: u16, id: Value, member: &str, text: &str| {
         format!(r#"{{"index":{index},"method":"{method}","status":{status},"id":{id},"{member}":{text}}}"#)
     };
@@ -79,7 +79,7 @@ fn result(index: usize, method: &str, asked: Option<String>, verdict: Verdict, b
 
 /// The operations of a body, or everything that is wrong with its form. What is wrong with a record's fields is for
 /// the operation's own result.
-fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
+fn parse_operations(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
     let Some(members) = body.as_object() else {
         return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
     };
@@ -116,13 +116,18 @@ fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
         let at = format!("operations[{index}]");
         match operation.as_object() {
             None => faults.push(FieldFault::new(&at, FaultCode::WrongType, format!("{at} must be an object."))),
-            Some(members) => found.extend(read_one(kind, &at, members, &mut faults)),
+            Some(members) => found.extend(parse_operation(kind, &at, members, &mut faults)),
         }
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
 }
 
-fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec<FieldFault>) -> Option<Operation> {
+fn parse_operation(
+    kind: Kind,
+    at: &str,
+    members: &Map<String, Value>,
+    faults: &mut Vec<FieldFault>,
+) -> Option<Operation> {
     let known = faults.len();
     let mut fault = |member: &str, code, rule: &str| {
         faults.push(FieldFault::new(format!("{at}.{member}"), code, format!("{at}.{member} {rule}")));
@@ -166,7 +171,7 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
             fault("id", FaultCode::Required, "is required.");
             None
         }
-        Some(Value::String(id)) => Some(spelt(id)),
+        Some(Value::String(id)) => Some(normalized_id(id)),
         Some(_) if !matches!(method, "update" | "delete") => None,
         Some(_) => {
             fault("id", FaultCode::WrongType, "must be a string.");
@@ -178,7 +183,7 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
         fault("data.id", FaultCode::Inconsistent, "and the id beside data cannot both be sent.");
     }
     // What was asked for by either form is what the result is about.
-    let id = id.or_else(|| nested.and_then(Value::as_str).map(spelt));
+    let id = id.or_else(|| nested.and_then(Value::as_str).map(normalized_id));
     let is_field = |name: &str| !matches!(name, "method" | "id" | "if_match" | "data");
     let mut fields: Map<String, Value> =
         members.iter().filter(|(name, _)| is_field(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -195,17 +200,17 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
     }
     Some(Operation {
         method,
-        command: command(kind, method, members.get("id"), fields, Guard { only, unless: None }),
+        command: build_command(kind, method, members.get("id"), fields, Guard { only, unless: None }),
         id,
     })
 }
 
 /// An id as ids are written; what is none stays as it was sent.
-fn spelt(id: &str) -> String {
+fn normalized_id(id: &str) -> String {
     parse_id(id).map_or_else(|| id.to_owned(), |id| id.to_string())
 }
 
-fn command(
+fn build_command(
     kind: Kind,
     method: &str,
     id: Option<&Value>,

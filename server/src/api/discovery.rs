@@ -9,17 +9,17 @@ use serde_json::{Map, Value, json};
 
 use crate::home::search::QUESTION;
 use crate::http::bodies::BULK_OPERATIONS_MAX;
-use crate::http::call::Visit;
+use crate::http::call::PublicRequest;
 use crate::http::parameters::{
-    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, RECORDS_PAGE, SORT, Takes, UPDATED_SINCE,
+    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, ParameterType, RECORDS_PAGE, SORT, UPDATED_SINCE,
 };
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::http::scopes::{SCOPES, scope_about};
 use crate::versions::{self, STABILITY};
 
 /// `GET /v1`.
-pub async fn index(visit: Visit) -> Result<Reply, Refusal> {
-    let link = |path: &str| format!("{}{path}", visit.app.base_url);
+pub async fn index(request: PublicRequest) -> Result<Reply, Refusal> {
+    let link = |path: &str| format!("{}{path}", request.app.base_url);
     let data = json!({
         "name": "Hearth",
         "stability": STABILITY,
@@ -36,12 +36,12 @@ pub async fn index(visit: Visit) -> Result<Reply, Refusal> {
             "changelog": link(paths::CHANGELOG),
         },
     });
-    Ok(visit.wording.one(200, &data.to_string(), ""))
+    Ok(request.context.data_reply(200, &data.to_string(), ""))
 }
 
 /// `GET /v1/_meta`.
-pub async fn meta(visit: Visit) -> Result<Reply, Refusal> {
-    let (config, now) = (&visit.app.config, visit.app.clock.now());
+pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
+    let (config, now) = (&request.app.config, request.app.clock.now());
     let errors = ProblemType::ALL.map(
         |kind| json!({ "type": kind.as_str(), "status": kind.status(), "description": kind.about(), "fix": kind.fix() }),
     );
@@ -62,13 +62,14 @@ pub async fn meta(visit: Visit) -> Result<Reply, Refusal> {
             "heartbeat_seconds": number(config.heartbeat.as_secs_f64()),
         },
     });
-    Ok(visit.wording.one(200, &data.to_string(), ""))
+    Ok(request.context.data_reply(200, &data.to_string(), ""))
 }
 
 /// `GET /openapi/v1`, in the form that was chosen.
-pub async fn document(visit: Visit) -> Result<Reply, Refusal> {
-    let text = if visit.media == "application/yaml" { &visit.app.document.yaml } else { &visit.app.document.json };
-    Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(visit.media, text.clone()) })
+pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
+    let text =
+        if request.media == "application/yaml" { &request.app.document.yaml } else { &request.app.document.json };
+    Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(request.media, text.clone()) })
 }
 
 /// What every list takes.
@@ -145,12 +146,12 @@ fn field(field: &Field) -> Value {
 
 fn parameter(parameter: &Parameter) -> Value {
     let mut value = json!({ "name": parameter.name, "description": parameter.about });
-    match parameter.takes {
-        Takes::Limit { default, max } => {
+    match parameter.value_type {
+        ParameterType::Limit { default, max } => {
             value["default"] = default.into();
             value["maximum"] = max.into();
         }
-        Takes::Choice { words, .. } => {
+        ParameterType::Choice { words, .. } => {
             value["default"] = words[0].into();
             value["choices"] = words.into();
         }

@@ -55,7 +55,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
         .collect();
     let feed = json!({ "head": head, "oldest": oldest, "retention_seconds": retention });
     let page = Page { has_more, next_cursor: Some(next_text) };
-    Ok(call.wording.many(&texts, &page, &format!(r#""feed":{feed}"#)))
+    Ok(call.context.list_reply(&texts, &page, &format!(r#""feed":{feed}"#)))
 }
 
 /// The kinds that `types` names; none: all.

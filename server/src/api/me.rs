@@ -29,11 +29,11 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
         },
         "scopes": key.scopes,
         "plan": key.plan.as_str(),
-        "api_version": { "pinned": key.pinned, "resolved": call.wording.version.name },
+        "api_version": { "pinned": key.pinned, "resolved": call.context.version.name },
         "rate_limits": rate_limits.unwrap_or(Value::Null),
     });
     if let Some(interceptor) = call.app.interceptor.get() {
         data["faults"] = interceptor.describe(key);
     }
-    Ok(call.wording.one(200, &data.to_string(), ""))
+    Ok(call.context.data_reply(200, &data.to_string(), ""))
 }

@@ -10,7 +10,7 @@ pub mod health;
 pub mod mcp;
 pub mod me;
 pub mod once;
+mod projection;
 pub mod records;
 pub mod search;
-mod shape;
 pub mod stream;

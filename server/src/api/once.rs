@@ -21,8 +21,8 @@ pub async fn once(
         if let Some(ticket) = &call.ticket {
             match look_up(tx, number, ticket, since)? {
                 Seen::Never => (),
-                Seen::Answered(receipt) => return Ok(Reply::replay(receipt)),
-                Seen::Differently(problem) => return Ok(call.wording.problem(&problem)),
+                Seen::Answered(receipt) => return Ok(Reply::from_receipt(receipt)),
+                Seen::Differently(problem) => return Ok(call.context.problem_reply(&problem)),
             }
         }
         let (reply, refused) = write(tx, &call, number)?;

@@ -12,7 +12,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::shape::Shape;
+use super::projection::Projection;
 use crate::chance::fresh_id;
 use crate::home::apply::{Outcome, Verdict, Writing, not_found};
 use crate::home::cursor::ListCursor;
@@ -20,7 +20,7 @@ use crate::home::feed::unreadable;
 use crate::http::call::Call;
 use crate::http::parameters::RECORDS_PAGE;
 use crate::http::query::Query;
-use crate::http::reply::{Payload, Refusal, Reply, Wording};
+use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
 use crate::store::{Fault, Tx, homes};
 
@@ -31,28 +31,28 @@ const RECORD_USUAL: usize = 400;
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let limit = call.query.limit(RECORDS_PAGE)?;
-    let shape = Shape::read(kind, &call.query, &call.principal)?;
+    let projection = Projection::parse(kind, &call.query, &call.principal)?;
     let home = call.principal.home_id();
-    let place = place(kind, &call.query, home)?;
+    let start = list_start(kind, &call.query, home)?;
     let number = call.principal.key.home;
     // What the other order's filter leaves out is passed one by one.
-    let passes = match place.cursor.sort {
-        Sort::Created => place.cursor.updated_since.is_some(),
-        Sort::Updated => place.cursor.created_since.is_some(),
+    let passes = match start.cursor.sort {
+        Sort::Created => start.cursor.updated_since.is_some(),
+        Sort::Updated => start.cursor.created_since.is_some(),
     };
-    let is_whole = shape.is_whole();
+    let is_whole = projection.is_whole();
     let job = move |tx: &Tx<'_>| {
         let since = |sort, moment: Option<i64>| match moment {
             Some(moment) => records::first_since(tx, number, kind, sort, Timestamp::from_millis(moment)),
             None => Ok(0),
         };
         let bounds = Bounds {
-            after: place.after,
-            created_from: since(Sort::Created, place.cursor.created_since)?,
-            changed_from: since(Sort::Updated, place.cursor.updated_since)?,
+            after: start.after,
+            created_from: since(Sort::Created, start.cursor.created_since)?,
+            changed_from: since(Sort::Updated, start.cursor.updated_since)?,
         };
-        let order = (place.cursor.sort, place.cursor.direction);
-        let mut page = Records { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..Records::default() };
+        let order = (start.cursor.sort, start.cursor.direction);
+        let mut page = PageText { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..PageText::default() };
         records::show_page(tx, number, kind, order, bounds, limit + 1, |position, json| {
             if page.count == limit {
                 page.has_more = true;
@@ -64,7 +64,7 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
             if is_whole {
                 page.text.push_str(json);
             } else {
-                page.text.push_str(&shape.apply(tx, number, kind, json.to_owned())?);
+                page.text.push_str(&projection.apply(tx, number, kind, json.to_owned())?);
             }
             Ok(())
         })?;
@@ -73,15 +73,15 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let db = &call.app.db;
     // To pass other records by, or to take each apart, is too much for the threads that all requests share.
     let (page, as_of) = if passes || !is_whole { db.read(job).await? } else { db.glance(job).await? };
-    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..place.cursor }.write(home));
+    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..start.cursor }.write(home));
     let texts = if page.count == 0 { &[][..] } else { &[page.text] };
     let page = Page { has_more: page.has_more, next_cursor };
-    Ok(call.wording.many(texts, &page, &as_of_meta(as_of)))
+    Ok(call.context.list_reply(texts, &page, &as_of_meta(as_of)))
 }
 
 /// What stands on a page.
 #[derive(Default)]
-struct Records {
+struct PageText {
     /// The records, with commas between them.
     text: String,
     count: usize,
@@ -93,9 +93,9 @@ struct Records {
 /// `GET /v1/{collection}/{id}` and `GET /v1/property`.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let shape = Shape::read(kind, &call.query, &call.principal)?;
+    let projection = Projection::parse(kind, &call.query, &call.principal)?;
     let id = if kind.is_singleton() { None } else { Some(call.record_id(kind)?) };
-    let is_whole = shape.is_whole();
+    let is_whole = projection.is_whole();
     let number = call.principal.key.home;
     let (image, as_of) = call
         .app
@@ -107,7 +107,7 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
             };
             let (image, head) = records::image_and_head(tx, number, kind, id)?;
             let image = match image {
-                Some(Image { rev, json }) => Some(Image { rev, json: shape.apply(tx, number, kind, json)? }),
+                Some(Image { rev, json }) => Some(Image { rev, json: projection.apply(tx, number, kind, json)? }),
                 None => None,
             };
             Ok((image, head))
@@ -115,12 +115,14 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
         .await?;
     match (image, id) {
         (None, Some(id)) => Err(not_found(kind, id).into()),
-        (None, None) => Ok(call.wording.one(200, "null", &as_of_meta(as_of))),
-        (Some(image), _) if !is_whole => Ok(call.wording.one(200, &image.json, &as_of_meta(as_of))),
-        (Some(image), _) if call.has_revision(image.rev) => {
+        (None, None) => Ok(call.context.data_reply(200, "null", &as_of_meta(as_of))),
+        (Some(image), _) if !is_whole => Ok(call.context.data_reply(200, &image.json, &as_of_meta(as_of))),
+        (Some(image), _) if call.client_has_revision(image.rev) => {
             Ok(Reply { status: 304, headers: vec![("etag", etag(image.rev))], payload: Payload::Empty })
         }
-        (Some(image), _) => Ok(call.wording.one(200, &image.json, &as_of_meta(as_of)).with("etag", etag(image.rev))),
+        (Some(image), _) => {
+            Ok(call.context.data_reply(200, &image.json, &as_of_meta(as_of)).with_header("etag", etag(image.rev)))
+        }
     }
 }
 
@@ -147,69 +149,76 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     commit(call, id.map(|id| Command::Delete { kind, id, guard })).await
 }
 
-/// Carries a command out once. What names no record is refused only there: a retry's first answer goes before existence
+/// RequestBody a command out once. What names no record is refused only there: a retry's first answer goes before existence
 /// (contract 6.4).
 async fn commit(call: Call, command: Result<Command, Problem>) -> Result<Reply, Refusal> {
     let (kind, now) = (call.kind, call.app.clock.now());
-    once(call, move |writing, wording| {
+    write_once(call, move |writing, context| {
         let verdict = match command {
             Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
             Err(problem) => Err(problem),
         };
         let refused = verdict.as_ref().err().map(|problem| problem.kind);
-        Ok((word(wording, kind, verdict, writing.as_of()), refused))
+        Ok((write_reply(context, kind, verdict, writing.as_of()), refused))
     })
     .await
 }
 
 /// Does a write to records once, and words what came of it in its transaction, so that a retry gets the same bytes. The
 /// work gives its answer, and the refusal if the whole of it is one.
-pub(super) async fn once(
+pub(super) async fn write_once(
     call: Call,
-    work: impl FnOnce(&mut Writing<'_, '_>, &Wording) -> Result<(Reply, Option<ProblemType>), Fault> + Send + 'static,
+    work: impl FnOnce(&mut Writing<'_, '_>, &ResponseContext) -> Result<(Reply, Option<ProblemType>), Fault>
+    + Send
+    + 'static,
 ) -> Result<Reply, Refusal> {
     let now = call.app.clock.now();
     super::once::once(call, now, move |tx, call, number| {
         let key = call.ticket.as_ref().map(|ticket| ticket.key.clone());
         let mut writing = Writing::begin(tx, number, call.app.db.run(), now, key)?;
-        let answered = work(&mut writing, &call.wording)?;
+        let answered = work(&mut writing, &call.context)?;
         writing.finish()?;
         Ok(answered)
     })
     .await
 }
 
-fn word(wording: &Wording, kind: Option<Kind>, verdict: Verdict, as_of: i64) -> Reply {
+fn write_reply(context: &ResponseContext, kind: Option<Kind>, verdict: Verdict, as_of: i64) -> Reply {
     let meta = as_of_meta(as_of);
     match verdict {
-        Err(problem) => wording.problem(&problem),
+        Err(problem) => context.problem_reply(&problem),
         Ok(Outcome::Created(id, image)) => {
-            let location = kind.map(|kind| wording.place(&paths::record(kind, id))).unwrap_or_default();
-            wording.one(201, &image.json, &meta).with("etag", etag(image.rev)).with("location", location)
+            let location = kind.map(|kind| context.base_path_of(&paths::record(kind, id))).unwrap_or_default();
+            context
+                .data_reply(201, &image.json, &meta)
+                .with_header("etag", etag(image.rev))
+                .with_header("location", location)
         }
-        Ok(Outcome::Stands(Some(image))) => wording.one(200, &image.json, &meta).with("etag", etag(image.rev)),
-        Ok(Outcome::Stands(None)) => wording.one(200, "null", &meta),
-        Ok(Outcome::Gone(id)) => wording.one(200, &json!({ "id": id, "deleted": true }).to_string(), &meta),
+        Ok(Outcome::Stands(Some(image))) => {
+            context.data_reply(200, &image.json, &meta).with_header("etag", etag(image.rev))
+        }
+        Ok(Outcome::Stands(None)) => context.data_reply(200, "null", &meta),
+        Ok(Outcome::Gone(id)) => context.data_reply(200, &json!({ "id": id, "deleted": true }).to_string(), &meta),
     }
 }
 
 /// Where a page begins, and all that decides what comes next.
 #[derive(Clone, Copy)]
-struct Place {
+struct ListStart {
     cursor: ListCursor,
     after: Option<i64>,
 }
 
 /// What the cursor says, which the other parameters may repeat but not contradict.
-fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
+fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Problem> {
     let sort = query.choice("sort", &[("created_at", Sort::Created), ("updated_at", Sort::Updated)])?;
     let direction = query.choice("order", &[("asc", Direction::Ascending), ("desc", Direction::Descending)])?;
-    let created_since = query.since("created_since")?.map(Timestamp::millis);
-    let updated_since = query.since("updated_since")?.map(Timestamp::millis);
+    let created_since = query.moment("created_since")?.map(Timestamp::millis);
+    let updated_since = query.moment("updated_since")?.map(Timestamp::millis);
     let Some(text) = query.get("cursor") else {
         let (sort, direction) = (sort.unwrap_or(Sort::Created), direction.unwrap_or(Direction::Descending));
         let cursor = ListCursor { kind, sort, direction, created_since, updated_since, after: 0 };
-        return Ok(Place { cursor, after: None });
+        return Ok(ListStart { cursor, after: None });
     };
     let cursor = ListCursor::read(text, home).map_err(unreadable)?;
     let contradicted = [
@@ -227,7 +236,7 @@ fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
         };
         return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").fixed_by(fix));
     }
-    Ok(Place { cursor, after: Some(cursor.after) })
+    Ok(ListStart { cursor, after: Some(cursor.after) })
 }
 
 pub(super) fn as_of_meta(position: i64) -> String {

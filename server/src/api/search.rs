@@ -49,7 +49,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         })
         .await;
     let (mut hits, as_of) = match found {
-        Err(Fault::TimeUp) => return Err(too_long(time_max).into()),
+        Err(Fault::TimeUp) => return Err(time_limit_problem(time_max).into()),
         found => found?,
     };
     let has_more = hits.len() > limit;
@@ -58,18 +58,18 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         .last()
         .filter(|_| has_more)
         .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.write(home, &words));
-    let texts: Vec<String> = hits.iter().map(|hit| describe(hit, &words)).collect::<Result<_, Fault>>()?;
-    Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
+    let texts: Vec<String> = hits.iter().map(|hit| hit_json(hit, &words)).collect::<Result<_, Fault>>()?;
+    Ok(call.context.list_reply(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
 
-fn too_long(time_max: Duration) -> Problem {
+fn time_limit_problem(time_max: Duration) -> Problem {
     let message = format!("The search did not end within {} s.", time_max.as_secs_f32());
     Problem::new(ProblemType::Unavailable, message)
         .with("retry_after_seconds", 1)
         .fixed_by("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
-fn describe(hit: &Hit, words: &[String]) -> Result<String, Fault> {
+fn hit_json(hit: &Hit, words: &[String]) -> Result<String, Fault> {
     let Hit { kind, json, fit, .. } = hit;
     let record =
         Record::from_json(*kind, json).ok_or_else(|| Fault::Corrupt(format!("image of a {kind} that was found")))?;

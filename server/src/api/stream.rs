@@ -15,12 +15,12 @@ use tokio::time::{Instant, Sleep};
 
 use super::events::{kinds, retention_seconds};
 use crate::app::App;
-use crate::app::frame_cache::{Found, Heard, Look, Place, Shelf};
+use crate::app::frame_cache::{CachedFrames, FrameCache, FrameKey, Lookup, Signals};
 use crate::app::keyring::Principal;
 use crate::app::limits::Permit;
 use crate::home::cursor::FeedCursor;
 use crate::home::feed::{self, Begin, Most};
-use crate::http::auth::still_holds;
+use crate::http::auth::is_still_valid;
 use crate::http::call::Call;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::{Fault, HomeNo, Tx};
@@ -33,9 +33,9 @@ const RETRY: &str = "retry: 1000\n\n";
 /// What to do without a cursor that is good here.
 const BEGIN_AGAIN: &str =
     "Send the cursor exactly as it was given, or start again with `cursor=start` and no Last-Event-ID.";
-/// Says that the stream lives; no event, and no place.
+/// Says that the stream lives; no event, and no key.
 const COMMENT: &str = ":\n\n";
-/// Between two looks at whether a stream that nobody reads may go on, when nothing is heard.
+/// Between two entries at whether a stream that nobody reads may go on, when nothing is signals.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Time for a frame that was begun to leave once its key has ended. That was noticed within half a second, and a second is
 /// all there is (contract 9.4).
@@ -58,7 +58,7 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         return Err(Problem::new(ProblemType::TooManyStreams, message).with("retry_after_seconds", 5).into());
     };
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
-    // The bell is heard from before the first look, so that nothing falls between the two.
+    // The bell is signals from before the first look, so that nothing falls between the two.
     let bell = call.app.tail.listen(number);
     let begun = call.app.db.read(move |tx| feed::begin(tx, number, &begin, retention)).await?;
     // Without a cursor it would begin at the present, and what the reader has missed would be lost to it.
@@ -66,11 +66,12 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         ProblemType::InvalidCursor => problem.fixed_by(BEGIN_AGAIN),
         _ => problem,
     })?;
-    let (now, shelf) = (Instant::now(), call.app.shelves.of(number));
-    let bond = Arc::new(Bond { app: call.app.clone(), principal: call.principal.clone(), cursor: Mutex::new(cursor) });
-    let over = bond.clone();
-    let reader = Reader {
-        bond,
+    let (now, cache) = (Instant::now(), call.app.frame_caches.of(number));
+    let guard =
+        Arc::new(StreamGuard { app: call.app.clone(), principal: call.principal.clone(), cursor: Mutex::new(cursor) });
+    let over = guard.clone();
+    let reader = StreamReader {
+        guard,
         heartbeat_at: now + call.app.config.heartbeat,
         silent_since: now,
         alarm: Box::pin(tokio::time::sleep_until(now + call.app.config.keepalive.min(call.app.config.heartbeat))),
@@ -78,9 +79,9 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         outside: None,
         app: call.app,
         principal: call.principal,
-        version: call.wording.version,
-        shelf,
-        place: Place { cursor, kinds, version: call.wording.version.name },
+        version: call.context.version,
+        cache,
+        key: FrameKey { cursor, kinds, version: call.context.version.name },
         cursor_text: "".into(),
         bell,
         seen: None,
@@ -92,23 +93,23 @@ pub async fn open(call: Call) -> Result<Reply, Refusal> {
         Some((frame, reader))
     });
     let headers = vec![("x-accel-buffering", "no".to_owned())];
-    let over = Arc::new(move || -> Pin<Box<dyn Future<Output = ()> + Send>> { Box::pin(over.clone().broken()) });
+    let over = Arc::new(move || -> Pin<Box<dyn Future<Output = ()> + Send>> { Box::pin(over.clone().invalidated()) });
     Ok(Reply { status: 200, headers, payload: Payload::Events(Box::pin(frames), over) })
 }
 
 /// What a stream must not outlive. Its reader sees to that itself between two frames; this is for while a frame waits to be
 /// taken, by a client that may never do so.
-struct Bond {
+struct StreamGuard {
     app: Arc<App>,
     principal: Arc<Principal>,
     /// Where it reads on.
     cursor: Mutex<FeedCursor>,
 }
 
-impl Bond {
+impl StreamGuard {
     /// Returns once the stream may not go on, and what was begun has had its time: the service stops, its key has ended, or
-    /// its place is no longer good.
-    async fn broken(self: Arc<Self>) {
+    /// its key is no longer good.
+    async fn invalidated(self: Arc<Self>) {
         let (mut stopping, mut outside) = (self.app.stopping.clone(), self.app.outside.clone());
         let time_left = loop {
             if !self.holds().await {
@@ -125,9 +126,9 @@ impl Bond {
 
     async fn holds(&self) -> bool {
         let (number, cursor) = (self.principal.key.home, *self.cursor.lock().unwrap_or_else(PoisonError::into_inner));
-        self.principal.holds(self.app.clock.now())
-            && still_holds(&self.app, &self.principal).await != Some(false)
-            // A database that is busy says nothing about the place either.
+        self.principal.is_valid_at(self.app.clock.now())
+            && is_still_valid(&self.app, &self.principal).await != Some(false)
+            // A database that is busy says nothing about the key either.
             && self.app.db.glance(move |tx| feed::is_good(tx, number, cursor)).await.unwrap_or(true)
     }
 }
@@ -143,17 +144,17 @@ enum Stage {
     Live,
 }
 
-struct Reader {
+struct StreamReader {
     app: Arc<App>,
     principal: Arc<Principal>,
     version: &'static Version,
-    shelf: Arc<Shelf>,
-    place: Place,
-    bond: Arc<Bond>,
+    cache: Arc<FrameCache>,
+    key: FrameKey,
+    guard: Arc<StreamGuard>,
     cursor_text: Arc<str>,
     bell: watch::Receiver<i64>,
     /// What the bells had said when all there was had been read.
-    seen: Option<Heard>,
+    seen: Option<Signals>,
     /// What the bell of other processes had said when the key was last known to hold; None: that was not looked up yet.
     outside: Option<u64>,
     stage: Stage,
@@ -164,7 +165,7 @@ struct Reader {
     _permit: Permit,
 }
 
-impl Reader {
+impl StreamReader {
     /// The next bytes to send; None ends the stream.
     async fn next(&mut self) -> Option<Bytes> {
         if self.stage == Stage::Opening {
@@ -172,19 +173,19 @@ impl Reader {
             return Some(Bytes::from_static(RETRY.as_bytes()));
         }
         loop {
-            let heard = (*self.bell.borrow_and_update(), *self.app.outside.borrow());
-            if self.app.stopping.is_said() || !self.principal.holds(self.app.clock.now()) {
+            let signals = (*self.bell.borrow_and_update(), *self.app.outside.borrow());
+            if self.app.stopping.is_said() || !self.principal.is_valid_at(self.app.clock.now()) {
                 return None;
             }
-            if self.outside != Some(heard.1) {
-                match still_holds(&self.app, &self.principal).await {
-                    Some(true) => self.outside = Some(heard.1),
+            if self.outside != Some(signals.1) {
+                match is_still_valid(&self.app, &self.principal).await {
+                    Some(true) => self.outside = Some(signals.1),
                     Some(false) => return None,
                     None => {}
                 }
             }
-            if self.seen != Some(heard) {
-                let frames = self.read(heard).await?;
+            if self.seen != Some(signals) {
+                let frames = self.read(signals).await?;
                 if !frames.is_empty() {
                     self.silent_since = Instant::now();
                     return Some(frames);
@@ -203,30 +204,30 @@ impl Reader {
 
     /// The frames of what the cursor has not passed; "" when level. None: the cursor is no longer good; the client
     /// learns why when it comes again.
-    async fn read(&mut self, heard: Heard) -> Option<Bytes> {
+    async fn read(&mut self, signals: Signals) -> Option<Bytes> {
         let is_level = self.stage == Stage::Live;
-        let look = || look(&self.app, self.principal.key.home, &self.place, self.version, is_level);
-        let found = if is_level { self.shelf.look(&self.place, heard, look).await } else { look().await };
+        let load = || load_frames(&self.app, self.principal.key.home, &self.key, self.version, is_level);
+        let found = if is_level { self.cache.get_or_load(&self.key, signals, load).await } else { load().await };
         let found = found.unwrap_or_else(|fault| {
             tracing::warn!(%fault, "a stream could not read on");
             None
         })?;
-        self.place.cursor = found.next;
-        *self.bond.cursor.lock().unwrap_or_else(PoisonError::into_inner) = found.next;
+        self.key.cursor = found.next;
+        *self.guard.cursor.lock().unwrap_or_else(PoisonError::into_inner) = found.next;
         self.cursor_text = found.next_text.clone();
-        self.seen = (!found.has_more).then_some(heard);
+        self.seen = (!found.has_more).then_some(signals);
         if self.stage != Stage::Replaying || found.has_more {
             return Some(found.frames.clone());
         }
         self.stage = Stage::Live;
         // From here on it stands where all stand who are level.
-        (self.place.cursor.start, self.place.cursor.start_run) = (0, 0);
+        (self.key.cursor.start, self.key.cursor.start_run) = (0, 0);
         let data = json!({ "cursor": *self.cursor_text, "head": found.head });
         let ready = format!("event: ready\nid: {}\ndata: {data}\n\n", self.cursor_text);
         Some([&found.frames[..], ready.as_bytes()].concat().into())
     }
 
-    /// Waits until there may be more to read, or something else was heard of, or it is time to show that the stream lives:
+    /// Waits until there may be more to read, or something else was signals of, or it is time to show that the stream lives:
     /// that is the frame.
     async fn wait(&mut self) -> Option<Bytes> {
         loop {
@@ -239,7 +240,7 @@ impl Reader {
             let (now, comment_at) = (Instant::now(), self.silent_since + self.app.config.keepalive);
             let frame = if now >= self.heartbeat_at {
                 self.heartbeat_at = now + self.app.config.heartbeat.max(Duration::from_millis(1));
-                // An id without data: standard clients take the place and dispatch nothing.
+                // An id without data: standard clients take the key and dispatch nothing.
                 Some(format!(": heartbeat\nid: {}\n\n", self.cursor_text).into())
             } else {
                 (now >= comment_at).then(|| Bytes::from_static(COMMENT.as_bytes()))
@@ -253,16 +254,16 @@ impl Reader {
     }
 }
 
-/// Looks at what follows a place in a home's log; from one that is level it is not far. None: the place is no longer
+/// Looks at what follows a key in a home's log; from one that is level it is not far. None: the key is no longer
 /// good.
-async fn look(
+async fn load_frames(
     app: &App,
     number: HomeNo,
-    place: &Place,
+    key: &FrameKey,
     version: &'static Version,
     is_level: bool,
-) -> Result<Found, Fault> {
-    let (cursor, kinds, retention) = (place.cursor, place.kinds.clone(), retention_seconds(app));
+) -> Result<Lookup, Fault> {
+    let (cursor, kinds, retention) = (key.cursor, key.kinds.clone(), retention_seconds(app));
     let read = move |tx: &Tx<'_>| feed::read(tx, number, cursor, &kinds, PIECE, retention);
     let piece = if is_level { app.db.glance(read).await? } else { app.db.read(read).await? };
     let Ok(piece) = piece else { return Ok(None) };
@@ -276,11 +277,11 @@ async fn look(
         } else {
             let mut text = String::new();
             event.write_json(&mut text);
-            frames.push_str(&version.lower(text));
+            frames.push_str(&version.downgrade(text));
         }
         frames.push_str("\n\n");
     }
     let (next, next_text) = (piece.next, piece.next_text.into());
     let (has_more, head) = (piece.has_more, piece.head);
-    Ok(Some(Arc::new(Look { frames: frames.into(), next, next_text, has_more, head })))
+    Ok(Some(Arc::new(CachedFrames { frames: frames.into(), next, next_text, has_more, head })))
 }

@@ -24,7 +24,7 @@ pub struct Principal {
 
 impl Principal {
     /// The principal of a stored key.
-    pub fn of(key: Key) -> Principal {
+    pub fn from_key(key: Key) -> Principal {
         // An entry that cannot be read allows nothing: better a key that is refused than one that is open to all.
         let nowhere = IpNet::from(IpAddr::from([0, 0, 0, 0]));
         let allowlist = key.allowlist.iter().map(|network| network.parse().unwrap_or(nowhere)).collect();
@@ -32,13 +32,13 @@ impl Principal {
     }
 
     /// Whether it carries a scope.
-    pub fn may(&self, scope: &str) -> bool {
+    pub fn has_scope(&self, scope: &str) -> bool {
         self.key.scopes.iter().any(|held| held == scope)
     }
 
     /// Refuses what needs a scope that it does not carry.
-    pub fn check(&self, scope: &str) -> Result<(), Problem> {
-        if self.may(scope) {
+    pub fn require_scope(&self, scope: &str) -> Result<(), Problem> {
+        if self.has_scope(scope) {
             return Ok(());
         }
         let message = format!("This operation needs the scope {scope}.");
@@ -51,35 +51,35 @@ impl Principal {
     }
 
     /// Whether it may be used from an address.
-    pub fn may_come_from(&self, address: Option<IpAddr>) -> bool {
+    pub fn allows_address(&self, address: Option<IpAddr>) -> bool {
         let is_allowed = |address| self.allowlist.iter().any(|network| network.contains(&address));
         self.allowlist.is_empty() || address.is_some_and(is_allowed)
     }
 
     /// Whether its team's plan allows it: live keys need the paid one.
-    pub fn is_paid_for(&self) -> bool {
+    pub fn is_allowed_by_plan(&self) -> bool {
         self.key.environment == Environment::Test || self.key.plan == Plan::Paid
     }
 
     /// Whether the key still holds at a moment.
-    pub fn holds(&self, now: Timestamp) -> bool {
+    pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.key.revoked_at.is_none() && self.key.expires_at.is_none_or(|end| now < end)
     }
 }
 
 /// How long a key that was looked up is believed without looking again: well under the second in which a revoked key
 /// must stop working.
-const BELIEVED: Duration = Duration::from_millis(500);
+const TRUST_TIME: Duration = Duration::from_millis(500);
 /// Keys remembered at once.
-const REMEMBERED_MAX: usize = 10_000;
+const CACHED_KEYS_MAX: usize = 10_000;
 
 /// The keys that were looked up lately.
 #[derive(Default)]
 pub struct Keyring {
-    known: Mutex<HashMap<[u8; 32], Known>>,
+    known: Mutex<HashMap<[u8; 32], CachedKey>>,
 }
 
-struct Known {
+struct CachedKey {
     since: Duration,
     principal: Arc<Principal>,
 }
@@ -93,8 +93,8 @@ impl Keyring {
     /// A key that was looked up a moment ago.
     pub fn recall(&self, hash: &[u8; 32], passed: Duration) -> Option<Arc<Principal>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let Known { since, principal } = known.get(hash)?;
-        (passed.saturating_sub(*since) < BELIEVED).then(|| principal.clone())
+        let CachedKey { since, principal } = known.get(hash)?;
+        (passed.saturating_sub(*since) < TRUST_TIME).then(|| principal.clone())
     }
 
     /// Notes that a believed key was used, so that the calls that follow need not; it is believed no longer for that.
@@ -109,9 +109,9 @@ impl Keyring {
     /// Believes a key for a moment.
     pub fn remember(&self, principal: &Arc<Principal>, passed: Duration) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= REMEMBERED_MAX {
+        if known.len() >= CACHED_KEYS_MAX {
             known.clear();
         }
-        known.insert(principal.key.hash, Known { since: passed, principal: principal.clone() });
+        known.insert(principal.key.hash, CachedKey { since: passed, principal: principal.clone() });
     }
 }

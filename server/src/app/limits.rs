@@ -1,4 +1,4 @@
-//! How often a key may ask: three windows of a minute each (contract 11), and how many streams it may hold open.
+//! How often a key may ask: three counters of a minute each (contract 11), and how many streams it may hold open.
 //! Lives in memory. Must not know the clock: the time passed is an argument.
 
 use std::collections::{HashMap, VecDeque};
@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::config::RateLimits;
 
-/// Which window a call counts in.
+/// Which counter a call counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum RateClass {
     /// Counts nowhere: no key is needed.
     Free,
     /// GET and HEAD.
@@ -25,26 +25,26 @@ pub enum Class {
     Bulk,
 }
 
-/// Length of a window, from the first call in it.
+/// Length of a counter, from the first call in it.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Where a key stands in a window after a call.
+/// Where a key stands in a counter after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// Calls allowed in the window.
+pub struct RateWindow {
+    /// Calls allowed in the counter.
     pub limit: u32,
     /// Calls left.
     pub remaining: u32,
-    /// Until the window ends.
+    /// Until the counter ends.
     pub resets_in: Duration,
     /// Whether this call was one too many; it was not counted.
-    pub refused: bool,
+    pub is_refused: bool,
 }
 
-impl Standing {
+impl RateWindow {
     /// Refuses the call that was one too many.
     pub fn check(self) -> Result<(), Problem> {
-        if !self.refused {
+        if !self.is_refused {
             return Ok(());
         }
         let message = format!("The key has used its {} calls of this minute.", self.limit);
@@ -58,7 +58,7 @@ impl Standing {
         (self.resets_in.as_millis().div_ceil(1000) as u64).max(1)
     }
 
-    /// What every answer says of its window (contract 4), at a moment.
+    /// What every answer says of its counter (contract 4), at a moment.
     pub fn headers(self, now: Timestamp) -> [(&'static str, String); 3] {
         let reset = now.plus_millis(self.resets_in.as_millis() as i64 + 999).seconds();
         [
@@ -70,76 +70,76 @@ impl Standing {
 }
 
 #[derive(Clone, Copy)]
-struct Window {
+struct Counter {
     began: Duration,
     used: u32,
 }
 
-/// The messages of MCP that count in no window (contract 11).
-const FREE: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
+/// The messages of MCP that count in no counter (contract 11).
+const UNMETERED_METHODS: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
 
-/// Whether a message of MCP counts in no window. What is no such message does count.
-pub fn is_free(message: &Value) -> bool {
-    message["method"].as_str().is_some_and(|method| FREE.contains(&method))
+/// Whether a message of MCP counts in no counter. What is no such message does count.
+pub fn is_unmetered(message: &Value) -> bool {
+    message["method"].as_str().is_some_and(|method| UNMETERED_METHODS.contains(&method))
 }
 
-/// The windows of all keys. At most three small entries for each key that was used since the start.
+/// The counters of all keys. At most three small entries for each key that was used since the start.
 pub struct Limits {
     rules: Option<RateLimits>,
-    windows: Mutex<HashMap<(String, Class), Window>>,
+    counters: Mutex<HashMap<(String, RateClass), Counter>>,
 }
 
 impl Limits {
     /// Windows by these rules; None: no limits.
     pub fn new(rules: Option<RateLimits>) -> Limits {
-        Limits { rules, windows: Mutex::default() }
+        Limits { rules, counters: Mutex::default() }
     }
 
     /// Where a key stands without another call, for who refuses one before it counts. None: nothing limits it.
-    pub fn look(&self, key: &str, class: Class, passed: Duration) -> Option<Standing> {
+    pub fn peek(&self, key: &str, class: RateClass, passed: Duration) -> Option<RateWindow> {
         let limit = self.limit(class)?;
-        let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let window = windows.get(&(key.to_owned(), class)).copied();
-        let window = window.filter(|window| passed.saturating_sub(window.began) < WINDOW);
-        let Window { began, used } = window.unwrap_or(Window { began: passed, used: 0 });
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let counter = counters.get(&(key.to_owned(), class)).copied();
+        let counter = counter.filter(|counter| passed.saturating_sub(counter.began) < WINDOW);
+        let Counter { began, used } = counter.unwrap_or(Counter { began: passed, used: 0 });
         let resets_in = WINDOW.saturating_sub(passed.saturating_sub(began));
-        Some(Standing { limit, remaining: limit.saturating_sub(used), resets_in, refused: false })
+        Some(RateWindow { limit, remaining: limit.saturating_sub(used), resets_in, is_refused: false })
     }
 
-    fn limit(&self, class: Class) -> Option<u32> {
+    fn limit(&self, class: RateClass) -> Option<u32> {
         let rules = self.rules?;
         match class {
-            Class::Free => None,
-            Class::Read => Some(rules.reads),
-            Class::Write => Some(rules.writes),
-            Class::Bulk => Some(rules.bulk),
+            RateClass::Free => None,
+            RateClass::Read => Some(rules.reads),
+            RateClass::Write => Some(rules.writes),
+            RateClass::Bulk => Some(rules.bulk),
         }
     }
 
     /// Counts a call of a key. None: nothing limits it.
-    pub fn take(&self, key: &str, class: Class, passed: Duration) -> Option<Standing> {
+    pub fn count_call(&self, key: &str, class: RateClass, passed: Duration) -> Option<RateWindow> {
         let limit = self.limit(class)?;
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let window = windows.entry((key.to_owned(), class)).or_insert(Window { began: passed, used: 0 });
-        if passed.saturating_sub(window.began) >= WINDOW {
-            *window = Window { began: passed, used: 0 };
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let counter = counters.entry((key.to_owned(), class)).or_insert(Counter { began: passed, used: 0 });
+        if passed.saturating_sub(counter.began) >= WINDOW {
+            *counter = Counter { began: passed, used: 0 };
         }
-        let refused = window.used >= limit;
-        if !refused {
-            window.used += 1;
+        let is_refused = counter.used >= limit;
+        if !is_refused {
+            counter.used += 1;
         }
-        let resets_in = WINDOW.saturating_sub(passed.saturating_sub(window.began));
-        Some(Standing { limit, remaining: limit - window.used, resets_in, refused })
+        let resets_in = WINDOW.saturating_sub(passed.saturating_sub(counter.began));
+        Some(RateWindow { limit, remaining: limit - counter.used, resets_in, is_refused })
     }
 
-    /// Gives back a call that was counted at a moment and then refused with 429 by whoever it was for: that costs nothing
-    /// (contract 11). What is left of its window is one more now, if that window still holds.
-    pub fn give_back(&self, key: &str, class: Class, counted: Duration) {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let window = windows.get_mut(&(key.to_owned(), class));
+    /// ResponseBody back a call that was counted at a moment and then refused with 429 by whoever it was for: that costs nothing
+    /// (contract 11). What is left of its counter is one more now, if that counter still holds.
+    pub fn refund(&self, key: &str, class: RateClass, counted: Duration) {
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let counter = counters.get_mut(&(key.to_owned(), class));
         // One that began since has not counted it.
-        if let Some(window) = window.filter(|window| window.began <= counted && counted - window.began < WINDOW) {
-            window.used = window.used.saturating_sub(1);
+        if let Some(counter) = counter.filter(|counter| counter.began <= counted && counted - counter.began < WINDOW) {
+            counter.used = counter.used.saturating_sub(1);
         }
     }
 }
@@ -157,7 +157,7 @@ pub struct Refusals {
 
 impl Refusals {
     /// Notes a 429 of a key. True: it is the one that flags the key; counting begins anew.
-    pub fn note(&self, key: &str, passed: Duration) -> bool {
+    pub fn record(&self, key: &str, passed: Duration) -> bool {
         let mut moments = self.moments.lock().unwrap_or_else(PoisonError::into_inner);
         let moments = moments.entry(key.to_owned()).or_default();
         while moments.front().is_some_and(|first| passed.saturating_sub(*first) >= REFUSALS_TIME) {
@@ -221,38 +221,38 @@ mod tests {
     #[test]
     fn a_window_opens_with_its_first_call_and_closes_a_minute_later() {
         let limits = Limits::new(Some(RateLimits { reads: 2, writes: 1, bulk: 1 }));
-        let take = |class, seconds| limits.take("k", class, Duration::from_secs(seconds)).unwrap();
-        assert_eq!(take(Class::Read, 100).remaining, 1);
-        assert_eq!(take(Class::Read, 130).remaining, 0);
-        let refused = take(Class::Read, 150);
-        assert_eq!((refused.refused, refused.resets_in), (true, Duration::from_secs(10)));
-        assert!(!take(Class::Write, 150).refused);
-        assert!(!take(Class::Read, 160).refused);
-        assert!(!limits.take("other", Class::Write, Duration::from_secs(150)).unwrap().refused);
+        let take = |class, seconds| limits.count_call("k", class, Duration::from_secs(seconds)).unwrap();
+        assert_eq!(take(RateClass::Read, 100).remaining, 1);
+        assert_eq!(take(RateClass::Read, 130).remaining, 0);
+        let refused = take(RateClass::Read, 150);
+        assert_eq!((refused.is_refused, refused.resets_in), (true, Duration::from_secs(10)));
+        assert!(!take(RateClass::Write, 150).is_refused);
+        assert!(!take(RateClass::Read, 160).is_refused);
+        assert!(!limits.count_call("other", RateClass::Write, Duration::from_secs(150)).unwrap().is_refused);
     }
 
     #[test]
     fn a_call_that_is_given_back_was_not_made() {
         let limits = Limits::new(Some(RateLimits { reads: 2, writes: 1, bulk: 1 }));
-        let take = |seconds| limits.take("k", Class::Read, Duration::from_secs(seconds)).unwrap().remaining;
+        let take = |seconds| limits.count_call("k", RateClass::Read, Duration::from_secs(seconds)).unwrap().remaining;
         assert_eq!((take(100), take(110)), (1, 0));
-        limits.give_back("k", Class::Read, Duration::from_secs(110));
+        limits.refund("k", RateClass::Read, Duration::from_secs(110));
         assert_eq!(take(120), 0);
-        // The window that counted it is over.
+        // The counter that counted it is over.
         assert_eq!(take(160), 1);
-        limits.give_back("k", Class::Read, Duration::from_secs(120));
+        limits.refund("k", RateClass::Read, Duration::from_secs(120));
         assert_eq!(take(161), 0);
     }
 
     #[test]
     fn a_hundred_refusals_within_ten_minutes_flag_a_key() {
         let refusals = Refusals::default();
-        let flags = |count: u64, at: u64| (0..count).any(|_| refusals.note("k", Duration::from_secs(at)));
+        let flags = |count: u64, at: u64| (0..count).any(|_| refusals.record("k", Duration::from_secs(at)));
         assert!(!flags(50, 0) && !flags(49, 599));
         // The first fifty are ten minutes old by now.
         assert!(!flags(50, 600));
-        assert!(!refusals.note("other", Duration::from_secs(600)));
-        assert!(refusals.note("k", Duration::from_secs(601)));
+        assert!(!refusals.record("other", Duration::from_secs(600)));
+        assert!(refusals.record("k", Duration::from_secs(601)));
         assert!(!flags(99, 602));
         assert!(flags(1, 602));
     }

@@ -89,7 +89,7 @@ pub(super) fn file(
             let page = records::page(tx, job.home, *kind, order, bounds, PAGE)?;
             let (count, is_first) = (page.len(), bounds.after.is_none());
             bounds.after = page.last().map(|(place, _)| *place);
-            let texts: Vec<String> = page.into_iter().map(|(_, json)| version.lower(json)).collect();
+            let texts: Vec<String> = page.into_iter().map(|(_, json)| version.downgrade(json)).collect();
             sheet.add(*kind, is_first, &texts)?;
             progress.done.fetch_add(count as u64, Ordering::Relaxed);
             if count < PAGE {

@@ -16,9 +16,9 @@ use super::grammar::{Fault, Routes, Rule};
 use super::{Faults, frames};
 use crate::app::App;
 use crate::app::keyring::Principal;
-use crate::app::limits::Standing;
+use crate::app::limits::RateWindow;
 use crate::http::auth;
-use crate::http::bodies::Carries;
+use crate::http::bodies::RequestBody;
 use crate::http::connection::Hangup;
 use crate::http::connection::RequestId;
 use crate::http::route::{Access, Route};
@@ -90,8 +90,8 @@ pub(super) async fn around<'a>(
         }
         Some((_, Fault::Status { status, retry_after })) => {
             let key = whose.principal.as_ref().map(|who| &who.key.id);
-            let standing = key.and_then(|key| app.limits.look(key, route.class, app.clock.passed()));
-            request.extensions_mut().insert(refusal(status, retry_after, standing));
+            let rate_window = key.and_then(|key| app.limits.peek(key, route.class, app.clock.passed()));
+            request.extensions_mut().insert(refusal(status, retry_after, rate_window));
             handle(request).await
         }
         Some((_, Fault::LostAnswer)) => {
@@ -130,7 +130,7 @@ fn reaches(faults: &Faults, headers: &HeaderMap) -> bool {
 /// What is asked. HEAD is a read, and as exposed as one.
 fn route(request: &Request<Body>) -> Option<&'static Route> {
     let wanted = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-    API.find(request.uri().path())?.place.routes.iter().find(|route| route.method == wanted).copied()
+    API.find(request.uri().path())?.entry.routes.iter().find(|route| route.method == wanted).copied()
 }
 
 /// The rules that match a request.
@@ -183,8 +183,8 @@ async fn twice<'a>(route: &Route, request: Request<Body>, handle: Handle<'a>) ->
     // Each has an id of its own, and the client is told the second's.
     first.extensions_mut().remove::<RequestId>();
     let response = handle(first).await;
-    let whole = match route.carries {
-        Carries::Nothing => Some(Bytes::new()),
+    let whole = match route.request_body {
+        RequestBody::None => Some(Bytes::new()),
         _ => kept.whole(),
     };
     match whole {
@@ -193,7 +193,7 @@ async fn twice<'a>(route: &Route, request: Request<Body>, handle: Handle<'a>) ->
     }
 }
 
-fn refusal(status: u16, retry_after: u64, standing: Option<Standing>) -> ForcedRefusal {
+fn refusal(status: u16, retry_after: u64, rate_window: Option<RateWindow>) -> ForcedRefusal {
     let kind = match status {
         429 => ProblemType::RateLimited,
         503 => ProblemType::Unavailable,
@@ -203,14 +203,14 @@ fn refusal(status: u16, retry_after: u64, standing: Option<Standing>) -> ForcedR
     if matches!(status, 429 | 503) {
         problem = problem.with("retry_after_seconds", retry_after);
     }
-    match standing {
+    match rate_window {
         // Who is told to wait has used its window up.
-        Some(standing) if status == 429 => {
+        Some(rate_window) if status == 429 => {
             let resets_in = Duration::from_secs(retry_after);
-            let standing = Standing { remaining: 0, resets_in, ..standing };
-            ForcedRefusal { problem: problem.with("limit", standing.limit), standing: Some(standing) }
+            let rate_window = RateWindow { remaining: 0, resets_in, ..rate_window };
+            ForcedRefusal { problem: problem.with("limit", rate_window.limit), rate_window: Some(rate_window) }
         }
-        standing => ForcedRefusal { problem, standing },
+        rate_window => ForcedRefusal { problem, rate_window },
     }
 }
 

@@ -147,7 +147,7 @@ impl Line {
 /// for its frames, who would see to that.
 async fn key_ended(app: &Arc<App>, whose: &Whose) {
     let Some(principal) = &whose.principal else { return std::future::pending().await };
-    while auth::still_holds(app, principal).await != Some(false) {
+    while auth::is_still_valid(app, principal).await != Some(false) {
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }

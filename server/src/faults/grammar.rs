@@ -26,7 +26,7 @@ use hearth_contract::key::holds_key;
 use hearth_contract::paths;
 use hearth_contract::problem::nearest;
 
-use crate::app::limits::Class;
+use crate::app::limits::RateClass;
 use crate::config::parse_duration;
 use crate::http::route::Access;
 use crate::routes::ROUTES;
@@ -126,7 +126,7 @@ pub enum Routes {
     /// One operation.
     Operation(&'static str),
     /// All that count in a window.
-    Class(Class),
+    Class(RateClass),
     /// The event stream.
     Streams,
 }
@@ -358,9 +358,9 @@ fn routes(at: usize, name: &str) -> Fallible<Routes> {
     let fold = |name: &str| name.replace('_', "").to_lowercase();
     let operations = || ROUTES.iter().map(|route| route.operation.as_str());
     Ok(match name {
-        "reads" => Routes::Class(Class::Read),
-        "writes" => Routes::Class(Class::Write),
-        "bulk" => Routes::Class(Class::Bulk),
+        "reads" => Routes::Class(RateClass::Read),
+        "writes" => Routes::Class(RateClass::Write),
+        "bulk" => Routes::Class(RateClass::Bulk),
         "streams" => Routes::Streams,
         _ => match operations().find(|operation| fold(operation) == fold(name)) {
             Some(operation) => Routes::Operation(operation),
@@ -420,7 +420,7 @@ mod tests {
         let (from, to) = (Duration::from_millis(10), Duration::from_secs(2));
         assert_eq!(plan.rules[0].fault, Fault::Latency { from, to });
         assert_eq!(plan.rules[0].keys, ["phone", "laptop"]);
-        assert_eq!(plan.rules[0].routes, [Routes::Class(Class::Write), Routes::Streams]);
+        assert_eq!(plan.rules[0].routes, [Routes::Class(RateClass::Write), Routes::Streams]);
         assert_eq!(plan.rules[1].fault, Fault::Mute { lasting: Some(Duration::from_secs(30)), comments: true });
     }
 

@@ -18,23 +18,28 @@ use crate::app::keyring::Principal;
 use crate::store::keys;
 
 /// How exactly the last use of a key is kept.
-const TOUCH_EVERY_MS: i64 = 60_000;
+const LAST_USED_PRECISION_MS: i64 = 60_000;
 
 /// Finds out who asks: a key that holds.
 pub async fn identify(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Principal>, Refusal> {
-    let principal = find(app, bearer(headers)?).await?;
-    if principal.holds(app.clock.now()) { Ok(principal) } else { Err(invalid_key().into()) }
+    let principal = find_key(app, bearer_token(headers)?).await?;
+    if principal.is_valid_at(app.clock.now()) { Ok(principal) } else { Err(invalid_key().into()) }
 }
 
 /// Whether who asks may ask from there: plan, then address.
-pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: SocketAddr) -> Result<(), Refusal> {
-    if !principal.is_paid_for() {
+pub fn check_plan_and_address(
+    app: &Arc<App>,
+    principal: &Principal,
+    headers: &HeaderMap,
+    peer: SocketAddr,
+) -> Result<(), Refusal> {
+    if !principal.is_allowed_by_plan() {
         return Err(
             Problem::new(ProblemType::PlanRequired, "Live keys need the paid plan; this team's is free.").into()
         );
     }
     let address = client_address(headers, peer, &app.config.trusted_proxies);
-    if !principal.may_come_from(address) {
+    if !principal.allows_address(address) {
         let message = match address {
             Some(address) => format!("This key may not be used from {address}."),
             None => "This key may not be used from an address that the proxy does not tell.".to_owned(),
@@ -42,14 +47,14 @@ pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: S
         let address = address.map(|address| address.to_string());
         return Err(Problem::new(ProblemType::IpNotAllowed, message).with("address", address).into());
     }
-    touch(app, principal, app.clock.now());
+    update_last_used(app, principal, app.clock.now());
     Ok(())
 }
 
 /// Notes that a key was refused with 429; flags it on disk when that happened too often (contract 11). A flagged key
 /// still works.
-pub async fn refused(app: &Arc<App>, key: &str) {
-    if !app.refusals.note(key, app.clock.passed()) {
+pub async fn record_refusal(app: &Arc<App>, key: &str) {
+    if !app.refusals.record(key, app.clock.passed()) {
         return;
     }
     let (id, now) = (key.to_owned(), app.clock.now());
@@ -63,19 +68,19 @@ pub async fn refused(app: &Arc<App>, key: &str) {
 }
 
 /// Whether a key that was good when its stream opened is good still. None: a database that is busy says nothing about it.
-pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> Option<bool> {
+pub async fn is_still_valid(app: &Arc<App>, principal: &Principal) -> Option<bool> {
     let hash = principal.key.hash;
     match app.db.read(move |tx| keys::by_hash(tx, &hash)).await {
         Ok(Some(key)) => {
-            let principal = Principal::of(key);
-            Some(principal.holds(app.clock.now()) && principal.is_paid_for())
+            let principal = Principal::from_key(key);
+            Some(principal.is_valid_at(app.clock.now()) && principal.is_allowed_by_plan())
         }
         Ok(None) => Some(false),
         Err(_) => None,
     }
 }
 
-async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
+async fn find_key(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     if let Some(principal) = app.keyring.recall(&hash, app.clock.passed()) {
         return Ok(principal);
@@ -87,7 +92,7 @@ async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     let found = app.db.read(move |tx| keys::by_hash(tx, &hash)).await?;
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
-            let principal = Arc::new(Principal::of(key));
+            let principal = Arc::new(Principal::from_key(key));
             app.keyring.remember(&principal, app.clock.passed());
             Ok(principal)
         }
@@ -95,7 +100,7 @@ async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+fn bearer_token(headers: &HeaderMap) -> Result<&str, Problem> {
     let missing = |message: &str| Problem::new(ProblemType::AuthenticationRequired, message);
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
@@ -146,8 +151,8 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 }
 
 /// Keeps the last use, to the minute, without making the request wait.
-fn touch(app: &Arc<App>, principal: &Principal, now: Timestamp) {
-    let stale = |last: Timestamp| now.millis() - last.millis() >= TOUCH_EVERY_MS;
+fn update_last_used(app: &Arc<App>, principal: &Principal, now: Timestamp) {
+    let stale = |last: Timestamp| now.millis() - last.millis() >= LAST_USED_PRECISION_MS;
     if principal.key.last_used_at.is_none_or(stale) {
         app.keyring.touch(principal, now);
         let (app, id) = (app.clone(), principal.key.id.clone());

@@ -6,9 +6,9 @@ pub const BULK_OPERATIONS_MAX: usize = 50;
 
 /// What the request carries; where it depends on a kind, on the route's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
+pub enum RequestBody {
     /// No body; one that is sent means nothing.
-    Nothing,
+    None,
     /// A new record of the kind.
     Create,
     /// Fields of the kind that are merged (RFC 7396).
@@ -21,20 +21,20 @@ pub enum Carries {
     Rpc,
 }
 
-impl Carries {
+impl RequestBody {
     /// The media types in which it may come.
     pub const fn media(self) -> &'static [&'static str] {
         match self {
-            Carries::Nothing => &[],
-            Carries::Patch => &["application/json", "application/merge-patch+json"],
-            Carries::Create | Carries::Bulk | Carries::Export | Carries::Rpc => &["application/json"],
+            RequestBody::None => &[],
+            RequestBody::Patch => &["application/json", "application/merge-patch+json"],
+            RequestBody::Create | RequestBody::Bulk | RequestBody::Export | RequestBody::Rpc => &["application/json"],
         }
     }
 }
 
 /// What a good answer gives; where it depends on a kind, on the route's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
+pub enum ResponseBody {
     /// One record.
     Record,
     /// One record that was made.
@@ -48,17 +48,17 @@ pub enum Gives {
     /// An outcome for each operation.
     Bulk,
     /// A page of search results.
-    Found,
+    SearchResults,
     /// A page of events.
     Events,
     /// Events as they come.
     Stream,
     /// What the key is and may do.
-    Me,
+    KeyProfile,
     /// An export job.
     Export,
     /// An export job that was taken on.
-    Exporting,
+    ExportAccepted,
     /// A page of export jobs.
     Exports,
     /// The file of an export.
@@ -89,13 +89,13 @@ pub enum Gives {
     Rpc,
 }
 
-impl Gives {
+impl ResponseBody {
     /// The status of a good answer.
     pub const fn status(self) -> u16 {
         match self {
-            Gives::Created => 201,
-            Gives::Exporting => 202,
-            Gives::Bulk => 207,
+            ResponseBody::Created => 201,
+            ResponseBody::ExportAccepted => 202,
+            ResponseBody::Bulk => 207,
             _ => 200,
         }
     }
@@ -103,15 +103,15 @@ impl Gives {
     /// The media types it has, the usual one first; Accept must admit one of them.
     pub const fn media(self) -> &'static [&'static str] {
         match self {
-            Gives::Stream => &["text/event-stream"],
-            Gives::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
-            Gives::Document => &["application/json", "application/yaml"],
-            Gives::DocumentYaml => &["application/yaml"],
-            Gives::Page => &["text/html"],
-            Gives::ErrorPage => &["text/html", "application/json"],
-            Gives::Metrics => &["text/plain"],
-            Gives::Style => &["text/css"],
-            Gives::Script => &["text/javascript"],
+            ResponseBody::Stream => &["text/event-stream"],
+            ResponseBody::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
+            ResponseBody::Document => &["application/json", "application/yaml"],
+            ResponseBody::DocumentYaml => &["application/yaml"],
+            ResponseBody::Page => &["text/html"],
+            ResponseBody::ErrorPage => &["text/html", "application/json"],
+            ResponseBody::Metrics => &["text/plain"],
+            ResponseBody::Style => &["text/css"],
+            ResponseBody::Script => &["text/javascript"],
             _ => &["application/json"],
         }
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::query::Query;
-use super::reply::{Refusal, Wording};
+use super::reply::{Refusal, ResponseContext};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::home::receipts::Ticket;
@@ -43,11 +43,11 @@ pub struct Call {
     /// All its headers, for a protocol that is spoken inside the request.
     pub headers: HeaderMap,
     /// The words around its answer.
-    pub wording: Wording,
+    pub context: ResponseContext,
 }
 
 /// A request that needs no key.
-pub struct Visit {
+pub struct PublicRequest {
     /// The service.
     pub app: Arc<App>,
     /// What its path names, or "".
@@ -55,7 +55,7 @@ pub struct Visit {
     /// The media type to answer in, one of those of its route.
     pub media: &'static str,
     /// The words around its answer.
-    pub wording: Wording,
+    pub context: ResponseContext,
 }
 
 impl Call {
@@ -73,22 +73,24 @@ impl Call {
 
     /// The conditions of a write.
     pub fn guard(&self) -> Guard {
-        Guard { only: self.if_match.as_deref().map(|list| revs(list, parse_etag)), unless: self.unless() }
+        Guard { only: self.if_match.as_deref().map(|list| parse_revs(list, parse_etag)), unless: self.unless() }
     }
 
     /// Whether the reader has this revision already.
-    pub fn has_revision(&self, rev: i64) -> bool {
+    pub fn client_has_revision(&self, rev: i64) -> bool {
         self.unless().is_some_and(|revs| revs.have(rev))
     }
 
     /// The revisions of `If-None-Match`, to which a weak tag is as good as a strong one (RFC 9110 13.1.2).
     fn unless(&self) -> Option<Revs> {
-        self.if_none_match.as_deref().map(|list| revs(list, |tag| parse_etag(tag.strip_prefix("W/").unwrap_or(tag))))
+        self.if_none_match
+            .as_deref()
+            .map(|list| parse_revs(list, |tag| parse_etag(tag.strip_prefix("W/").unwrap_or(tag))))
     }
 }
 
 /// The revisions that a list of tags names. A tag that is none of ours is of no revision.
-fn revs(list: &str, read: fn(&str) -> Option<i64>) -> Revs {
+fn parse_revs(list: &str, read: fn(&str) -> Option<i64>) -> Revs {
     match list.trim() {
         "*" => Revs::Any,
         list => Revs::These(list.split(',').filter_map(|tag| read(tag.trim())).collect()),

@@ -26,20 +26,20 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::auth;
-use super::bodies::Carries;
-use super::call::{Call, Visit};
+use super::bodies::RequestBody;
+use super::call::{Call, PublicRequest};
 use super::connection::{Hangup, Peer, RequestId};
-use super::endless::{Endless, head_text};
 use super::json;
-use super::map::{Found, Map};
+use super::map::{RouteMap, RouteMatch};
 use super::parts::{
-    check_accept, check_conditions, check_content_type, check_host, check_size, joined, read_body, ticket,
+    check_accept, check_conditions, check_content_type, check_host, check_size, header_value, parse_ticket, read_body,
 };
 use super::query::Query;
-use super::reply::{Payload, Refusal, Reply, Wording};
+use super::reply::{Payload, Refusal, Reply, ResponseContext};
 use super::route::{Handler, Route};
+use super::streaming::{Streaming, head_text};
 use crate::app::App;
-use crate::app::limits::{self, Class, Standing};
+use crate::app::limits::{self, RateClass, RateWindow};
 use crate::interceptor::ForcedRefusal;
 use crate::store::Fault;
 use crate::versions::{self, Version};
@@ -60,18 +60,18 @@ const FILE_PIECE: usize = 64 * 1024;
 
 /// The paths that are served where a request came in.
 #[derive(Clone, Copy)]
-struct Served(&'static Map);
+struct Served(&'static RouteMap);
 
 /// The service at one of its addresses: gives every request to the route of its path. Cheap to clone.
 #[derive(Clone)]
 pub struct Edge {
     app: Arc<App>,
-    map: &'static Map,
+    map: &'static RouteMap,
 }
 
 impl Edge {
     /// An edge that serves the paths of a map.
-    pub fn new(app: Arc<App>, map: &'static Map) -> Edge {
+    pub fn new(app: Arc<App>, map: &'static RouteMap) -> Edge {
         Edge { app, map }
     }
 
@@ -116,21 +116,21 @@ fn compression() -> CompressionLayer<impl Predicate> {
     CompressionLayer::new().compress_when(worth_it)
 }
 
-/// What is learnt of a request on its way, needed for its answer however it ends.
+/// What is facts of a request on its way, needed for its answer however it ends.
 #[derive(Default)]
-struct Learnt {
+struct RequestFacts {
     operation: &'static str,
     key: Option<String>,
-    standing: Option<Standing>,
+    rate_window: Option<RateWindow>,
     /// The window in which the call was counted, and when.
-    counted: Option<(Class, Duration)>,
+    counted: Option<(RateClass, Duration)>,
     /// A message of MCP counts as a read, unless it counts as a tool's call, or is one of those that are free.
     counts_late: bool,
 }
 
-/// Carries a request out to its end, whatever becomes of the connection: what was written is to be followed by all that
+/// RequestBody a request out to its end, whatever becomes of the connection: what was written is to be followed by all that
 /// belongs to it. Reading ends with who reads.
-async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
+async fn handle(app: Arc<App>, found: Option<RouteMatch<'static>>, request: Request<Body>) -> Response<Body> {
     let may_hang_up = request.extensions().get::<Hangup>().is_some();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let work = carry_out(app, found, request);
@@ -144,124 +144,125 @@ async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<B
     }
 }
 
-async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
+async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
     // Discovery and tools speak the current version, also in what is refused before a route is found (contract 13).
-    let speaks = found.as_ref().is_none_or(|found| found.place.routes.iter().any(|route| route.is_versioned()));
+    let speaks = found.as_ref().is_none_or(|found| found.entry.routes.iter().any(|route| route.is_versioned()));
     let named = named_version(&app, request.headers()).filter(|_| speaks);
-    let mut wording = Wording {
+    let mut context = ResponseContext {
         request_id: request.extensions().get().map_or_else(RequestId::new, RequestId::clone).0,
         base_url: app.base_url.clone(),
         // A version in service that is named holds from the start, also for the form of refusals (contract 13).
         version: named.flatten().unwrap_or_else(Version::current),
     };
     let (method, target) = (request.method().clone(), request.uri().path().to_owned());
-    let mut learnt = Learnt::default();
-    let work = AssertUnwindSafe(answer(&app, found, request, named, &mut wording, &mut learnt)).catch_unwind();
+    let mut facts = RequestFacts::default();
+    let work = AssertUnwindSafe(answer(&app, found, request, named, &mut context, &mut facts)).catch_unwind();
     let mut reply = match work.await {
         Ok(Ok(reply)) => reply,
-        Ok(Err(Refusal::Problem(problem))) => wording.problem(&problem),
-        Ok(Err(Refusal::Fault(fault))) => wording.problem(&broken(&fault, &wording)),
-        Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
+        Ok(Err(Refusal::Problem(problem))) => context.problem_reply(&problem),
+        Ok(Err(Refusal::Fault(fault))) => context.problem_reply(&fault_problem(&fault, &context)),
+        Err(_) => context.problem_reply(&fault_problem(&Fault::Panicked, &context)),
     };
-    if let Some(key) = learnt.key.as_ref().filter(|_| learnt.counts_late && reply.header(X_RATELIMIT_LIMIT).is_none()) {
+    if let Some(key) = facts.key.as_ref().filter(|_| facts.counts_late && reply.header(X_RATELIMIT_LIMIT).is_none()) {
         let counted = app.clock.passed();
-        learnt.standing = app.limits.take(key, Class::Read, counted);
-        learnt.counted = learnt.standing.filter(|standing| !standing.refused).map(|_| (Class::Read, counted));
-        if let Some(Err(problem)) = learnt.standing.map(Standing::check) {
-            reply = wording.problem(&problem);
+        facts.rate_window = app.limits.count_call(key, RateClass::Read, counted);
+        facts.counted =
+            facts.rate_window.filter(|rate_window| !rate_window.is_refused).map(|_| (RateClass::Read, counted));
+        if let Some(Err(problem)) = facts.rate_window.map(RateWindow::check) {
+            reply = context.problem_reply(&problem);
         }
     }
-    if let (429, Some(key)) = (reply.status, &learnt.key) {
-        if let (Some(standing), Some((class, counted))) = (&mut learnt.standing, learnt.counted) {
-            app.limits.give_back(key, class, counted);
-            standing.remaining += 1;
+    if let (429, Some(key)) = (reply.status, &facts.key) {
+        if let (Some(rate_window), Some((class, counted))) = (&mut facts.rate_window, facts.counted) {
+            app.limits.refund(key, class, counted);
+            rate_window.remaining += 1;
         }
-        auth::refused(&app, key).await;
+        auth::record_refusal(&app, key).await;
     }
     let took = app.clock.passed() - began;
-    app.metrics.answered(learnt.operation, reply.status, reply.error_type(), took);
+    app.metrics.answered(facts.operation, reply.status, reply.error_type(), took);
     tracing::info!(
-        request_id = &*wording.request_id,
+        request_id = &*context.request_id,
         method = without_secrets(method.as_str()),
         path = without_secrets(&target),
-        operation = learnt.operation,
-        key = learnt.key.as_deref().unwrap_or("-"),
+        operation = facts.operation,
+        key = facts.key.as_deref().unwrap_or("-"),
         status = reply.status,
         micros = took.as_micros() as u64,
         "request"
     );
-    finish(&app, reply, &wording, learnt.standing)
+    finish(&app, reply, &context, facts.rate_window)
 }
 
 /// Everything between a request and its answer, in the contract's order of checks (section 4).
 async fn answer(
     app: &Arc<App>,
-    found: Option<Found<'static>>,
+    found: Option<RouteMatch<'static>>,
     request: Request<Body>,
     named: Option<Option<&'static Version>>,
-    wording: &mut Wording,
-    learnt: &mut Learnt,
+    context: &mut ResponseContext,
+    facts: &mut RequestFacts,
 ) -> Result<Reply, Refusal> {
     let (parts, body) = request.into_parts();
     check_size(&parts)?;
     check_host(&parts)?;
     let route = find_route(found.as_ref(), &parts)?;
-    let name = found.and_then(|found| found.name);
-    learnt.operation = &route.operation;
-    if let Some(ForcedRefusal { problem, standing }) = ForcedRefusal::find(&parts.extensions) {
-        learnt.standing = standing;
+    let name = found.and_then(|found| found.segment);
+    facts.operation = &route.operation;
+    if let Some(ForcedRefusal { problem, rate_window }) = ForcedRefusal::find(&parts.extensions) {
+        facts.rate_window = rate_window;
         return Err(problem.into());
     }
     let handler = match route.handler {
         Handler::Keyed(handler) => handler,
         Handler::Open(handler) => {
-            wording.version = Version::current();
+            context.version = Version::current();
             let media = check_accept(route, &parts.headers)?;
             if route.path.starts_with(paths::ROOT) {
-                Query::read(parts.uri.query().unwrap_or_default(), route.parameters, |_, _| ())?;
+                Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, |_, _| ())?;
             }
             let name = name.unwrap_or_default();
-            return handler(Visit { app: app.clone(), name, media, wording: wording.clone() }).await;
+            return handler(PublicRequest { app: app.clone(), name, media, context: context.clone() }).await;
         }
     };
     let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
     let principal = auth::identify(app, &parts.headers).await?;
-    wording.version = match named {
+    context.version = match named {
         _ if !route.is_versioned() => Version::current(),
         Some(Some(version)) => version,
-        _ => Version::of_pin(&principal.key.pinned, app.clock.now()),
+        _ => Version::from_pin(&principal.key.pinned, app.clock.now()),
     };
-    auth::admit(app, &principal, &parts.headers, peer)?;
-    learnt.key = Some(principal.key.id.clone());
-    learnt.counts_late = route.carries == Carries::Rpc;
+    auth::check_plan_and_address(app, &principal, &parts.headers, peer)?;
+    facts.key = Some(principal.key.id.clone());
+    facts.counts_late = route.request_body == RequestBody::Rpc;
     let passed = app.clock.passed();
-    learnt.standing = app.limits.take(&principal.key.id, route.class, passed);
-    learnt.standing.map_or(Ok(()), Standing::check)?;
-    learnt.counted = Some((route.class, passed));
+    facts.rate_window = app.limits.count_call(&principal.key.id, route.class, passed);
+    facts.rate_window.map_or(Ok(()), RateWindow::check)?;
+    facts.counted = Some((route.class, passed));
     route.check_scope(&principal)?;
     if let (Some(None), true) = (named, route.is_versioned()) {
-        let name = joined(&parts.headers, API_VERSION).unwrap_or_default();
+        let name = header_value(&parts.headers, API_VERSION).unwrap_or_default();
         return Err(versions::unsupported(&name, app.clock.now()).into());
     }
     check_accept(route, &parts.headers)?;
     check_content_type(route, &parts.headers)?;
-    let bytes = match route.carries {
+    let bytes = match route.request_body {
         // What names itself is compared with its first time, its body too (contract 6.4).
-        Carries::Nothing if !(route.takes_ticket() && parts.headers.contains_key(IDEMPOTENCY)) => Bytes::new(),
+        RequestBody::None if !(route.takes_ticket() && parts.headers.contains_key(IDEMPOTENCY)) => Bytes::new(),
         _ => read_body(body, &parts.headers, app.config.body_time_max).await?,
     };
-    let ticket = ticket(route, &parts, &bytes)?;
-    let mut body = match route.carries {
-        Carries::Nothing => Value::Null,
-        _ => json::read(&bytes)?,
+    let ticket = parse_ticket(route, &parts, &bytes)?;
+    let mut body = match route.request_body {
+        RequestBody::None => Value::Null,
+        _ => json::parse_body(&bytes)?,
     };
-    learnt.counts_late &= !limits::is_free(&body);
-    let raise = |name: &str, value: &mut String| wording.version.raise_parameter(name, value);
-    let query = Query::read(parts.uri.query().unwrap_or_default(), route.parameters, raise)?;
+    facts.counts_late &= !limits::is_unmetered(&body);
+    let raise = |name: &str, value: &mut String| context.version.upgrade_parameter(name, value);
+    let query = Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, raise)?;
     check_conditions(route, &parts.headers)?;
-    if !wording.version.is_current() {
-        wording.version.raise_body(&mut body);
+    if !context.version.is_current() {
+        context.version.upgrade_body(&mut body);
     }
     handler(Call {
         app: app.clone(),
@@ -271,11 +272,11 @@ async fn answer(
         query,
         body,
         ticket,
-        if_match: joined(&parts.headers, IF_MATCH),
-        if_none_match: joined(&parts.headers, IF_NONE_MATCH),
-        last_event_id: joined(&parts.headers, LAST_EVENT),
+        if_match: header_value(&parts.headers, IF_MATCH),
+        if_none_match: header_value(&parts.headers, IF_NONE_MATCH),
+        last_event_id: header_value(&parts.headers, LAST_EVENT),
         headers: parts.headers,
-        wording: wording.clone(),
+        context: context.clone(),
     })
     .await
 }
@@ -290,9 +291,9 @@ fn nearest_path<'a>(target: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().copied().find(|path| within(path) == Some(near))
 }
 
-fn find_route(found: Option<&Found<'static>>, parts: &Parts) -> Result<&'static Route, Problem> {
+fn find_route(found: Option<&RouteMatch<'static>>, parts: &Parts) -> Result<&'static Route, Problem> {
     let (method, target) = (&parts.method, parts.uri.path());
-    let Some(Found { place, .. }) = found else {
+    let Some(RouteMatch { entry, .. }) = found else {
         let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
         let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
         return Err(match nearest_path(target, known) {
@@ -303,8 +304,8 @@ fn find_route(found: Option<&Found<'static>>, parts: &Parts) -> Result<&'static 
         });
     };
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
-    place.routes.iter().find(|route| route.method == wanted).copied().ok_or_else(|| {
-        let mut allowed: Vec<&str> = place.routes.iter().map(|route| route.method.as_str()).collect();
+    entry.routes.iter().find(|route| route.method == wanted).copied().ok_or_else(|| {
+        let mut allowed: Vec<&str> = entry.routes.iter().map(|route| route.method.as_str()).collect();
         if allowed.contains(&"GET") {
             allowed.push("HEAD");
         }
@@ -315,29 +316,29 @@ fn find_route(found: Option<&Found<'static>>, parts: &Parts) -> Result<&'static 
 
 /// The version that a request names. None: it names none; `Some(None)`: one that is not in service.
 fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Version>> {
-    joined(headers, API_VERSION).map(|name| Version::find(&name, app.clock.now()))
+    header_value(headers, API_VERSION).map(|name| Version::find(&name, app.clock.now()))
 }
 
 /// The whole answer to a head that did not arrive in time: there was no request, so nothing is known but that.
 pub fn too_late(app: &App) -> Vec<u8> {
     let version = Version::current();
-    let wording = Wording { request_id: RequestId::new().0, base_url: app.base_url.clone(), version };
+    let context = ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version };
     let seconds = app.config.headers_time_max.as_secs_f32();
     let message = format!("The headers did not arrive within {seconds} s.");
-    let reply = wording.problem(&Problem::new(ProblemType::RequestTimeout, message));
+    let reply = context.problem_reply(&Problem::new(ProblemType::RequestTimeout, message));
     let body = match &reply.payload {
         Payload::Json(text) => text.clone(),
         _ => String::new(),
     };
-    let (head, _) = finish(app, reply, &wording, None).into_parts();
+    let (head, _) = finish(app, reply, &context, None).into_parts();
     let mut bytes = head_text(&head, &format!("content-length: {}\r\n", body.len()));
     bytes.extend_from_slice(body.as_bytes());
     bytes
 }
 
 /// What a client is told of a fault; the cause goes to the log under the request's id.
-pub(crate) fn broken(fault: &Fault, wording: &Wording) -> Problem {
-    tracing::error!(request_id = &*wording.request_id, %fault, "a request broke");
+pub(crate) fn fault_problem(fault: &Fault, context: &ResponseContext) -> Problem {
+    tracing::error!(request_id = &*context.request_id, %fault, "a request broke");
     if fault.is_passing() {
         Problem::new(ProblemType::Unavailable, "The service cannot take this now.").with("retry_after_seconds", 1)
     } else {
@@ -345,15 +346,15 @@ pub(crate) fn broken(fault: &Fault, wording: &Wording) -> Problem {
     }
 }
 
-fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Standing>) -> Response<Body> {
-    let version = reply.version().unwrap_or(wording.version);
-    let mut endless = None;
+fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: Option<RateWindow>) -> Response<Body> {
+    let version = reply.version().unwrap_or(context.version);
+    let mut streaming = None;
     let (media, body) = match reply.payload {
         Payload::Json(text) => (Some("application/json"), Body::from(text)),
         Payload::Text(media, text) => (Some(media), Body::from(text)),
         Payload::Events(frames, over) => {
             use futures_util::StreamExt;
-            endless = Some(Endless(over));
+            streaming = Some(Streaming(over));
             (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, Infallible>)))
         }
         Payload::File { media, file, length } => {
@@ -363,7 +364,7 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
         Payload::Empty => (None, Body::empty()),
     };
     let mut response = Response::new(body);
-    endless.map(|endless| response.extensions_mut().insert(endless));
+    streaming.map(|streaming| response.extensions_mut().insert(streaming));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.reserve(HEADERS_USUAL);
@@ -372,13 +373,14 @@ fn finish(app: &App, mut reply: Reply, wording: &Wording, standing: Option<Stand
     if let Some(media) = media {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     }
-    if let Ok(id) = HeaderValue::from_str(&wording.request_id) {
+    if let Ok(id) = HeaderValue::from_str(&context.request_id) {
         headers.insert(REQUEST_ID, id);
     }
     // The version stands there already: an answer names its own.
     reply.headers.retain(|(name, _)| *name != SERVICE_API_VERSION);
-    let warnings = if version.is_current() { vec![] } else { version.warnings(app.clock.now(), &wording.base_url) };
-    let limits = standing.map(|standing| standing.headers(app.clock.now()));
+    let warnings =
+        if version.is_current() { vec![] } else { version.deprecation_headers(app.clock.now(), &context.base_url) };
+    let limits = rate_window.map(|rate_window| rate_window.headers(app.clock.now()));
     for (name, value) in warnings.into_iter().chain(limits.into_iter().flatten()).chain(reply.headers) {
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(HeaderName::from_static(name), value);

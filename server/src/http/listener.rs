@@ -25,8 +25,8 @@ use tokio::time::Sleep;
 
 use super::connection::{Hangup, Peer};
 use super::edge::Edge;
-use super::endless::{self, Endless, Unchunked};
-use super::unread::{self, Unread};
+use super::streaming::{self, Streaming, Unchunked};
+use super::unread_body::{self, UnreadBody};
 use crate::stopping::Stopping;
 
 /// Bytes of head that are read at all; the edge refuses smaller excess with an answer.
@@ -70,12 +70,12 @@ pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut stopping
             Ok((socket, peer)) => {
                 let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), stopping.clone());
                 connections.spawn(async move {
-                    // What a connection needs for requests is let go before an endless answer begins.
+                    // What a connection needs for requests is let go before an streaming answer begins.
                     if let Some((socket, answer)) = Box::pin(connection).await
-                        && let Some(mark) = answer.extensions().get::<Endless>().cloned()
+                        && let Some(mark) = answer.extensions().get::<Streaming>().cloned()
                     {
-                        let ended = Box::pin(endless::run(socket, answer, mark)).await;
-                        tracing::debug!(?ended, "an endless answer ended");
+                        let ended = Box::pin(streaming::run(socket, answer, mark)).await;
+                        tracing::debug!(?ended, "an streaming answer ended");
                     }
                     drop(place);
                 });
@@ -137,7 +137,7 @@ async fn connection(
         Ok(Some(answer)) => return Some((socket, answer)),
         Ok(None) if rest.unread.is_some() => {
             tokio::select! {
-                () = unread::linger(&mut socket) => {}
+                () = unread_body::linger(&mut socket) => {}
                 () = stopping.heard() => {}
             }
             return None;
@@ -169,14 +169,14 @@ struct Exit {
     /// The socket took less than it was given.
     is_full: AtomicBool,
     /// Whether the last request has a body that was not read to its end.
-    unread: Unread,
+    unread: UnreadBody,
 }
 
-/// Answers one request. An endless answer is put aside, and the request left open.
+/// Answers one request. An streaming answer is put aside, and the request left open.
 async fn answer(edge: Edge, request: hyper::Request<Incoming>, exit: Arc<Exit>) -> Result<Response, Infallible> {
     let (knows_chunks, takes_a_body) = (request.version() >= Version::HTTP_11, request.method() != Method::HEAD);
     let mut response = edge.answer(request.map(|body| exit.unread.watch(body))).await;
-    if takes_a_body && response.extensions().get::<Endless>().is_some() {
+    if takes_a_body && response.extensions().get::<Streaming>().is_some() {
         if !knows_chunks {
             response.extensions_mut().insert(Unchunked);
         }
@@ -186,7 +186,7 @@ async fn answer(edge: Edge, request: hyper::Request<Incoming>, exit: Arc<Exit>) 
     Ok(response)
 }
 
-/// Ready when the connection has ended, or when all that was answered on it has left and what follows is endless.
+/// Ready when the connection has ended, or when all that was answered on it has left and what follows is streaming.
 fn ended_or_leaving<S>(
     connection: &mut http1::Connection<Socket, S>,
     exit: &Exit,

@@ -9,13 +9,13 @@ use percent_encoding::percent_decode_str;
 use super::route::Route;
 
 /// The paths of a table of routes.
-pub struct Map {
-    router: matchit::Router<Place>,
+pub struct RouteMap {
+    router: matchit::Router<PathEntry>,
     paths: Vec<&'static str>,
 }
 
 /// A path and what can be asked there.
-pub struct Place {
+pub struct PathEntry {
     /// The path as the table has it, with `{id}` for an open segment.
     pub path: &'static str,
     /// What can be asked there, one for each method.
@@ -24,16 +24,16 @@ pub struct Place {
 
 /// The place that a request's target names.
 #[derive(Clone)]
-pub struct Found<'m> {
+pub struct RouteMatch<'m> {
     /// The place.
-    pub place: &'m Place,
+    pub entry: &'m PathEntry,
     /// What stands in the open segment, decoded. None: there is no such segment, or it is not UTF-8.
-    pub name: Option<String>,
+    pub segment: Option<String>,
 }
 
-impl Map {
+impl RouteMap {
     /// The map of a table.
-    pub fn of(routes: &'static [Route]) -> Map {
+    pub fn new(routes: &'static [Route]) -> RouteMap {
         let mut places: BTreeMap<&'static str, Vec<&'static Route>> = BTreeMap::new();
         for route in routes {
             places.entry(&route.path).or_default().push(route);
@@ -41,9 +41,9 @@ impl Map {
         let paths = places.keys().copied().collect();
         let mut router = matchit::Router::new();
         for (path, routes) in places {
-            router.insert(path, Place { path, routes }).expect("no two paths of the table mean the same targets");
+            router.insert(path, PathEntry { path, routes }).expect("no two paths of the table mean the same targets");
         }
-        Map { router, paths }
+        RouteMap { router, paths }
     }
 
     /// All its paths.
@@ -52,10 +52,10 @@ impl Map {
     }
 
     /// The place of a target's path, as it came.
-    pub fn find(&self, target: &str) -> Option<Found<'_>> {
+    pub fn find(&self, target: &str) -> Option<RouteMatch<'_>> {
         let found = self.router.at(target).ok()?;
         let name = found.params.iter().next().and_then(|(_, value)| decoded(value));
-        Some(Found { place: found.value, name })
+        Some(RouteMatch { entry: found.value, segment: name })
     }
 }
 

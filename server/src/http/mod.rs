@@ -7,7 +7,7 @@
 //! - [`edge`]: the wrapper that owns every exit; `parts` looks at what a request carries.
 //! - [`auth`], [`keyring`], [`limits`]: who asks, and how often they may.
 //! - [`call`]: a request as a handler sees it; [`query`], [`json`] and [`accept`] read its parts strictly.
-//! - [`reply`]: an answer as a handler gives it; `endless` writes one that does not end.
+//! - [`reply`]: an answer as a handler gives it; `streaming` writes one that does not end.
 
 pub mod accept;
 pub mod auth;
@@ -15,7 +15,6 @@ pub mod bodies;
 pub mod call;
 pub mod connection;
 pub mod edge;
-pub(crate) mod endless;
 pub mod json;
 pub mod listener;
 pub mod map;
@@ -25,4 +24,5 @@ pub mod query;
 pub mod reply;
 pub mod route;
 pub mod scopes;
-mod unread;
+pub(crate) mod streaming;
+mod unread_body;

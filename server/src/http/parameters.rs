@@ -13,12 +13,12 @@ pub struct Parameter {
     /// What it does, for people.
     pub about: &'static str,
     /// Which values it takes.
-    pub takes: Takes,
+    pub value_type: ParameterType,
 }
 
 /// Which values a parameter takes.
 #[derive(Debug, Clone, Copy)]
-pub enum Takes {
+pub enum ParameterType {
     /// An integer from 1 to `max`.
     Limit {
         /// When nothing is said.
@@ -52,8 +52,8 @@ pub enum Takes {
     },
 }
 
-const fn parameter(name: &'static str, about: &'static str, takes: Takes) -> Parameter {
-    Parameter { name, about, takes }
+const fn parameter(name: &'static str, about: &'static str, value_type: ParameterType) -> Parameter {
+    Parameter { name, about, value_type }
 }
 
 /// How many items a page has.
@@ -74,59 +74,65 @@ pub const EVENTS_PAGE: PageSize = PageSize { default: 50, max: 1000 };
 pub const LIMIT: Parameter = parameter(
     "limit",
     "How many to give at most",
-    Takes::Limit { default: RECORDS_PAGE.default, max: RECORDS_PAGE.max },
+    ParameterType::Limit { default: RECORDS_PAGE.default, max: RECORDS_PAGE.max },
 );
 /// Events on a page.
 pub const FEED_LIMIT: Parameter = parameter(
     "limit",
     "How many to give at most; of long records fewer, since a page ends with the event that brings it to 4 MiB",
-    Takes::Limit { default: EVENTS_PAGE.default, max: EVENTS_PAGE.max },
+    ParameterType::Limit { default: EVENTS_PAGE.default, max: EVENTS_PAGE.max },
 );
 /// Where a list goes on.
 pub const CURSOR: Parameter =
-    parameter("cursor", "`meta.page.next_cursor` of the page before; left out on the first", Takes::Cursor);
+    parameter("cursor", "`meta.page.next_cursor` of the page before; left out on the first", ParameterType::Cursor);
 /// Where a poll of the feed goes on.
 pub const FEED_CURSOR: Parameter = parameter(
     "cursor",
     "The last `meta.page.next_cursor` or stream id; without it the feed begins at its start",
-    Takes::Cursor,
+    ParameterType::Cursor,
 );
 /// Where a stream begins.
 pub const STREAM_CURSOR: Parameter = parameter(
     "cursor",
     "The last cursor, or `start` for everything; without it the stream begins at the present",
-    Takes::Cursor,
+    ParameterType::Cursor,
 );
 /// What a list is sorted by.
-pub const SORT: Parameter =
-    parameter("sort", "What to sort by", Takes::Choice { schema: "Sort", words: &["created_at", "updated_at"] });
+pub const SORT: Parameter = parameter(
+    "sort",
+    "What to sort by",
+    ParameterType::Choice { schema: "Sort", words: &["created_at", "updated_at"] },
+);
 /// In which direction.
 pub const ORDER: Parameter =
-    parameter("order", "In which direction", Takes::Choice { schema: "Order", words: &["desc", "asc"] });
+    parameter("order", "In which direction", ParameterType::Choice { schema: "Order", words: &["desc", "asc"] });
 /// Only what was created since.
 pub const CREATED_SINCE: Parameter =
-    parameter("created_since", "Only records created at or after this moment", Takes::Moment);
+    parameter("created_since", "Only records created at or after this moment", ParameterType::Moment);
 /// Only what changed since.
 pub const UPDATED_SINCE: Parameter =
-    parameter("updated_since", "Only records changed at or after this moment", Takes::Moment);
+    parameter("updated_since", "Only records changed at or after this moment", ParameterType::Moment);
 /// Which members to give.
-pub const FIELDS: Parameter =
-    parameter("fields", "Names of the members to give, separated by commas; `id` is always given", Takes::Fields);
+pub const FIELDS: Parameter = parameter(
+    "fields",
+    "Names of the members to give, separated by commas; `id` is always given",
+    ParameterType::Fields,
+);
 /// Which relations to inline.
 pub const EXPAND: Parameter = parameter(
     "expand",
     "Names of the relations to inline, separated by commas; the key needs the read scopes of their kinds",
-    Takes::Relations,
+    ParameterType::Relations,
 );
 /// Kinds of events.
 pub const EVENT_TYPES: Parameter =
-    parameter("types", "Only events of these kinds, separated by commas", Takes::Kinds(&Kind::ALL));
+    parameter("types", "Only events of these kinds, separated by commas", ParameterType::Kinds(&Kind::ALL));
 /// Kinds of search results.
 pub const SEARCH_TYPES: Parameter =
-    parameter("types", "Only records of these kinds, separated by commas", Takes::Kinds(&Kind::COLLECTIONS));
+    parameter("types", "Only records of these kinds, separated by commas", ParameterType::Kinds(&Kind::COLLECTIONS));
 /// What to search for.
 pub const SEARCH_QUERY: Parameter = parameter(
     "q",
     "Words, each of which must begin a word of the record",
-    Takes::Text { min: QUESTION.0, max: QUESTION.1 },
+    ParameterType::Text { min: QUESTION.0, max: QUESTION.1 },
 );

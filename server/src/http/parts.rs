@@ -53,7 +53,7 @@ pub(super) fn check_host(parts: &Parts) -> Result<(), Problem> {
         (Some(_), None) => "The Host header is no name or address, perhaps with a port.",
         (Some(_), Some(_)) => "The request has several Host headers.",
     };
-    let sent = joined(&parts.headers, HOST).unwrap_or_default();
+    let sent = header_value(&parts.headers, HOST).unwrap_or_default();
     Err(Problem::parameter("Host", &sent, None, message)
         .fixed_by("Send one Host header with the name and port of the service."))
 }
@@ -71,8 +71,8 @@ fn is_host(text: &str) -> bool {
 
 /// The media type to answer in, or the refusal of an Accept that excludes all there are.
 pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
-    let given = route.gives.media();
-    if let Some(media) = accept::choose(joined(headers, ACCEPT).as_deref(), given) {
+    let given = route.response_body.media();
+    if let Some(media) = accept::choose_media_type(header_value(headers, ACCEPT).as_deref(), given) {
         return Ok(media);
     }
     let given = given.join(" or ");
@@ -83,15 +83,15 @@ pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'stati
 
 /// Refuses a body of a type or encoding that the route does not read.
 pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    let accepted = route.carries.media();
+    let accepted = route.request_body.media();
     if accepted.is_empty() {
         return Ok(());
     }
     let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
-    if let Some(encoding) = joined(headers, CONTENT_ENCODING) {
+    if let Some(encoding) = header_value(headers, CONTENT_ENCODING) {
         return refuse(format!("A body with Content-Encoding {encoding} is not read."));
     }
-    let sent = joined(headers, CONTENT_TYPE).unwrap_or_default();
+    let sent = header_value(headers, CONTENT_TYPE).unwrap_or_default();
     let media = sent.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if accepted.contains(&media.as_str()) {
         return Ok(());
@@ -109,10 +109,10 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
     if !route.takes_ticket() {
         return Ok(());
     }
-    let sent = |(name, header)| Some((name, joined(headers, header)?));
+    let sent = |(name, header)| Some((name, header_value(headers, header)?));
     let mut sent = [("If-Match", IF_MATCH), ("If-None-Match", IF_NONE_MATCH)].into_iter().filter_map(sent);
     if route.is_guarded() {
-        let Some((name, value)) = sent.find(|(_, value)| !is_tags(value)) else { return Ok(()) };
+        let Some((name, value)) = sent.find(|(_, value)| !is_etag_list(value)) else { return Ok(()) };
         let message = format!("{name} is neither * nor a list of quoted ETags.");
         let fix = format!("Send the record's ETag as it came, with its quotes: {name}: \"3\".");
         return Err(Problem::parameter(name, &value, None, message).fixed_by(fix));
@@ -126,7 +126,7 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
 
 /// Whether a text is `*` or tags between commas, of which some may stand alone (RFC 9110 5.6.1.2, 8.8.3, 13.1.1). A tag may
 /// hold commas itself.
-fn is_tags(text: &str) -> bool {
+fn is_etag_list(text: &str) -> bool {
     if text.trim() == "*" {
         return true;
     }
@@ -147,7 +147,7 @@ fn is_tags(text: &str) -> bool {
 /// The whole body, if it comes in time and is not too large.
 pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<bytes::Bytes, Problem> {
     let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
-    let announced = joined(headers, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    let announced = header_value(headers, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > BODY_MAX) {
         return Err(too_large());
     }
@@ -163,7 +163,7 @@ pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duratio
 }
 
 /// The idempotency key of a request that takes one.
-pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
+pub(super) fn parse_ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
     if !route.takes_ticket() {
         return Ok(None);
     }
@@ -175,12 +175,12 @@ pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option
         return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
     };
     let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
-    let if_match = joined(&parts.headers, IF_MATCH).unwrap_or_default();
+    let if_match = header_value(&parts.headers, IF_MATCH).unwrap_or_default();
     Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
 }
 
 /// A header's value; several lines are one list (RFC 9110 5.3).
-pub(super) fn joined(headers: &HeaderMap, name: impl AsHeaderName) -> Option<String> {
+pub(super) fn header_value(headers: &HeaderMap, name: impl AsHeaderName) -> Option<String> {
     let mut values = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"));
     let mut list = values.next()?.to_owned();
     for value in values {

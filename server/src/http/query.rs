@@ -16,7 +16,7 @@ pub struct Query {
 impl Query {
     /// Splits a query string and rewrites its values, by name, before they are judged; refuses what is not among the known
     /// names, repeated, or empty.
-    pub fn read(text: &str, known: &[Parameter], rewrite: impl Fn(&str, &mut String)) -> Result<Query, Problem> {
+    pub fn parse(text: &str, known: &[Parameter], rewrite: impl Fn(&str, &mut String)) -> Result<Query, Problem> {
         let is_text = |part: &&str| percent_decode_str(part).decode_utf8().is_ok();
         if let Some(part) = text.split('&').find(|part| !is_text(part)) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
@@ -28,11 +28,14 @@ impl Query {
             rewrite(&name, &mut value);
             (name.into_owned(), value)
         });
-        Query::of(sent, known)
+        Query::from_pairs(sent, known)
     }
 
     /// The same out of names and values that came some other way.
-    pub fn of<T: Into<String>>(sent: impl IntoIterator<Item = (T, T)>, known: &[Parameter]) -> Result<Query, Problem> {
+    pub fn from_pairs<T: Into<String>>(
+        sent: impl IntoIterator<Item = (T, T)>,
+        known: &[Parameter],
+    ) -> Result<Query, Problem> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         let names = || known.iter().map(|parameter| parameter.name);
         for (name, value) in sent {
@@ -43,7 +46,7 @@ impl Query {
                 return Err(if nearest(&name, names()).is_some() {
                     problem
                 } else {
-                    problem.fixed_by(leave_out(known))
+                    problem.fixed_by(leave_out_hint(known))
                 });
             }
             if value.is_empty() {
@@ -76,7 +79,7 @@ impl Query {
         let Some(value) = self.get(name) else { return Ok(None) };
         match words.iter().find(|(word, _)| *word == value) {
             Some((_, meaning)) => Ok(Some(*meaning)),
-            None => Err(unknown_word(name, value, words)),
+            None => Err(unknown_choice(name, value, words)),
         }
     }
 
@@ -86,7 +89,7 @@ impl Query {
         let mut meanings = Vec::new();
         for value in self.get(name).into_iter().flat_map(|list| list.split(',')) {
             let Some((word, meaning)) = words.iter().find(|(word, _)| *word == value) else {
-                return Err(unknown_word(name, value, words));
+                return Err(unknown_choice(name, value, words));
             };
             if !seen.contains(word) {
                 seen.push(word);
@@ -97,7 +100,7 @@ impl Query {
     }
 
     /// A date or date-time from which on something is asked for.
-    pub fn since(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match Timestamp::not_before(value) {
             Some(moment) => Ok(Some(moment)),
@@ -109,7 +112,7 @@ impl Query {
     }
 }
 
-fn leave_out(known: &[Parameter]) -> String {
+fn leave_out_hint(known: &[Parameter]) -> String {
     let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
     match names.is_empty() {
         true => "Leave it out: there are no parameters here.".to_owned(),
@@ -117,7 +120,7 @@ fn leave_out(known: &[Parameter]) -> String {
     }
 }
 
-fn unknown_word<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
+fn unknown_choice<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     let message = format!("{name} must be one of {}.", known.join(", "));
     Problem::parameter(name, value, nearest(value, known.iter().copied()), message)
@@ -139,7 +142,7 @@ mod tests {
             ("limit=101", "limit", None),
             ("limit=+5", "limit", None),
         ] {
-            let refusal = Query::read(text, &[LIMIT, SORT], |_, _| ()).and_then(|query| {
+            let refusal = Query::parse(text, &[LIMIT, SORT], |_, _| ()).and_then(|query| {
                 query.limit(RECORDS_PAGE)?;
                 query.choice("sort", &[("created_at", ()), ("updated_at", ())])
             });

@@ -15,9 +15,9 @@ use crate::store::Fault;
 use crate::store::receipts::Receipt;
 use crate::versions::{VERSIONS, Version};
 
-/// Gives a future that is done when a stream must end. Asked only where a reader does not keep up, so that others cost
+/// ResponseBody a future that is done when a stream must end. Asked only where a reader does not keep up, so that others cost
 /// nothing.
-pub type Over = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+pub type StreamEnd = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// What an answer carries.
 pub enum Payload {
@@ -26,7 +26,7 @@ pub enum Payload {
     /// A finished text of another media type, with that type.
     Text(&'static str, Bytes),
     /// Frames of an event stream as they come, and when it must end though nobody takes them.
-    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>, Over),
+    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>, StreamEnd),
     /// A file, sent piece by piece.
     File {
         /// The media type.
@@ -52,7 +52,7 @@ pub struct Reply {
 
 impl Reply {
     /// The same with a header.
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Reply {
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Reply {
         self.headers.push((name, value.into()));
         self
     }
@@ -88,7 +88,7 @@ impl Reply {
     }
 
     /// The stored answer, byte for byte, marked as such.
-    pub fn replay(receipt: Receipt) -> Reply {
+    pub fn from_receipt(receipt: Receipt) -> Reply {
         let stored: Map<String, Value> = serde_json::from_str(&receipt.headers).unwrap_or_default();
         let headers = STORED_HEADERS
             .into_iter()
@@ -104,7 +104,7 @@ const STORED_HEADERS: [&str; 3] = [SERVICE_API_VERSION, "etag", "location"];
 
 /// What the texts around an answer depend on. Cheap to clone into a transaction.
 #[derive(Clone)]
-pub struct Wording {
+pub struct ResponseContext {
     /// The request's id.
     pub request_id: Arc<str>,
     /// What links begin with.
@@ -113,24 +113,24 @@ pub struct Wording {
     pub version: &'static Version,
 }
 
-impl Wording {
+impl ResponseContext {
     /// Where a path of the service is found by who reads this answer: a proxy may have put something before it.
-    pub fn place(&self, path: &str) -> String {
+    pub fn base_path_of(&self, path: &str) -> String {
         format!("{}{path}", base_path(&self.base_url))
     }
 
     /// `{ data, meta }` out of a finished text; `meta` is further members or "".
-    pub fn one(&self, status: u16, data: &str, meta: &str) -> Reply {
+    pub fn data_reply(&self, status: u16, data: &str, meta: &str) -> Reply {
         self.json(status, envelope::one(data, &self.request_id, meta))
     }
 
     /// `{ data: [...], meta }` out of finished texts.
-    pub fn many<T: AsRef<str>>(&self, items: &[T], page: &Page, meta: &str) -> Reply {
+    pub fn list_reply<T: AsRef<str>>(&self, items: &[T], page: &Page, meta: &str) -> Reply {
         self.json(200, envelope::many(items, page, &self.request_id, meta))
     }
 
     /// `{ error, meta }`, with the headers that its type demands.
-    pub fn problem(&self, problem: &Problem) -> Reply {
+    pub fn problem_reply(&self, problem: &Problem) -> Reply {
         let mut reply = self.json(problem.kind.status(), envelope::error(problem, &self.request_id, &self.base_url));
         let detail = |name: &str| problem.details.get(name).and_then(Value::as_str).unwrap_or_default();
         match problem.kind {
@@ -159,7 +159,7 @@ impl Wording {
 
     fn json(&self, status: u16, text: String) -> Reply {
         let headers = vec![(SERVICE_API_VERSION, self.version.name.to_owned())];
-        Reply { status, headers, payload: Payload::Json(self.version.lower(text)) }
+        Reply { status, headers, payload: Payload::Json(self.version.downgrade(text)) }
     }
 }
 

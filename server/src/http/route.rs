@@ -8,15 +8,15 @@ use hearth_contract::paths;
 use hearth_contract::problem::Problem;
 use hearth_contract::schema::Kind;
 
-use super::bodies::{Carries, Gives};
-use super::call::{Call, Visit};
+use super::bodies::{RequestBody, ResponseBody};
+use super::call::{Call, PublicRequest};
 use super::parameters::Parameter;
 use super::reply::{Refusal, Reply};
 use crate::app::keyring::Principal;
-use crate::app::limits::Class;
+use crate::app::limits::RateClass;
 
 /// What a handler promises.
-pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;
+pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;
 
 /// Who may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,13 +42,13 @@ pub struct Route {
     /// Who may ask.
     pub access: Access,
     /// Which window it counts in.
-    pub class: Class,
+    pub class: RateClass,
     /// The kind it is about.
     pub kind: Option<Kind>,
     /// What the request carries.
-    pub carries: Carries,
+    pub request_body: RequestBody,
     /// What the answer is.
-    pub gives: Gives,
+    pub response_body: ResponseBody,
     /// Parameters it knows; any other is refused.
     pub parameters: &'static [Parameter],
     /// Who answers.
@@ -59,19 +59,19 @@ impl Route {
     /// Refuses a key that lacks the scope.
     pub fn check_scope(&self, principal: &Principal) -> Result<(), Problem> {
         match &self.access {
-            Access::Scope(scope) => principal.check(scope),
+            Access::Scope(scope) => principal.require_scope(scope),
             Access::Open | Access::Key => Ok(()),
         }
     }
 
     /// Whether it is a write of one record that may exist: it has a revision to hold conditions to.
     pub fn is_guarded(&self) -> bool {
-        self.carries == Carries::Patch || self.gives == Gives::Deleted && self.kind.is_some()
+        self.request_body == RequestBody::Patch || self.response_body == ResponseBody::Deleted && self.kind.is_some()
     }
 
     /// Whether this is a read of one record, which `If-None-Match` may answer with 304.
     pub fn is_conditional(&self) -> bool {
-        self.method == Method::GET && matches!(self.gives, Gives::Record | Gives::Profile)
+        self.method == Method::GET && matches!(self.response_body, ResponseBody::Record | ResponseBody::Profile)
     }
 
     /// Whether it speaks the version that the request asks for; discovery and tools always speak the current one
@@ -90,7 +90,7 @@ impl Route {
 #[derive(Clone, Copy)]
 pub enum Handler {
     /// To a key, as a call.
-    Keyed(fn(Call) -> Answering),
+    Keyed(fn(Call) -> HandlerFuture),
     /// To anybody.
-    Open(fn(Visit) -> Answering),
+    Open(fn(PublicRequest) -> HandlerFuture),
 }

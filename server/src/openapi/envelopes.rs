@@ -149,7 +149,7 @@ fn cursor_expired_details() -> Value {
     let form = |name: &str| match name {
         "reason" => json!({ "type": "string", "enum": ["retention", "restored"] }),
         "resume_cursor" => json!({ "type": "string" }),
-        "retained_since" => perhaps_moment(),
+        "retained_since" => nullable_moment(),
         _ => json!({ "type": ["integer", "null"] }),
     };
     let members: Map<String, Value> = CURSOR_EXPIRED
@@ -218,6 +218,6 @@ pub(super) fn moment() -> Value {
     json!({ "type": "string", "format": "date-time" })
 }
 
-pub(super) fn perhaps_moment() -> Value {
+pub(super) fn nullable_moment() -> Value {
     json!({ "type": ["string", "null"], "format": "date-time" })
 }

@@ -6,12 +6,12 @@
 //! - [`parts`]: shared parameters, headers and error answers.
 //! - [`examples`]: one believable record of each kind.
 
-mod answers;
 mod envelopes;
 mod examples;
 mod operations;
 mod parts;
 mod records;
+mod responses;
 mod rpc;
 pub(crate) mod schema;
 pub(crate) mod schemas;

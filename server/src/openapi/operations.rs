@@ -6,10 +6,10 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
 use super::schema::{name, reference};
-use super::{answers, examples};
-use crate::app::limits::Class;
-use crate::http::bodies::{Carries, Gives};
-use crate::http::parameters::{Parameter, Takes};
+use super::{examples, responses};
+use crate::app::limits::RateClass;
+use crate::http::bodies::{RequestBody, ResponseBody};
+use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::{Access, Route};
 
 /// What operations are grouped by.
@@ -50,7 +50,7 @@ fn operation(route: &Route) -> Value {
             Access::Key => json!([{ "apiKey": [] }]),
             Access::Scope(scope) => json!([{ "apiKey": [scope] }]),
         },
-        "responses": answers::of(route),
+        "responses": responses::responses(route),
     });
     let parameters = parameters(route);
     if !parameters.is_empty() {
@@ -69,10 +69,10 @@ fn description(route: &Route) -> String {
         Access::Scope(scope) => format!("Needs the scope `{scope}`."),
     };
     let window = match route.class {
-        Class::Free => "",
-        Class::Read => " Counts as a read.",
-        Class::Write => " Counts as a write.",
-        Class::Bulk => " Counts as a bulk call.",
+        RateClass::Free => "",
+        RateClass::Read => " Counts as a read.",
+        RateClass::Write => " Counts as a write.",
+        RateClass::Bulk => " Counts as a bulk call.",
     };
     format!("{}. {access}{window}", sentence(&route.summary))
 }
@@ -115,7 +115,7 @@ fn parameters(route: &Route) -> Vec<Value> {
     if route.takes_ticket() {
         header("IdempotencyKey");
     }
-    if route.carries == Carries::Rpc {
+    if route.request_body == RequestBody::Rpc {
         ["McpProtocolVersion", "McpMethod", "McpName", "Origin"].into_iter().for_each(&mut header);
     }
     if route.is_guarded() {
@@ -125,7 +125,7 @@ fn parameters(route: &Route) -> Vec<Value> {
     if route.is_conditional() {
         header("IfNoneMatch");
     }
-    if route.gives == Gives::Stream {
+    if route.response_body == ResponseBody::Stream {
         header("LastEventId");
     }
     parameters
@@ -135,22 +135,26 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
     let has_relations = kind.is_some_and(|kind| resource(kind).relations().next().is_some());
     let kind = kind.map_or("", name);
     let list = |items: Value| json!({ "type": "array", "minItems": 1, "items": items });
-    let schema = match parameter.takes {
-        Takes::Limit { default, max } => json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default }),
-        Takes::Cursor => json!({ "type": "string", "minLength": 1 }),
-        Takes::Choice { schema, .. } => reference(schema),
-        Takes::Kinds(kinds) if kinds.len() == Kind::ALL.len() => list(reference("ResourceType")),
-        Takes::Kinds(_) => list(reference("CollectionType")),
-        Takes::Fields => list(reference(&format!("{kind}Field"))),
-        Takes::Relations if !has_relations => return None,
-        Takes::Relations => list(reference(&format!("{kind}Relation"))),
-        Takes::Moment => json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] }),
-        Takes::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
+    let schema = match parameter.value_type {
+        ParameterType::Limit { default, max } => {
+            json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
+        }
+        ParameterType::Cursor => json!({ "type": "string", "minLength": 1 }),
+        ParameterType::Choice { schema, .. } => reference(schema),
+        ParameterType::Kinds(kinds) if kinds.len() == Kind::ALL.len() => list(reference("ResourceType")),
+        ParameterType::Kinds(_) => list(reference("CollectionType")),
+        ParameterType::Fields => list(reference(&format!("{kind}Field"))),
+        ParameterType::Relations if !has_relations => return None,
+        ParameterType::Relations => list(reference(&format!("{kind}Relation"))),
+        ParameterType::Moment => {
+            json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] })
+        }
+        ParameterType::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
     };
-    let required = matches!(parameter.takes, Takes::Text { .. });
+    let required = matches!(parameter.value_type, ParameterType::Text { .. });
     // In words alone: a client that was generated would send a `default` with a cursor too, which may say otherwise.
-    let about = match parameter.takes {
-        Takes::Choice { words: [first, ..], .. } => {
+    let about = match parameter.value_type {
+        ParameterType::Choice { words: [first, ..], .. } => {
             format!("{}; `{first}` when neither this nor a cursor says", parameter.about)
         }
         _ => parameter.about.to_owned(),
@@ -162,7 +166,7 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         "description": about,
         "schema": schema,
     });
-    if matches!(parameter.takes, Takes::Kinds(_) | Takes::Fields | Takes::Relations) {
+    if matches!(parameter.value_type, ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations) {
         value["style"] = "form".into();
         value["explode"] = false.into();
     }
@@ -172,22 +176,22 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
 fn body(route: &Route) -> Option<Value> {
     let kind = route.kind.map_or("", name);
     let create = || route.kind.map(examples::create).unwrap_or_default();
-    let (schema, example) = match route.carries {
-        Carries::Nothing => return None,
-        Carries::Create => (format!("{kind}Create"), create()),
-        Carries::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
-        Carries::Bulk => {
+    let (schema, example) = match route.request_body {
+        RequestBody::None => return None,
+        RequestBody::Create => (format!("{kind}Create"), create()),
+        RequestBody::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
+        RequestBody::Bulk => {
             let mut operation = create();
             operation["method"] = "create".into();
             (format!("{kind}BulkRequest"), json!({ "operations": [operation] }))
         }
-        Carries::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
-        Carries::Rpc => {
+        RequestBody::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
+        RequestBody::Rpc => {
             ("RpcRequest".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
         }
     };
     let content: Map<String, Value> = route
-        .carries
+        .request_body
         .media()
         .iter()
         .map(|media| ((*media).to_owned(), json!({ "schema": reference(&schema), "example": example })))

@@ -105,22 +105,23 @@ pub(super) fn header_references(names: &[(&str, &str)]) -> Map<String, Value> {
 }
 
 /// Headers of every answer.
-pub(super) const ALWAYS: [(&str, &str); 3] =
+pub(super) const COMMON_HEADERS: [(&str, &str); 3] =
     [("X-Request-Id", "XRequestId"), ("Service-API-Version", "ServiceApiVersion"), ("Cache-Control", "CacheControl")];
 /// Headers of every answer to a key, once its window was looked at.
-pub(super) const KEYED: [(&str, &str); 3] = [
+pub(super) const RATE_LIMIT_HEADERS: [(&str, &str); 3] = [
     ("X-RateLimit-Limit", "RateLimitLimit"),
     ("X-RateLimit-Remaining", "RateLimitRemaining"),
     ("X-RateLimit-Reset", "RateLimitReset"),
 ];
 /// Headers of every answer in a version that is about to end.
-pub(super) const ENDING: [(&str, &str); 3] = [("Deprecation", "Deprecation"), ("Sunset", "Sunset"), ("Link", "Link")];
+pub(super) const DEPRECATION_HEADERS: [(&str, &str); 3] =
+    [("Deprecation", "Deprecation"), ("Sunset", "Sunset"), ("Link", "Link")];
 /// The header of an answer that was given before: a good one, or a refusal that is kept too (contract 6.4).
-pub(super) const REPLAYED: [(&str, &str); 1] = [("Idempotency-Replayed", "IdempotencyReplayed")];
+pub(super) const REPLAY_HEADERS: [(&str, &str); 1] = [("Idempotency-Replayed", "IdempotencyReplayed")];
 /// The header of an answer that says when to come again.
-pub(super) const LATER: [(&str, &str); 1] = [("Retry-After", "RetryAfter")];
+pub(super) const RETRY_HEADERS: [(&str, &str); 1] = [("Retry-After", "RetryAfter")];
 /// Headers of what browsers show.
-pub(super) const GUARDED: [(&str, &str); 3] = [
+pub(super) const PAGE_HEADERS: [(&str, &str); 3] = [
     ("Content-Security-Policy", "ContentSecurityPolicy"),
     ("X-Content-Type-Options", "ContentTypeOptions"),
     ("Referrer-Policy", "ReferrerPolicy"),
@@ -160,24 +161,24 @@ fn response(status: u16) -> Value {
     let schema = if status == ProblemType::CursorExpired.status() { "CursorExpired" } else { "Error" };
     json!({
         "description": about.join("\n\n"),
-        "headers": of_refusal(status),
+        "headers": refusal_headers(status),
         "content": { "application/json": { "schema": reference(schema), "examples": examples } },
     })
 }
 
 /// The headers that refusals of a status may carry.
-pub(super) fn of_refusal(status: u16) -> Map<String, Value> {
-    let mut headers = header_references(&ALWAYS);
-    headers.extend(header_references(&ENDING));
+pub(super) fn refusal_headers(status: u16) -> Map<String, Value> {
+    let mut headers = header_references(&COMMON_HEADERS);
+    headers.extend(header_references(&DEPRECATION_HEADERS));
     // These are said before a key's window is looked at (contract 4).
     if !matches!(status, 401 | 405 | 414 | 431) {
-        headers.extend(header_references(&KEYED));
+        headers.extend(header_references(&RATE_LIMIT_HEADERS));
     }
     match status {
         401 | 403 => headers.extend(header_references(&[("WWW-Authenticate", "WwwAuthenticate")])),
-        404 | 409 | 412 | 422 => headers.extend(header_references(&REPLAYED)),
+        404 | 409 | 412 | 422 => headers.extend(header_references(&REPLAY_HEADERS)),
         405 => headers.extend(header_references(&[("Allow", "Allow")])),
-        429 | 503 => headers.extend(header_references(&LATER)),
+        429 | 503 => headers.extend(header_references(&RETRY_HEADERS)),
         _ => (),
     }
     headers

@@ -126,7 +126,7 @@ fn bulk(resource: &Resource) -> (Value, Value) {
     let result = json!({
         "type": "object",
         "properties": {
-            "index": { "type": "integer", "minimum": 0, "description": "Place of the operation in the call" },
+            "index": { "type": "integer", "minimum": 0, "description": "ListStart of the operation in the call" },
             "method": reference("BulkMethod"),
             "status": { "type": "integer", "description": "The status it would have had by itself" },
             "id": { "type": ["string", "null"], "description": "The record's id, or the one given" },
@@ -142,7 +142,7 @@ fn bulk(resource: &Resource) -> (Value, Value) {
     operation["then"] = json!({
         "properties": { "id": { "type": "string" }, "data": { "properties": { "id": false } } }, "required": ["id"],
     });
-    // A create has its id in one place.
+    // A create has its id in one start.
     operation["else"] = json!({
         "if": { "properties": { "id": { "type": "string" } }, "required": ["id"] },
         "then": { "properties": { "data": { "properties": { "id": { "type": "null" } } } } },

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::reference;
 use super::{envelopes, operations, parts, records, rpc, services};
-use crate::http::parameters::{Parameter, Takes};
+use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::Route;
 
 /// All of them by name. What no route speaks of is left out.
@@ -29,13 +29,13 @@ pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
 }
 
 /// A named schema by itself, for readers that know no others: what it refers to is written out in its place.
-pub(crate) fn alone(name: &str, routes: &[Route]) -> Value {
+pub(crate) fn inlined(name: &str, routes: &[Route]) -> Value {
     static ALL: OnceLock<Map<String, Value>> = OnceLock::new();
-    write_out(ALL.get_or_init(|| all(routes)), &reference(name))
+    inline_references(ALL.get_or_init(|| all(routes)), &reference(name))
 }
 
-fn write_out(all: &Map<String, Value>, schema: &Value) -> Value {
-    let within = |value: &Value| write_out(all, value);
+fn inline_references(all: &Map<String, Value>, schema: &Value) -> Value {
+    let within = |value: &Value| inline_references(all, value);
     match schema {
         Value::Object(members) => {
             match members.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
@@ -50,8 +50,8 @@ fn write_out(all: &Map<String, Value>, schema: &Value) -> Value {
 
 /// The named word lists of query parameters.
 fn choices(routes: &[Route]) -> impl Iterator<Item = (String, &'static [&'static str])> {
-    routes.iter().flat_map(|route| route.parameters).filter_map(|parameter: &Parameter| match parameter.takes {
-        Takes::Choice { schema, words } => Some((schema.to_owned(), words)),
+    routes.iter().flat_map(|route| route.parameters).filter_map(|parameter: &Parameter| match parameter.value_type {
+        ParameterType::Choice { schema, words } => Some((schema.to_owned(), words)),
         _ => None,
     })
 }

@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::envelopes::{Named, moment, perhaps_moment};
+use super::envelopes::{Named, moment, nullable_moment};
 use super::schema::{array, envelope, nullable, object, reference, strict};
 use crate::versions::STABILITY;
 
@@ -40,8 +40,8 @@ fn exports() -> Named {
                     "types": array(reference("ResourceType")),
                     "progress": reference("ExportProgress"),
                     "created_at": moment(),
-                    "finished_at": perhaps_moment(),
-                    "expires_at": perhaps_moment(),
+                    "finished_at": nullable_moment(),
+                    "expires_at": nullable_moment(),
                     "size_bytes": { "type": ["integer", "null"] },
                     "sha256": { "type": ["string", "null"] },
                     "error": nullable(reference("ErrorBody")),
@@ -78,7 +78,7 @@ fn account() -> Named {
                     "key": object(
                         json!({
                             "id": reference("Id"), "name": { "type": "string" }, "hint": { "type": "string", "description": "How the key begins and ends" },
-                            "created_at": moment(), "last_used_at": perhaps_moment(), "flagged_at": perhaps_moment(),
+                            "created_at": moment(), "last_used_at": nullable_moment(), "flagged_at": nullable_moment(),
                         }),
                         &["id", "name", "hint", "created_at", "last_used_at", "flagged_at"],
                     ),

@@ -47,15 +47,15 @@ fn target_names_one_path_and_its_open_segment() {
         ("*", None, None),
     ] {
         let found = API.find(target);
-        assert_eq!(found.as_ref().map(|found| found.place.path), path, "{target}");
-        assert_eq!(found.and_then(|found| found.name).as_deref(), name, "{target}");
+        assert_eq!(found.as_ref().map(|found| found.entry.path), path, "{target}");
+        assert_eq!(found.and_then(|found| found.segment).as_deref(), name, "{target}");
     }
 }
 
 #[test]
 fn path_has_a_route_for_each_method() {
     let found = API.find("/v1/tasks/1").unwrap();
-    let methods: Vec<_> = found.place.routes.iter().map(|route| &route.method).collect();
+    let methods: Vec<_> = found.entry.routes.iter().map(|route| &route.method).collect();
     assert_eq!(methods, ["GET", "PATCH", "DELETE"]);
 }
 

@@ -80,7 +80,7 @@ impl Version {
     }
 
     /// The version that a key's pin stands for: itself, or the oldest in service once it has ended.
-    pub fn of_pin(pin: &str, now: Timestamp) -> &'static Version {
+    pub fn from_pin(pin: &str, now: Timestamp) -> &'static Version {
         Version::find(pin, now).or_else(|| supported(now).next()).unwrap_or_else(Version::current)
     }
 
@@ -95,29 +95,29 @@ impl Version {
     }
 
     /// A parameter's value as the current version writes it.
-    pub fn raise_parameter(&self, name: &str, value: &mut String) {
+    pub fn upgrade_parameter(&self, name: &str, value: &mut String) {
         self.changes().for_each(|change| (change.parameter)(name, value));
     }
 
     /// A body as the current version writes it.
-    pub fn raise_body(&self, body: &mut Value) {
+    pub fn upgrade_body(&self, body: &mut Value) {
         self.changes().for_each(|change| (change.body)(body));
     }
 
     /// A finished text as this version writes it. The current version's is handed through untouched.
-    pub fn lower(&self, text: String) -> String {
+    pub fn downgrade(&self, text: String) -> String {
         if self.is_current() {
             return text;
         }
         let Ok(mut value) = serde_json::from_str(&text) else { return text };
         let changes: Vec<&Change> = self.changes().collect();
         changes.into_iter().rev().for_each(|change| (change.answer)(&mut value));
-        rename(&mut value, self.name);
+        rename_api_version(&mut value, self.name);
         value.to_string()
     }
 
     /// The headers that announce its end: in the last six months before it (RFC 9745, RFC 8594).
-    pub fn warnings(&self, now: Timestamp, base_url: &str) -> Vec<(&'static str, String)> {
+    pub fn deprecation_headers(&self, now: Timestamp, base_url: &str) -> Vec<(&'static str, String)> {
         let Some(past) = &self.past else { return Vec::new() };
         if now < midnight(months_before(past.sunset_on, WARNING_MONTHS)) {
             return Vec::new();
@@ -166,15 +166,15 @@ pub fn unsupported(name: &str, now: Timestamp) -> Problem {
 }
 
 /// Events say in which version they are written.
-fn rename(value: &mut Value, name: &str) {
+fn rename_api_version(value: &mut Value, name: &str) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, name)),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename_api_version(item, name)),
         Value::Object(members) => {
             for (member, value) in members {
                 if member == "api_version" && value.as_str() == Some(CURRENT_VERSION) {
                     *value = name.into();
                 } else if value.is_array() {
-                    rename(value, name);
+                    rename_api_version(value, name);
                 }
             }
         }
@@ -221,13 +221,13 @@ mod tests {
     #[test]
     fn a_version_warns_before_its_end_and_then_is_gone() {
         let old = &VERSIONS[0];
-        assert!(old.warnings(at("2026-11-30T23:59:59Z"), "http://h").is_empty());
-        let warnings = old.warnings(at("2026-12-01"), "http://h");
+        assert!(old.deprecation_headers(at("2026-11-30T23:59:59Z"), "http://h").is_empty());
+        let warnings = old.deprecation_headers(at("2026-12-01"), "http://h");
         assert_eq!(warnings[0], ("deprecation", "@1780272000".to_owned()));
         assert_eq!(warnings[1], ("sunset", "Tue, 01 Jun 2027 00:00:00 GMT".to_owned()));
         let (before, after) = (at("2027-05-31T23:59:59Z"), at("2027-06-01"));
         assert!(Version::find(old.name, before).is_some() && Version::find(old.name, after).is_none());
-        assert_eq!(Version::of_pin(old.name, after).name, CURRENT_VERSION);
+        assert_eq!(Version::from_pin(old.name, after).name, CURRENT_VERSION);
     }
 
     #[test]

@@ -32,33 +32,33 @@ use serde_json::{Value, json};
 use self::tools::{TOOLS, Tool};
 use crate::app::App;
 use crate::app::keyring::Principal;
-use crate::app::limits::Standing;
+use crate::app::limits::RateWindow;
 use crate::config::origin;
-use crate::http::auth::refused;
+use crate::http::auth::record_refusal;
 use crate::http::call::Call;
-use crate::http::edge::broken;
+use crate::http::edge::fault_problem;
 use crate::http::parts::BODY_MAX;
-use crate::http::reply::{Payload, Refusal, Reply, Wording};
+use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::http::route::{Handler, Route};
 use crate::store::Fault;
 
 /// Answers one message of the protocol.
 pub async fn serve(call: Call, routes: &'static [Route]) -> Result<Reply, Refusal> {
-    let agent = Agent {
+    let handler = McpHandler {
         routes,
         app: call.app.clone(),
         principal: call.principal.clone(),
-        wording: call.wording.clone(),
+        context: call.context.clone(),
         key: call.ticket.as_ref().map(|ticket| ticket.key.as_str().into()),
-        learnt: Arc::default(),
+        facts: Arc::default(),
     };
-    let learnt = agent.learnt.clone();
+    let facts = handler.facts.clone();
     let service = StreamableHttpService::new(
-        move || Ok(agent.clone()),
+        move || Ok(handler.clone()),
         Arc::new(NeverSessionManager::default()),
-        rules(&call.app),
+        sdk_config(&call.app),
     );
-    let response = service.handle(message(&call)).await;
+    let response = service.handle(sdk_request(&call)).await;
     let (head, body) = response.into_parts();
     let text = match body.collect().await {
         Ok(body) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
@@ -69,15 +69,15 @@ pub async fn serve(call: Call, routes: &'static [Route]) -> Result<Reply, Refusa
     let payload = match (is_json, head.status.is_success()) {
         (true, _) => Payload::Json(text),
         (false, true) => Payload::Empty,
-        (false, false) => return Err(refusal(status, text).into()),
+        (false, false) => return Err(sdk_refusal(status, text).into()),
     };
-    let Learnt { standing, replayed } = *learnt.lock().unwrap_or_else(PoisonError::into_inner);
+    let CallFacts { rate_window, replayed } = *facts.lock().unwrap_or_else(PoisonError::into_inner);
     let mut headers: Vec<(&str, String)> =
-        standing.iter().flat_map(|standing| standing.headers(call.app.clock.now())).collect();
-    if let Some(standing) = standing.filter(|standing| standing.refused) {
+        rate_window.iter().flat_map(|rate_window| rate_window.headers(call.app.clock.now())).collect();
+    if let Some(rate_window) = rate_window.filter(|rate_window| rate_window.is_refused) {
         // This refusal leaves as HTTP 200, so the edge cannot see it.
-        refused(&call.app, &call.principal.key.id).await;
-        headers.push(("retry-after", standing.retry_after_seconds().to_string()));
+        record_refusal(&call.app, &call.principal.key.id).await;
+        headers.push(("retry-after", rate_window.retry_after_seconds().to_string()));
     }
     if replayed {
         headers.push((IDEMPOTENCY_REPLAYED, "true".to_owned()));
@@ -89,7 +89,7 @@ pub async fn serve(call: Call, routes: &'static [Route]) -> Result<Reply, Refusa
 /// origin and from those the operator allows. A service on the loopback address answers to loopback names and its own,
 /// so that a page whose name was pointed there reaches nothing; elsewhere its names are not known to it, and the key
 /// is the guard.
-fn rules(app: &App) -> StreamableHttpServerConfig {
+fn sdk_config(app: &App) -> StreamableHttpServerConfig {
     let own = app.base_url.parse::<Uri>().ok();
     let host = own.as_ref().and_then(Uri::host).unwrap_or_default();
     let (loopback, port) = (app.config.listen.ip().is_loopback(), app.config.listen.port());
@@ -111,7 +111,7 @@ fn rules(app: &App) -> StreamableHttpServerConfig {
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// The message as the SDK reads it. Accept was judged by the edge: a client need not admit streams, for none come.
-fn message(call: &Call) -> Request<Full<bytes::Bytes>> {
+fn sdk_request(call: &Call) -> Request<Full<bytes::Bytes>> {
     let mut request = Request::new(Full::from(call.body.to_string()));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = Uri::from_static(paths::MCP);
@@ -121,7 +121,7 @@ fn message(call: &Call) -> Request<Full<bytes::Bytes>> {
 }
 
 /// What the SDK refuses without speaking JSON-RPC.
-fn refusal(status: u16, text: String) -> Problem {
+fn sdk_refusal(status: u16, text: String) -> Problem {
     match status {
         403 if text.contains("Host") => Problem::new(ProblemType::OriginNotAllowed, text)
             .fixed_by("Use a loopback name, or start the service with --base-url and the name it is reached by."),
@@ -140,27 +140,27 @@ fn refusal(status: u16, text: String) -> Problem {
     }
 }
 
-/// What is learnt of a tool's call, for the headers of its answer.
+/// What is facts of a tool's call, for the headers of its answer.
 #[derive(Clone, Copy, Default)]
-struct Learnt {
-    standing: Option<Standing>,
+struct CallFacts {
+    rate_window: Option<RateWindow>,
     /// Whether this was answered before.
     replayed: bool,
 }
 
-/// Who speaks to us in one message, and what was learnt on the way.
+/// Who speaks to us in one message, and what was facts on the way.
 #[derive(Clone)]
-struct Agent {
+struct McpHandler {
     routes: &'static [Route],
     app: Arc<App>,
     principal: Arc<Principal>,
-    wording: Wording,
+    context: ResponseContext,
     /// The idempotency key in the header of the message.
     key: Option<Arc<str>>,
-    learnt: Arc<Mutex<Learnt>>,
+    facts: Arc<Mutex<CallFacts>>,
 }
 
-impl ServerHandler for Agent {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("hearth", env!("CARGO_PKG_VERSION")).with_title("Hearth"))
@@ -193,9 +193,9 @@ impl ServerHandler for Agent {
         // The SDK runs a call as a task of its own, out of the edge's reach: a panic would leave it without an answer.
         let work = AssertUnwindSafe(self.run(tool, request.arguments.unwrap_or_default())).catch_unwind();
         let said = match work.await.unwrap_or(Err(Fault::Panicked.into())) {
-            Ok(reply) => said(reply),
-            Err(Refusal::Problem(problem)) => Err(problem.to_value(&self.wording.base_url)),
-            Err(Refusal::Fault(fault)) => Err(broken(&fault, &self.wording).to_value(&self.wording.base_url)),
+            Ok(reply) => tool_result(reply),
+            Err(Refusal::Problem(problem)) => Err(problem.to_value(&self.context.base_url)),
+            Err(Refusal::Fault(fault)) => Err(fault_problem(&fault, &self.context).to_value(&self.context.base_url)),
         };
         Ok(match said {
             Ok(result) => CallToolResult::structured(result),
@@ -245,7 +245,7 @@ impl ServerHandler for Agent {
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         Err(if METHODS.contains(&method.as_str()) {
-            ErrorData::invalid_params(misformed(&method, request.params.as_ref()), None)
+            ErrorData::invalid_params(params_error(&method, request.params.as_ref()), None)
         } else {
             no_method(&method)
         })
@@ -257,7 +257,7 @@ fn no_method(method: &str) -> ErrorData {
 }
 
 /// What is wrong with the parameters of a request that is understood.
-fn misformed(method: &str, params: Option<&Value>) -> String {
+fn params_error(method: &str, params: Option<&Value>) -> String {
     let of = |name: &str| params.and_then(|params| params.get(name));
     let is_object = |name| of(name).is_some_and(Value::is_object);
     let wrong = match method {
@@ -276,13 +276,13 @@ fn misformed(method: &str, params: Option<&Value>) -> String {
 /// The requests that are understood. One that reaches us as unknown has parameters that could not be read.
 const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/list", "tools/call"];
 
-impl Agent {
+impl McpHandler {
     /// A tool call, checked in the order of any other: window, scope, then what was sent (contract 4).
     async fn run(&self, tool: &'static Tool, arguments: JsonObject) -> Result<Reply, Refusal> {
         let route = tool.route(self.routes);
-        let standing = self.app.limits.take(&self.principal.key.id, route.class, self.app.clock.passed());
-        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).standing = standing;
-        standing.map_or(Ok(()), Standing::check)?;
+        let rate_window = self.app.limits.count_call(&self.principal.key.id, route.class, self.app.clock.passed());
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner).rate_window = rate_window;
+        rate_window.map_or(Ok(()), RateWindow::check)?;
         route.check_scope(&self.principal)?;
         let sent = tool.read(route, arguments, self.key.as_deref())?;
         let Handler::Keyed(handler) = route.handler else {
@@ -300,17 +300,17 @@ impl Agent {
             if_none_match: None,
             last_event_id: None,
             headers: Default::default(),
-            wording: self.wording.clone(),
+            context: self.context.clone(),
         });
         let reply = answered.await?;
         let replayed = reply.header(IDEMPOTENCY_REPLAYED).is_some();
-        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).replayed = replayed;
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner).replayed = replayed;
         Ok(reply)
     }
 }
 
 /// The envelope of a reply as a tool's result: its data with the page, or its error.
-fn said(reply: Reply) -> Result<Value, Value> {
+fn tool_result(reply: Reply) -> Result<Value, Value> {
     let Payload::Json(text) = reply.payload else { return Ok(json!({ "data": null })) };
     let mut envelope: Value = serde_json::from_str(&text).unwrap_or_default();
     if reply.status >= 400 {

@@ -11,10 +11,10 @@ use rmcp::model::{JsonObject, ToolAnnotations};
 use serde_json::Value;
 
 use super::schemas;
-use crate::app::limits::Class;
+use crate::app::limits::RateClass;
 use crate::home::receipts::Ticket;
-use crate::http::bodies::Carries;
-use crate::http::parameters::Takes;
+use crate::http::bodies::RequestBody;
+use crate::http::parameters::ParameterType;
 use crate::http::query::Query;
 use crate::http::route::Route;
 
@@ -66,7 +66,7 @@ pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
 const PREFIX: &str = "svc_";
 
 /// What a tool was called with, as its route's handler takes it.
-pub(crate) struct Sent {
+pub(crate) struct ToolInput {
     /// The record's id.
     pub(crate) id: Option<String>,
     /// Parameters.
@@ -91,7 +91,7 @@ impl Tool {
     /// creates add.
     pub(crate) fn describe(&self, routes: &'static [Route]) -> rmcp::model::Tool {
         let route = self.route(routes);
-        let reads = route.class == Class::Read;
+        let reads = route.class == RateClass::Read;
         let patches = route.method == Method::PATCH;
         let annotations = ToolAnnotations::with_title(self.title)
             .read_only(reads)
@@ -106,16 +106,21 @@ impl Tool {
 
     /// Reads arguments as strictly as a request: every one known, each of its type. `named` is the key in the header of
     /// the message.
-    pub(crate) fn read(&self, route: &Route, mut arguments: JsonObject, named: Option<&str>) -> Result<Sent, Problem> {
-        let key = if takes_key(route) { arguments.shift_remove(KEY) } else { None };
-        let key = one_key(key.filter(|key| !key.is_null()), named)?;
+    pub(crate) fn read(
+        &self,
+        route: &Route,
+        mut arguments: JsonObject,
+        named: Option<&str>,
+    ) -> Result<ToolInput, Problem> {
+        let key = if takes_idempotency_key(route) { arguments.shift_remove(IDEMPOTENCY_ARGUMENT) } else { None };
+        let key = merge_keys(key.filter(|key| !key.is_null()), named)?;
         let whole = arguments.clone();
         let id = if route.path.ends_with("{id}") { Some(record_id(&mut arguments)?) } else { None };
-        if route.carries == Carries::Nothing {
-            return Ok(Sent { id, query: query(arguments, route)?, body: Value::Null, ticket: None });
+        if route.request_body == RequestBody::None {
+            return Ok(ToolInput { id, query: query(arguments, route)?, body: Value::Null, ticket: None });
         }
         let ticket = key.map(|key| self.ticket(&key, whole));
-        Ok(Sent { id, query: Query::default(), body: Value::Object(arguments), ticket })
+        Ok(ToolInput { id, query: Query::default(), body: Value::Object(arguments), ticket })
     }
 
     /// REST and MCP share one space of keys (contract 6.4). The order of arguments means nothing.
@@ -128,32 +133,34 @@ impl Tool {
 }
 
 /// The key of a call, said by its argument, by the header of its message, or by both alike.
-fn one_key(argument: Option<Value>, named: Option<&str>) -> Result<Option<String>, Problem> {
+fn merge_keys(argument: Option<Value>, named: Option<&str>) -> Result<Option<String>, Problem> {
     let Some(argument) = argument else { return Ok(named.map(str::to_owned)) };
     let Some(key) = argument.as_str().and_then(idempotency_key) else {
-        let message = format!("{KEY} must be a string of 1 to {IDEMPOTENCY_KEY_MAX} visible ASCII characters.");
-        return Err(Problem::parameter(KEY, &text(&argument), None, message));
+        let message =
+            format!("{IDEMPOTENCY_ARGUMENT} must be a string of 1 to {IDEMPOTENCY_KEY_MAX} visible ASCII characters.");
+        return Err(Problem::parameter(IDEMPOTENCY_ARGUMENT, &argument_text(&argument), None, message));
     };
     if named.is_some_and(|named| named != key) {
-        let message = format!("{KEY} and the header Idempotency-Key name different keys.");
-        return Err(Problem::parameter(KEY, key, None, message).fixed_by("Send one of them, or the same key in both."));
+        let message = format!("{IDEMPOTENCY_ARGUMENT} and the header Idempotency-Key name different keys.");
+        return Err(Problem::parameter(IDEMPOTENCY_ARGUMENT, key, None, message)
+            .fixed_by("Send one of them, or the same key in both."));
     }
     Ok(Some(key.to_owned()))
 }
 
 /// The argument that makes a create repeatable.
-pub(crate) const KEY: &str = "idempotency_key";
+pub(crate) const IDEMPOTENCY_ARGUMENT: &str = "idempotency_key";
 
 /// Whether a tool takes an idempotency key: those that create.
-pub(crate) fn takes_key(route: &Route) -> bool {
-    route.carries == Carries::Create
+pub(crate) fn takes_idempotency_key(route: &Route) -> bool {
+    route.request_body == RequestBody::Create
 }
 
 fn record_id(arguments: &mut JsonObject) -> Result<String, Problem> {
     match arguments.shift_remove("id") {
         Some(Value::String(id)) => Ok(id),
         None | Some(Value::Null) => Err(Problem::parameter("id", "", None, "The argument id is missing.")),
-        Some(other) => Err(Problem::parameter("id", &text(&other), None, "id must be a string.")),
+        Some(other) => Err(Problem::parameter("id", &argument_text(&other), None, "id must be a string.")),
     }
 }
 
@@ -161,23 +168,25 @@ fn record_id(arguments: &mut JsonObject) -> Result<String, Problem> {
 fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
     let sent = arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
         let known = route.parameters.iter().find(|known| known.name == name);
-        let is_list = known.is_some_and(|it| matches!(it.takes, Takes::Kinds(_) | Takes::Fields | Takes::Relations));
+        let is_list = known.is_some_and(|it| {
+            matches!(it.value_type, ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations)
+        });
         let value = match &value {
-            Value::Array(items) if is_list => items.iter().map(text).collect::<Vec<String>>().join(","),
+            Value::Array(items) if is_list => items.iter().map(argument_text).collect::<Vec<String>>().join(","),
             // What the route does not know is said to be unknown, whatever its value.
             Value::Object(_) | Value::Bool(_) | Value::Array(_) if known.is_some() => {
                 let message = format!("{name} must be a string or a number.");
-                return Err(Problem::parameter(&name, &text(&value), None, message));
+                return Err(Problem::parameter(&name, &argument_text(&value), None, message));
             }
-            one => text(one),
+            one => argument_text(one),
         };
         Ok((name, value))
     });
-    Query::of(sent.collect::<Result<Vec<_>, Problem>>()?, route.parameters)
+    Query::from_pairs(sent.collect::<Result<Vec<_>, Problem>>()?, route.parameters)
 }
 
 /// A value as it would be written in a query. `3.0` is an integer, as in JSON Schema.
-fn text(value: &Value) -> String {
+fn argument_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {

@@ -12,11 +12,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
-use super::reply::Over;
+use super::reply::StreamEnd;
 
 /// Marks an answer that does not end, beside its head; and tells when it must end all the same.
 #[derive(Clone)]
-pub(super) struct Endless(pub(super) Over);
+pub(super) struct Streaming(pub(super) StreamEnd);
 
 /// Marks an answer to a client that knows no chunks (HTTP/1.0): it ends with the connection (RFC 9112 6.3).
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
 }
 
 /// Writes an answer until its frames end, nobody listens any more, or it must end and nobody reads.
-pub(super) async fn run(mut socket: TcpStream, answer: Response, endless: Endless) -> io::Result<()> {
+pub(super) async fn run(mut socket: TcpStream, answer: Response, endless: Streaming) -> io::Result<()> {
     let ended = write(&mut socket, answer, &endless).await;
     if ended.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
         // What the system still holds is for nobody any more.
@@ -46,7 +46,7 @@ pub(super) async fn run(mut socket: TcpStream, answer: Response, endless: Endles
     ended
 }
 
-async fn write(socket: &mut TcpStream, answer: Response, endless: &Endless) -> io::Result<()> {
+async fn write(socket: &mut TcpStream, answer: Response, endless: &Streaming) -> io::Result<()> {
     let (head, body) = answer.into_parts();
     let is_chunked = head.extensions.get::<Unchunked>().is_none();
     let coding = if is_chunked { "transfer-encoding: chunked\r\n" } else { "" };
@@ -78,7 +78,7 @@ async fn write(socket: &mut TcpStream, answer: Response, endless: &Endless) -> i
 }
 
 /// Waits for a write as long as the answer may go on; a reader that cannot keep up is waited for (contract 9.4).
-async fn in_time(endless: &Endless, write: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+async fn in_time(endless: &Streaming, write: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     tokio::select! {
         biased;
         written = write => written,

@@ -23,9 +23,9 @@ const PIECE: usize = 16 * 1024;
 
 /// Whether the last request of a connection has a body that was not read to its end.
 #[derive(Clone, Default)]
-pub(super) struct Unread(Arc<AtomicBool>);
+pub(super) struct UnreadBody(Arc<AtomicBool>);
 
-impl Unread {
+impl UnreadBody {
     /// Whether there is something unread.
     pub(super) fn is_some(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -41,7 +41,7 @@ impl Unread {
 
 struct Watched {
     body: Incoming,
-    unread: Unread,
+    unread: UnreadBody,
 }
 
 impl hyper::body::Body for Watched {

@@ -21,37 +21,39 @@ use crate::store::{Fault, HomeNo, Tx};
 
 /// Fields and relations of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct Projection {
     fields: Option<Vec<String>>,
     relations: Vec<&'static str>,
 }
 
-impl Shape {
+impl Projection {
     /// Reads `fields` and `expand`. Whoever expands reads records of other kinds, and needs the scopes of all of them,
     /// whichever of them there are.
-    pub(super) fn read(kind: Kind, query: &Query, principal: &Principal) -> Result<Shape, Problem> {
+    pub(super) fn parse(kind: Kind, query: &Query, principal: &Principal) -> Result<Projection, Problem> {
         let known = || COMMON.into_iter().chain(resource(kind).fields.iter().map(|field| field.name));
         let fields = match query.get("fields") {
             None => None,
-            Some(list) => Some(words(list, || format!("{kind} has no field"), "fields", known().collect::<Vec<_>>())?),
+            Some(list) => {
+                Some(parse_names(list, || format!("{kind} has no field"), "fields", known().collect::<Vec<_>>())?)
+            }
         };
         let relations = match query.get("expand") {
             None => Vec::new(),
             Some(list) => {
                 let known: Vec<&'static str> = resource(kind).relations().map(|(relation, _)| relation).collect();
-                let named = words(list, || format!("{kind} has no relation"), "expand", known.clone())?;
+                let named = parse_names(list, || format!("{kind} has no relation"), "expand", known.clone())?;
                 known.into_iter().filter(|relation| named.iter().any(|name| name == relation)).collect()
             }
         };
         for relation in &relations {
             let needed: Vec<String> = resource(kind).targets(relation).into_iter().map(reading).collect();
-            may_expand(relation, &needed, principal)?;
+            require_expand_scopes(relation, &needed, principal)?;
         }
         let fields = fields.map(|mut fields: Vec<String>| {
             fields.push("id".to_owned());
             fields
         });
-        Ok(Shape { fields, relations })
+        Ok(Projection { fields, relations })
     }
 
     /// Whether a record is shown as it is stored, so that its revision is its tag.
@@ -128,8 +130,8 @@ fn push_member(out: &mut String, name: &str, json: &str) {
 }
 
 /// Refuses to expand what the key may not read, all of it at once.
-fn may_expand(relation: &str, needed: &[String], principal: &Principal) -> Result<(), Problem> {
-    let missing: Vec<&str> = needed.iter().map(String::as_str).filter(|scope| !principal.may(scope)).collect();
+fn require_expand_scopes(relation: &str, needed: &[String], principal: &Principal) -> Result<(), Problem> {
+    let missing: Vec<&str> = needed.iter().map(String::as_str).filter(|scope| !principal.has_scope(scope)).collect();
     let Some(first) = missing.first() else { return Ok(()) };
     let message = format!("To expand {relation} needs the scopes {} as well.", missing.join(", "));
     Err(Problem::new(ProblemType::InsufficientScope, message)
@@ -137,7 +139,12 @@ fn may_expand(relation: &str, needed: &[String], principal: &Principal) -> Resul
         .fixed_by(format!("Leave {relation} out of expand, or use a key that has them.")))
 }
 
-fn words(list: &str, unknown: impl Fn() -> String, parameter: &str, known: Vec<&str>) -> Result<Vec<String>, Problem> {
+fn parse_names(
+    list: &str,
+    unknown: impl Fn() -> String,
+    parameter: &str,
+    known: Vec<&str>,
+) -> Result<Vec<String>, Problem> {
     list.split(',')
         .map(|name| {
             if known.contains(&name) {
