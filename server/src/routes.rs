@@ -1,5 +1,5 @@
-//! The one table of what can be asked. Router, authorization, limits and 405 read it; a route without a scope or a
-//! summary cannot be written. Must not know how a handler does its work.
+//! The table of all operations. Router, authorization, rate limits, 405 responses, OpenAPI and MCP read the table; a
+//! route needs an access rule and a summary to compile. Must not know how a handler works.
 
 use std::sync::LazyLock;
 
@@ -19,159 +19,14 @@ use crate::http::parameters::{
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::http::scopes::reading;
 
-/// Everything that can be asked.
+/// Every operation of the API.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
-    let mut routes: Vec<Route> = Kind::COLLECTIONS.into_iter().flat_map(collection).collect();
-    routes.extend([
-        Route {
-            kind: Some(Kind::Property),
-            parameters: &[FIELDS],
-            response_body: ResponseBody::Profile,
-            ..get(paths::PROPERTY, "get_property", "Read the home's profile", scope("property:read"), |call| {
-                Box::pin(api::records::read(call))
-            })
-        },
-        Route {
-            method: Method::PATCH,
-            class: RateClass::Write,
-            kind: Some(Kind::Property),
-            request_body: RequestBody::Patch,
-            response_body: ResponseBody::Profile,
-            ..get(
-                paths::PROPERTY,
-                "update_property",
-                "Set fields of the home's profile",
-                scope("property:write"),
-                |call| Box::pin(api::records::update(call)),
-            )
-        },
-        Route {
-            parameters: &[SEARCH_QUERY, SEARCH_TYPES, LIMIT, CURSOR],
-            response_body: ResponseBody::SearchResults,
-            ..get(
-                paths::SEARCH,
-                "search",
-                "Find records by the beginnings of their words",
-                scope("search:read"),
-                |call| Box::pin(api::search::find(call)),
-            )
-        },
-        Route {
-            parameters: &[FEED_CURSOR, FEED_LIMIT, EVENT_TYPES],
-            response_body: ResponseBody::Events,
-            ..get(paths::EVENTS, "list_events", "Poll the change feed", scope("events:read"), |call| {
-                Box::pin(api::events::poll(call))
-            })
-        },
-        Route {
-            parameters: &[STREAM_CURSOR, EVENT_TYPES],
-            response_body: ResponseBody::Stream,
-            ..get(paths::STREAM, "stream_events", "Stream the change feed", scope("events:read"), |call| {
-                Box::pin(api::stream::open(call))
-            })
-        },
-        Route {
-            response_body: ResponseBody::KeyProfile,
-            ..get(paths::ME, "get_me", "Show what the key is and may do", Access::Key, |call| {
-                Box::pin(api::me::show(call))
-            })
-        },
-        Route {
-            response_body: ResponseBody::Index,
-            ..open(paths::ROOT, "get_index", "What there is: resources, conventions, formats, links", |request| {
-                Box::pin(api::discovery::index(request))
-            })
-        },
-        Route {
-            response_body: ResponseBody::Meta,
-            ..open(paths::META, "get_meta", "Versions, scopes, errors and limits", |request| {
-                Box::pin(api::discovery::meta(request))
-            })
-        },
-        described(paths::OPENAPI, "get_openapi", "The API's description as Accept asks for it", ResponseBody::Document),
-        described(paths::OPENAPI_JSON, "get_openapi_json", "The API's description as JSON", ResponseBody::DocumentJson),
-        described(paths::OPENAPI_YAML, "get_openapi_yaml", "The API's description as YAML", ResponseBody::DocumentYaml),
-        page(paths::DOCS, "get_docs", "The developer portal", ResponseBody::Page, |request| {
-            Box::pin(api::docs::portal(request))
-        }),
-        page(
-            paths::CHANGELOG,
-            "get_changelog",
-            "What changed from version to version",
-            ResponseBody::Page,
-            |request| Box::pin(api::docs::changelog(request)),
-        ),
-        page(paths::REFERENCE, "get_reference", "The reference for people", ResponseBody::Page, |request| {
-            Box::pin(api::docs::reference(request))
-        }),
-        page(paths::ERROR_PAGE, "get_error_page", "What an error type means", ResponseBody::ErrorPage, |request| {
-            Box::pin(api::docs::error(request))
-        }),
-        page(paths::STYLE, "get_style", "The style of the pages", ResponseBody::Style, |request| {
-            Box::pin(api::docs::style(request))
-        }),
-        page(paths::VIEWER, "get_viewer", "The script of the reference", ResponseBody::Script, |request| {
-            Box::pin(api::docs::viewer(request))
-        }),
-        export(
-            Method::POST,
-            paths::EXPORTS,
-            ("create_export", "Ask for an export"),
-            RateClass::Write,
-            ResponseBody::ExportAccepted,
-            |call| Box::pin(api::exports::create(call)),
-        ),
-        Route {
-            parameters: &[LIMIT, CURSOR],
-            ..export(
-                Method::GET,
-                paths::EXPORTS,
-                ("list_exports", "List exports, latest first"),
-                RateClass::Read,
-                ResponseBody::Exports,
-                |call| Box::pin(api::exports::list(call)),
-            )
-        },
-        export(
-            Method::GET,
-            "/v1/exports/{id}",
-            ("get_export", "Read how far an export is"),
-            RateClass::Read,
-            ResponseBody::Export,
-            |call| Box::pin(api::exports::read(call)),
-        ),
-        export(
-            Method::DELETE,
-            "/v1/exports/{id}",
-            ("delete_export", "Delete an export and its file"),
-            RateClass::Write,
-            ResponseBody::Deleted,
-            |call| Box::pin(api::exports::delete(call)),
-        ),
-        export(
-            Method::GET,
-            "/v1/exports/{id}/download",
-            ("download_export", "Fetch the file of an export"),
-            RateClass::Read,
-            ResponseBody::File,
-            |call| Box::pin(api::exports::download(call)),
-        ),
-        Route {
-            method: Method::POST,
-            class: RateClass::Free,
-            request_body: RequestBody::Rpc,
-            response_body: ResponseBody::Rpc,
-            ..get(paths::MCP, "mcp", "Speak the Model Context Protocol", Access::Key, |call| {
-                Box::pin(api::mcp::serve(call, &ROUTES))
-            })
-        },
-        health(paths::HEALTH, "healthz", "Whether the process answers", |request| Box::pin(api::health::live(request))),
-        health(paths::READY, "readyz", "Whether the database answers", |request| Box::pin(api::health::ready(request))),
-    ]);
-    routes
+    let collections = Kind::COLLECTIONS.into_iter().flat_map(collection);
+    let others = [property(), search_and_feed(), discovery(), pages(), exports(), services()];
+    collections.chain(others.into_iter().flatten()).collect()
 });
 
-/// What is told on the address of `--metrics-listen`, to whoever watches the service.
+/// The operations of the address `--metrics-listen`, for monitoring.
 static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
         Route {
@@ -186,7 +41,7 @@ static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
 /// The paths of the API.
 pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&ROUTES));
 
-/// The paths of the address of `--metrics-listen`.
+/// The paths of the address `--metrics-listen`.
 pub static OPERATIONS: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&OPERATING));
 
 /// The routes of a collection.
@@ -238,11 +93,191 @@ fn collection(kind: Kind) -> [Route; 6] {
     ]
 }
 
+/// The home's profile.
+fn property() -> Vec<Route> {
+    vec![
+        Route {
+            kind: Some(Kind::Property),
+            parameters: &[FIELDS],
+            response_body: ResponseBody::Profile,
+            ..get(paths::PROPERTY, "get_property", "Read the home's profile", scope("property:read"), |call| {
+                Box::pin(api::records::read(call))
+            })
+        },
+        Route {
+            method: Method::PATCH,
+            class: RateClass::Write,
+            kind: Some(Kind::Property),
+            request_body: RequestBody::Patch,
+            response_body: ResponseBody::Profile,
+            ..get(
+                paths::PROPERTY,
+                "update_property",
+                "Set fields of the home's profile",
+                scope("property:write"),
+                |call| Box::pin(api::records::update(call)),
+            )
+        },
+    ]
+}
+
+/// Search, and the change feed by poll and by stream.
+fn search_and_feed() -> Vec<Route> {
+    vec![
+        Route {
+            parameters: &[SEARCH_QUERY, SEARCH_TYPES, LIMIT, CURSOR],
+            response_body: ResponseBody::SearchResults,
+            ..get(
+                paths::SEARCH,
+                "search",
+                "Find records by the beginnings of their words",
+                scope("search:read"),
+                |call| Box::pin(api::search::find(call)),
+            )
+        },
+        Route {
+            parameters: &[FEED_CURSOR, FEED_LIMIT, EVENT_TYPES],
+            response_body: ResponseBody::Events,
+            ..get(paths::EVENTS, "list_events", "Poll the change feed", scope("events:read"), |call| {
+                Box::pin(api::events::poll(call))
+            })
+        },
+        Route {
+            parameters: &[STREAM_CURSOR, EVENT_TYPES],
+            response_body: ResponseBody::Stream,
+            ..get(paths::STREAM, "stream_events", "Stream the change feed", scope("events:read"), |call| {
+                Box::pin(api::stream::open(call))
+            })
+        },
+    ]
+}
+
+/// The key of the request, and descriptions for programs.
+fn discovery() -> Vec<Route> {
+    vec![
+        Route {
+            response_body: ResponseBody::KeyProfile,
+            ..get(paths::ME, "get_me", "Show what the key is and may do", Access::Key, |call| {
+                Box::pin(api::me::show(call))
+            })
+        },
+        Route {
+            response_body: ResponseBody::Index,
+            ..open(paths::ROOT, "get_index", "What there is: resources, conventions, formats, links", |request| {
+                Box::pin(api::discovery::index(request))
+            })
+        },
+        Route {
+            response_body: ResponseBody::Meta,
+            ..open(paths::META, "get_meta", "Versions, scopes, errors and limits", |request| {
+                Box::pin(api::discovery::meta(request))
+            })
+        },
+        described(paths::OPENAPI, "get_openapi", "The API's description as Accept asks for it", ResponseBody::Document),
+        described(paths::OPENAPI_JSON, "get_openapi_json", "The API's description as JSON", ResponseBody::DocumentJson),
+        described(paths::OPENAPI_YAML, "get_openapi_yaml", "The API's description as YAML", ResponseBody::DocumentYaml),
+    ]
+}
+
+/// Pages for people, with their style and script.
+fn pages() -> Vec<Route> {
+    vec![
+        page(paths::DOCS, "get_docs", "The developer portal", ResponseBody::Page, |request| {
+            Box::pin(api::docs::portal(request))
+        }),
+        page(
+            paths::CHANGELOG,
+            "get_changelog",
+            "What changed from version to version",
+            ResponseBody::Page,
+            |request| Box::pin(api::docs::changelog(request)),
+        ),
+        page(paths::REFERENCE, "get_reference", "The reference for people", ResponseBody::Page, |request| {
+            Box::pin(api::docs::reference(request))
+        }),
+        page(paths::ERROR_PAGE, "get_error_page", "What an error type means", ResponseBody::ErrorPage, |request| {
+            Box::pin(api::docs::error(request))
+        }),
+        page(paths::STYLE, "get_style", "The style of the pages", ResponseBody::Style, |request| {
+            Box::pin(api::docs::style(request))
+        }),
+        page(paths::VIEWER, "get_viewer", "The script of the reference", ResponseBody::Script, |request| {
+            Box::pin(api::docs::viewer(request))
+        }),
+    ]
+}
+
+/// Export jobs.
+fn exports() -> Vec<Route> {
+    vec![
+        export(
+            Method::POST,
+            paths::EXPORTS,
+            ("create_export", "Ask for an export"),
+            RateClass::Write,
+            ResponseBody::ExportAccepted,
+            |call| Box::pin(api::exports::create(call)),
+        ),
+        Route {
+            parameters: &[LIMIT, CURSOR],
+            ..export(
+                Method::GET,
+                paths::EXPORTS,
+                ("list_exports", "List exports, latest first"),
+                RateClass::Read,
+                ResponseBody::Exports,
+                |call| Box::pin(api::exports::list(call)),
+            )
+        },
+        export(
+            Method::GET,
+            "/v1/exports/{id}",
+            ("get_export", "Read how far an export is"),
+            RateClass::Read,
+            ResponseBody::Export,
+            |call| Box::pin(api::exports::read(call)),
+        ),
+        export(
+            Method::DELETE,
+            "/v1/exports/{id}",
+            ("delete_export", "Delete an export and its file"),
+            RateClass::Write,
+            ResponseBody::Deleted,
+            |call| Box::pin(api::exports::delete(call)),
+        ),
+        export(
+            Method::GET,
+            "/v1/exports/{id}/download",
+            ("download_export", "Fetch the file of an export"),
+            RateClass::Read,
+            ResponseBody::File,
+            |call| Box::pin(api::exports::download(call)),
+        ),
+    ]
+}
+
+/// MCP, and health checks.
+fn services() -> Vec<Route> {
+    vec![
+        Route {
+            method: Method::POST,
+            class: RateClass::Free,
+            request_body: RequestBody::Rpc,
+            response_body: ResponseBody::Rpc,
+            ..get(paths::MCP, "mcp", "Speak the Model Context Protocol", Access::Key, |call| {
+                Box::pin(api::mcp::serve(call, &ROUTES))
+            })
+        },
+        health(paths::HEALTH, "healthz", "Whether the process answers", |request| Box::pin(api::health::live(request))),
+        health(paths::READY, "readyz", "Whether the database answers", |request| Box::pin(api::health::ready(request))),
+    ]
+}
+
 fn scope(scope: &str) -> Access {
     Access::Scope(scope.to_owned())
 }
 
-/// A reading route; what differs is put over it.
+/// A GET route for a key. Callers override the members that differ.
 fn get(path: &str, operation: &str, summary: &str, access: Access, handler: fn(Call) -> HandlerFuture) -> Route {
     route(path, operation, summary, access, Handler::Keyed(handler))
 }
@@ -263,7 +298,7 @@ fn route(path: &str, operation: &str, summary: &str, access: Access, handler: Ha
     }
 }
 
-/// A route of export jobs; its name and summary in one.
+/// A route of export jobs. The pair is operation id and summary.
 fn export(
     method: Method,
     path: &str,
@@ -277,7 +312,7 @@ fn export(
     Route { method, class, request_body, response_body, ..reading }
 }
 
-/// A reading route that needs no key.
+/// A GET route without a key.
 fn open(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest) -> HandlerFuture) -> Route {
     Route { class: RateClass::Free, ..route(path, operation, summary, Access::Open, Handler::Open(handler)) }
 }

@@ -1,5 +1,5 @@
-//! What there is, for machines (contract 14): the root index, the catalogues and the API's description. All of it comes
-//! from the tables that the service itself works by.
+//! Discovery for programs (contract 14): the root index, the catalogues and the OpenAPI description, all from the
+//! tables that the service itself uses. Must not know single routes.
 
 use hearth_contract::paths;
 use hearth_contract::problem::ProblemType;
@@ -17,7 +17,7 @@ use crate::http::reply::{Payload, Refusal, Reply};
 use crate::http::scopes::{SCOPES, scope_about};
 use crate::versions::{self, STABILITY};
 
-/// `GET /v1`.
+/// `GET /v1`: resources, conventions, formats and links.
 pub async fn index(request: PublicRequest) -> Result<Reply, Refusal> {
     let link = |path: &str| format!("{}{path}", request.app.base_url);
     let data = json!({
@@ -39,7 +39,7 @@ pub async fn index(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(request.context.data_reply(200, &data.to_string(), ""))
 }
 
-/// `GET /v1/_meta`.
+/// `GET /v1/_meta`: versions, scopes, errors and limits.
 pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
     let (config, now) = (&request.app.config, request.app.clock.now());
     let errors = ProblemType::ALL.map(
@@ -65,17 +65,17 @@ pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(request.context.data_reply(200, &data.to_string(), ""))
 }
 
-/// `GET /openapi/v1`, in the form that was chosen.
+/// `GET /openapi/v1`, in the negotiated media type.
 pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
     let text =
         if request.media == "application/yaml" { &request.app.document.yaml } else { &request.app.document.json };
     Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(request.media, text.clone()) })
 }
 
-/// What every list takes.
+/// The parameters of every list.
 const LIST: [Parameter; 8] = [LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND];
 
-/// The rules of the formats, in words (contract 2).
+/// The rules of the field formats, for people (contract 2).
 const FORMATS: [(&str, &str); 10] = [
     ("id", "a UUID, lower case with hyphens; the one you send on create may be of any version"),
     ("text", "UTF-8 without control characters; several lines where the field says multiline"),
@@ -90,7 +90,7 @@ const FORMATS: [(&str, &str); 10] = [
 ];
 
 fn resource(resource: &Resource) -> Value {
-    // There is one of a singleton, and nothing to look for (contract 8).
+    // A singleton is not searchable (contract 8).
     let is_searched = !resource.kind.is_singleton();
     json!({
         "kind": resource.kind.as_str(),
@@ -160,7 +160,7 @@ fn parameter(parameter: &Parameter) -> Value {
     value
 }
 
-/// A number without a fraction where there is none.
+/// A JSON integer if the number has no fraction.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 { (value as u64).into() } else { value.into() }
 }

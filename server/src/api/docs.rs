@@ -1,5 +1,5 @@
-//! The pages for people: portal, reference, changelog and error catalogue. They work offline: style and viewer come
-//! from here, nothing from elsewhere.
+//! The HTML pages: portal, reference, changelog and error catalogue. All assets come from the service, so the pages
+//! work offline. Must not know single routes.
 
 use bytes::Bytes;
 use hearth_contract::headers::CURRENT_VERSION;
@@ -16,18 +16,18 @@ const FRAME: &str = include_str!("../../assets/frame.html");
 const PORTAL: &str = include_str!("../../assets/portal.html");
 const REFERENCE: &str = include_str!("../../assets/reference.html");
 const STYLE: &str = include_str!("../../assets/style.css");
-/// RapiDoc 9.3.8 (MIT), as its package has it.
+/// RapiDoc 9.3.8 (MIT), unchanged from its package.
 const VIEWER: &[u8] = include_bytes!("../../assets/rapidoc/rapidoc-min.js");
 
-/// What a page may load: its own style, and nothing else.
+/// Content-Security-Policy of a page: only the style sheet of the service.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
                            frame-ancestors 'none'";
-/// The viewer also runs its script, reads the description, tries calls out, and styles its own parts.
+/// The reference also runs its script, loads the description, calls the API, and styles its own elements.
 const VIEWER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                              img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                              frame-ancestors 'none'";
 
-/// `GET /docs`.
+/// `GET /docs`: the developer portal.
 pub async fn portal(request: PublicRequest) -> Result<Reply, Refusal> {
     let errors: String = ProblemType::ALL
         .iter()
@@ -47,12 +47,12 @@ pub async fn portal(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(page(&request, "Hearth API", &body))
 }
 
-/// `GET /docs/reference`.
+/// `GET /docs/reference`: the API reference.
 pub async fn reference(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(browser_reply("text/html", with_base_path(&request, REFERENCE).into(), VIEWER_POLICY))
 }
 
-/// `GET /docs/changelog`.
+/// `GET /docs/changelog`: the news of each version, newest first.
 pub async fn changelog(request: PublicRequest) -> Result<Reply, Refusal> {
     let versions: Vec<&Version> = supported(request.app.clock.now()).collect();
     let body: String = versions.into_iter().rev().map(version_section).collect();
@@ -68,7 +68,7 @@ fn version_section(version: &Version) -> String {
     format!("<h2 id=\"{name}\">{name}</h2>\n<p class=\"quiet\">{status}</p>\n<ul>\n{news}</ul>\n", name = version.name)
 }
 
-/// `GET /docs/errors/{type}`.
+/// `GET /docs/errors/{type}`: an entry of the error catalogue.
 pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
     let Some(kind) = ProblemType::parse(&request.name) else {
         let message = format!("There is no error type `{}`.", request.name);
@@ -111,12 +111,12 @@ pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(page(&request, kind.as_str(), &body))
 }
 
-/// `GET /docs/style.css`.
+/// `GET /docs/style.css`: the style sheet of the pages.
 pub async fn style(_visit: PublicRequest) -> Result<Reply, Refusal> {
     Ok(browser_reply("text/css", Bytes::from_static(STYLE.as_bytes()), PAGE_POLICY))
 }
 
-/// `GET /docs/viewer.js`.
+/// `GET /docs/viewer.js`: the script of the reference.
 pub async fn viewer(_visit: PublicRequest) -> Result<Reply, Refusal> {
     Ok(browser_reply("text/javascript", Bytes::from_static(VIEWER), PAGE_POLICY))
 }
@@ -126,14 +126,14 @@ fn page(request: &PublicRequest, title: &str, body: &str) -> Reply {
     browser_reply("text/html", with_base_path(request, &text).into(), PAGE_POLICY)
 }
 
-/// A page whose links lead to where the service is found: a proxy may have put something before its paths.
+/// Prefixes the links of a page with the base path, because a proxy may serve the API below a path of its own.
 fn with_base_path(request: &PublicRequest, html: &str) -> String {
     let base = base_path(&request.app.base_url);
     let link = |html: String, name: &str| html.replace(&format!("{name}=\"/"), &format!("{name}=\"{base}/"));
     ["href", "src", "spec-url"].into_iter().fold(html.to_owned(), link)
 }
 
-/// A text for browsers, with the headers that keep it from being misused.
+/// A text for browsers, with the security headers.
 fn browser_reply(media: &'static str, text: Bytes, policy: &str) -> Reply {
     let payload = Payload::Text(media, text);
     Reply { status: 200, headers: Vec::new(), payload }
@@ -143,7 +143,7 @@ fn browser_reply(media: &'static str, text: Bytes, policy: &str) -> Reply {
         .with_header("referrer-policy", "no-referrer")
 }
 
-/// A sentence as HTML: what HTML would read otherwise is escaped, and what stands in backticks is code.
+/// Escapes a sentence for HTML. Text in backticks becomes `<code>`.
 fn code_markup(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     escaped

@@ -1,5 +1,4 @@
-//! Export jobs: asking for one, looking how far it is, fetching its file, forgetting it (contract 16). Must not know
-//! how a file is made.
+//! Export jobs: create, list, read, download, delete (contract 16). Must not know how a file is written.
 
 use std::io::ErrorKind;
 
@@ -24,16 +23,16 @@ use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::exports::{self, Format, Job, Product, Status};
 
-/// Jobs of a home that may wait, run or have a file at once, so that files do not fill the disk.
+/// Jobs of a home that wait, run or have a file, at most. The files would fill the disk otherwise.
 const JOBS_MAX: i64 = 100;
-/// When to come again once there are too many, in seconds.
+/// Retry-After of the refusal over [`JOBS_MAX`], in seconds.
 const RETRY_SECONDS: u64 = 60;
 
-/// `POST /v1/exports`.
+/// `POST /v1/exports`: queues a job.
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
     let now = call.app.clock.now();
     let app = call.app.clone();
-    // Before the transaction: nobody who writes waits while a body is looked through.
+    // Parsed before the transaction, because writers wait for the transaction.
     let parsed = parse_request(&call.body);
     let reply = once(call, now, move |tx, call, home| {
         let (format, kinds) = match parsed {
@@ -80,7 +79,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
     Ok(reply)
 }
 
-/// `GET /v1/exports`.
+/// `GET /v1/exports`: a page of jobs, newest first.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let limit = call.query.limit(RECORDS_PAGE)?;
     let home = Uuid::try_parse(&call.principal.key.home_id).unwrap_or_default();
@@ -98,14 +97,14 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     Ok(call.context.list_reply(&texts, &Page { has_more, next_cursor }, ""))
 }
 
-/// `GET /v1/exports/{id}`.
+/// `GET /v1/exports/{id}`: the status of a job.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let job = find_job(&call).await?;
     let text = job_json(&job, &call.app, call.app.clock.now()).to_string();
     Ok(call.context.data_reply(200, &text, ""))
 }
 
-/// `GET /v1/exports/{id}/download`.
+/// `GET /v1/exports/{id}/download`: the file of a finished job.
 pub async fn download(call: Call) -> Result<Reply, Refusal> {
     let job = find_job(&call).await?;
     let status = status_at(&job, call.app.clock.now());
@@ -123,7 +122,7 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(job_not_found(job.id).into()),
         Err(error) => return Err(crate::store::Fault::Corrupt(format!("file of an export: {error}")).into()),
     };
-    // Like a stored answer, a file keeps its first version: its checksum is told.
+    // The file keeps the API version of its job, because clients compare the checksum.
     let headers = vec![
         ("content-disposition", format!("attachment; filename=\"{name}\"")),
         (SERVICE_API_VERSION, job.version.clone()),
@@ -131,7 +130,7 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
     Ok(Reply { status: 200, headers, payload: Payload::File { media, file, length: *size_bytes } })
 }
 
-/// `DELETE /v1/exports/{id}`: like a record's, the same for a job that is not there.
+/// `DELETE /v1/exports/{id}`: deletes a job and its file. An unknown job succeeds too.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     let id = job_id(&call);
     let (app, now) = (call.app.clone(), call.app.clock.now());
@@ -147,7 +146,7 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
         Ok((call.context.data_reply(200, &json!({ "id": id, "deleted": true }).to_string(), ""), None))
     });
     let reply = reply.await?;
-    // Only now is it certain that the job is forgotten. A file left over by a crash just here goes at the next start.
+    // The file is removed after the commit. After a crash at this point, the next start removes the file.
     for job in forgotten.try_iter() {
         app.exports.cancel(job.id);
         job.product.iter().for_each(|product| app.exports.remove(&product.file));
@@ -156,12 +155,12 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
 }
 
 async fn find_job(call: &Call) -> Result<Job, Refusal> {
-    let (id, home) = (job_id(&call)?, call.principal.key.home);
+    let (id, home) = (job_id(call)?, call.principal.key.home);
     let found = call.app.db.read(move |tx| exports::find(tx, home, id)).await?;
     found.ok_or_else(|| job_not_found(id).into())
 }
 
-/// The id in the path. A malformed one is of no job.
+/// The id in the path. Error: `not_found` for a malformed id.
 fn job_id(call: &Call) -> Result<Uuid, Problem> {
     let text = call.id.as_deref().unwrap_or_default();
     parse_id(text).ok_or_else(|| job_not_found(format_args!("`{text}`")))
@@ -172,7 +171,7 @@ fn job_not_found(id: impl std::fmt::Display) -> Problem {
         .fixed_by("List the exports to find the ids that exist.")
 }
 
-/// Why a job failed, as every error is told (contract 12).
+/// The error of a failed job, in the form of every error (contract 12).
 fn failure_problem(why: &str) -> Problem {
     Problem::new(ProblemType::InternalError, why).fixed_by(next_step(Status::Failed))
 }
@@ -184,7 +183,7 @@ const fn next_step(status: Status) -> &'static str {
     }
 }
 
-/// A file that has had its time is gone, also before it is cleared away.
+/// The status of a job at a time: an expired file counts as expired even before its removal.
 fn status_at(job: &Job, now: Timestamp) -> Status {
     match job.status {
         Status::Succeeded if job.expires_at.is_some_and(|end| end <= now) => Status::Expired,
@@ -210,7 +209,7 @@ fn job_json(job: &Job, app: &App, now: Timestamp) -> Value {
     })
 }
 
-/// What a body asks for, or all that is wrong with it.
+/// Parses the body of an export. Errors: all field faults.
 fn parse_request(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
     let Value::Object(members) = body else {
         return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
@@ -251,7 +250,7 @@ fn parse_request(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
     }
 }
 
-/// The kinds that `types` names, in the contract's order; null is as absent.
+/// Parses `types`: the kinds in the order of the contract. Null means all kinds.
 fn parse_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
     let items = match value {
         Value::Null => return Ok(Kind::ALL.to_vec()),

@@ -1,4 +1,4 @@
-//! Liveness, readiness and metrics, for whoever watches the service.
+//! Liveness, readiness and metrics, for monitoring. Must not know a home.
 
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::json;
@@ -7,12 +7,12 @@ use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::homes;
 
-/// The process answers.
+/// `GET /healthz`: the process answers.
 pub async fn live(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(request.context.data_reply(200, &json!({ "status": "ok" }).to_string(), ""))
 }
 
-/// The database answers, and the service is not stopping.
+/// `GET /readyz`: the database answers, and the service is not stopping.
 pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
     if request.app.stopping.is_said() {
         return Err(Problem::new(ProblemType::Unavailable, "The service is stopping.").into());
@@ -21,7 +21,7 @@ pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(request.context.data_reply(200, &json!({ "status": "ready" }).to_string(), ""))
 }
 
-/// Counts and times in Prometheus's text form.
+/// `GET /metrics`: all metrics in the text format of Prometheus.
 pub async fn metrics(request: PublicRequest) -> Result<Reply, Refusal> {
     let text = request.app.metrics.write(request.app.streams.count(), request.app.db.tally());
     let payload = Payload::Text("text/plain; version=0.0.4; charset=utf-8", text.into());

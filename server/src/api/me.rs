@@ -1,11 +1,11 @@
-//! `GET /v1/me`: what the key is and may do (contract 14).
+//! `GET /v1/me`: the key, its home, scopes and limits (contract 14). Must not know how the key was verified.
 
 use serde_json::{Value, json};
 
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 
-/// Shows the key that asks.
+/// Shows the key of the request.
 pub async fn show(call: Call) -> Result<Reply, Refusal> {
     let key = &call.principal.key;
     let rate_limits = call.app.config.rate_limits.map(|limits| {

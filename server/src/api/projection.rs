@@ -1,5 +1,4 @@
-//! What of a record is shown: the fields that were asked for, and the records it refers to (contract 5). Must not know
-//! how it is asked for.
+//! Projection of a record: selected fields and expanded relations (contract 5). Must not know the handlers.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,7 +18,7 @@ use crate::http::scopes::reading;
 use crate::store::records::{self, Image};
 use crate::store::{Fault, HomeNo, Tx};
 
-/// Fields and relations of an answer.
+/// The fields and relations that a response shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Projection {
     fields: Option<Vec<String>>,
@@ -27,8 +26,8 @@ pub(super) struct Projection {
 }
 
 impl Projection {
-    /// Reads `fields` and `expand`. Whoever expands reads records of other kinds, and needs the scopes of all of them,
-    /// whichever of them there are.
+    /// Parses `fields` and `expand`. Expanding reads records of other kinds, so the key needs the read scope of each
+    /// possible kind.
     pub(super) fn parse(kind: Kind, query: &Query, principal: &Principal) -> Result<Projection, Problem> {
         let known = || COMMON.into_iter().chain(resource(kind).fields.iter().map(|field| field.name));
         let fields = match query.get("fields") {
@@ -56,12 +55,12 @@ impl Projection {
         Ok(Projection { fields, relations })
     }
 
-    /// Whether a record is shown as it is stored, so that its revision is its tag.
+    /// Whether the response shows the stored record unchanged. Only then is its revision the ETag.
     pub(super) fn is_whole(&self) -> bool {
         self.fields.is_none() && self.relations.is_empty()
     }
 
-    /// The text that is shown for a stored one. Relations are read in the transaction of the record.
+    /// Projects the JSON text of a record. Expanded records are read in the same transaction.
     pub(super) fn apply(&self, tx: &Tx<'_>, home: HomeNo, kind: Kind, json: String) -> Result<String, Fault> {
         if self.is_whole() {
             return Ok(json);
@@ -97,7 +96,7 @@ impl Projection {
     }
 }
 
-/// The members of a stored text, whose values are passed on as they stand.
+/// The members of a JSON text, with unparsed values.
 struct Members<'a>(Vec<(&'a str, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -129,7 +128,7 @@ fn push_member(out: &mut String, name: &str, json: &str) {
     out.extend(["\"", name, "\":", json]);
 }
 
-/// Refuses to expand what the key may not read, all of it at once.
+/// Refuses an expansion if the key lacks a read scope. The message names all missing scopes.
 fn require_expand_scopes(relation: &str, needed: &[String], principal: &Principal) -> Result<(), Problem> {
     let missing: Vec<&str> = needed.iter().map(String::as_str).filter(|scope| !principal.has_scope(scope)).collect();
     let Some(first) = missing.first() else { return Ok(()) };

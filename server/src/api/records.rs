@@ -1,5 +1,5 @@
-//! Listing, reading and writing records of every kind, the home's profile included. A write builds a command and hands
-//! it to the home; nothing else here changes anything.
+//! Lists, reads and writes records of every kind, including the home's profile. A write becomes a command for the home;
+//! the handlers change nothing themselves. Must not know the rules of a write.
 
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::Command;
@@ -24,10 +24,10 @@ use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
 use crate::store::{Fault, Tx, homes};
 
-/// Bytes of a record for which a page has room from the start.
+/// Typical size of a record in bytes, for the capacity of a page.
 const RECORD_USUAL: usize = 400;
 
-/// `GET /v1/{collection}`.
+/// `GET /v1/{collection}`: a page of records.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let limit = call.query.limit(RECORDS_PAGE)?;
@@ -35,8 +35,8 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let home = call.principal.home_id();
     let start = list_start(kind, &call.query, home)?;
     let number = call.principal.key.home;
-    // What the other order's filter leaves out is passed one by one.
-    let passes = match start.cursor.sort {
+    // A filter on the other time column examines the excluded records too.
+    let is_scan = match start.cursor.sort {
         Sort::Created => start.cursor.updated_since.is_some(),
         Sort::Updated => start.cursor.created_since.is_some(),
     };
@@ -71,26 +71,26 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
         Ok((page, homes::load(tx, number)?.head))
     };
     let db = &call.app.db;
-    // To pass other records by, or to take each apart, is too much for the threads that all requests share.
-    let (page, as_of) = if passes || !is_whole { db.read(job).await? } else { db.glance(job).await? };
+    // Such a scan, or a projection of each record, takes too long for the shared async threads.
+    let (page, as_of) = if is_scan || !is_whole { db.read(job).await? } else { db.glance(job).await? };
     let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..start.cursor }.write(home));
     let texts = if page.count == 0 { &[][..] } else { &[page.text] };
     let page = Page { has_more: page.has_more, next_cursor };
     Ok(call.context.list_reply(texts, &page, &as_of_meta(as_of)))
 }
 
-/// What stands on a page.
+/// The records of a page as text.
 #[derive(Default)]
 struct PageText {
-    /// The records, with commas between them.
+    /// The records, separated by commas.
     text: String,
     count: usize,
-    /// The position of the last.
+    /// The list position of the last record.
     last: i64,
     has_more: bool,
 }
 
-/// `GET /v1/{collection}/{id}` and `GET /v1/property`.
+/// `GET /v1/{collection}/{id}` and `GET /v1/property`: one record.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let projection = Projection::parse(kind, &call.query, &call.principal)?;
@@ -126,14 +126,14 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
     }
 }
 
-/// `POST /v1/{collection}`.
+/// `POST /v1/{collection}`: creates a record.
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let body = check(kind, Intent::Create, &call.body);
     commit(call, Ok(Command::Create { kind, body })).await
 }
 
-/// `PATCH /v1/{collection}/{id}` and `PATCH /v1/property`.
+/// `PATCH /v1/{collection}/{id}` and `PATCH /v1/property`: changes fields of a record.
 pub async fn update(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let id = if kind.is_singleton() { Ok(None) } else { call.record_id(kind).map(Some) };
@@ -142,15 +142,15 @@ pub async fn update(call: Call) -> Result<Reply, Refusal> {
     commit(call, id.map(|id| Command::Update { kind, id, body, guard })).await
 }
 
-/// `DELETE /v1/{collection}/{id}`.
+/// `DELETE /v1/{collection}/{id}`: deletes a record.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     let (kind, guard) = (call.kind()?, call.guard());
     let id = call.record_id(kind);
     commit(call, id.map(|id| Command::Delete { kind, id, guard })).await
 }
 
-/// RequestBody a command out once. What names no record is refused only there: a retry's first answer goes before existence
-/// (contract 6.4).
+/// Carries out a command once. The reply to a malformed id comes after the look-up of the receipt, because a stored
+/// reply takes precedence (contract 6.4).
 async fn commit(call: Call, command: Result<Command, Problem>) -> Result<Reply, Refusal> {
     let (kind, now) = (call.kind, call.app.clock.now());
     write_once(call, move |writing, context| {
@@ -164,8 +164,8 @@ async fn commit(call: Call, command: Result<Command, Problem>) -> Result<Reply, 
     .await
 }
 
-/// Does a write to records once, and words what came of it in its transaction, so that a retry gets the same bytes. The
-/// work gives its answer, and the refusal if the whole of it is one.
+/// Carries out a write to records once, and builds the reply inside the transaction, because a repeated request must
+/// get the same bytes. `work` returns the reply, and the error type if the reply is a refusal.
 pub(super) async fn write_once(
     call: Call,
     work: impl FnOnce(&mut Writing<'_, '_>, &ResponseContext) -> Result<(Reply, Option<ProblemType>), Fault>
@@ -202,14 +202,15 @@ fn write_reply(context: &ResponseContext, kind: Option<Kind>, verdict: Verdict, 
     }
 }
 
-/// Where a page begins, and all that decides what comes next.
+/// The start of a page, with the order and filters of the whole list.
 #[derive(Clone, Copy)]
 struct ListStart {
     cursor: ListCursor,
     after: Option<i64>,
 }
 
-/// What the cursor says, which the other parameters may repeat but not contradict.
+/// Reads order, filters and start from the cursor or the parameters. With a cursor, the parameters may repeat its
+/// values but not contradict them.
 fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Problem> {
     let sort = query.choice("sort", &[("created_at", Sort::Created), ("updated_at", Sort::Updated)])?;
     let direction = query.choice("order", &[("asc", Direction::Ascending), ("desc", Direction::Descending)])?;
@@ -221,24 +222,30 @@ fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Proble
         return Ok(ListStart { cursor, after: None });
     };
     let cursor = ListCursor::read(text, home).map_err(unreadable)?;
-    let contradicted = [
-        ("the collection", cursor.kind != kind),
+    if cursor.kind != kind {
+        let fix = "Use the cursor with the collection that it was given out for.";
+        return Err(contradiction("the collection", fix));
+    }
+    let parameters = [
         ("sort", sort.is_some_and(|sort| sort != cursor.sort)),
         ("order", direction.is_some_and(|direction| direction != cursor.direction)),
         ("created_since", created_since.is_some_and(|since| Some(since) != cursor.created_since)),
         ("updated_since", updated_since.is_some_and(|since| Some(since) != cursor.updated_since)),
     ];
-    if let Some((what, _)) = contradicted.iter().find(|(_, differs)| *differs) {
-        let message = format!("The cursor was given out for another value of {what}.");
-        let fix = match *what {
-            "the collection" => "Use the cursor with the collection that it was given out for.".to_owned(),
-            what => format!("Leave {what} out, or send it as for the first page; or start again without cursor."),
-        };
-        return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").fixed_by(fix));
+    if let Some((name, _)) = parameters.iter().find(|(_, differs)| *differs) {
+        let fix = format!("Leave {name} out, or send it as for the first page; or start again without cursor.");
+        return Err(contradiction(name, &fix));
     }
     Ok(ListStart { cursor, after: Some(cursor.after) })
 }
 
+/// The refusal of a cursor that belongs to another list. `value` names the value that differs.
+fn contradiction(value: &str, fix: &str) -> Problem {
+    let message = format!("The cursor was given out for another value of {value}.");
+    Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").fixed_by(fix)
+}
+
+/// The member `as_of` of `meta`: the home's position at the time of the read, an event id.
 pub(super) fn as_of_meta(position: i64) -> String {
     format!(r#""as_of":{position}"#)
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/search` (contract 8).
+//! `GET /v1/search`: full-text search (contract 8). Must not know the index.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     };
     let words = words(question)?;
     let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.as_str(), kind)))?;
-    // In one order, so that a cursor is good however they are named.
+    // In a fixed order, because the cursor is bound to the list of kinds.
     let mut kinds: Vec<Kind> = Kind::COLLECTIONS.into_iter().filter(|kind| named.contains(kind)).collect();
     let limit = call.query.limit(RECORDS_PAGE)?;
     let home = call.principal.home_id();

@@ -1,5 +1,5 @@
-//! Frames that are made once for all streams of a home that stand at the same key: the first who entries there reads the
-//! log, and who comes after takes what it found. Must not know when a stream entries, or how frames are sent.
+//! Encoded feed frames, shared by the streams of a home at the same position: the first stream reads the event log, and
+//! the others reuse its frames. Must not know when a stream reads, nor how frames are sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,51 +11,63 @@ use tokio::sync::OnceCell;
 use crate::home::cursor::FeedCursor;
 use crate::store::{Fault, HomeNo};
 
-/// Looks that a home keeps at hand: streams that are level are seldom further apart.
+/// Entries per home. Streams that have caught up seldom differ by more.
 const ENTRIES_MAX: usize = 8;
 
-/// Where a stream stands, and in which form it wants what follows.
+/// Identifies frames: position, filter and API version of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FrameKey {
-    /// After this.
+    /// The frames follow this cursor.
     pub cursor: FeedCursor,
-    /// Only these kinds; none: all.
+    /// Only events of these kinds. Empty: all kinds.
     pub kinds: Vec<Kind>,
-    /// In the words of this version.
+    /// The API version of the frames.
     pub version: &'static str,
 }
 
-/// What the bells had said when a stream looked: its home's, and that of other processes. What was committed before they
-/// rang is seen by every look that begins after.
-pub(crate) type Signals = (i64, u64);
+/// The notification counters at the time of a read. A read that starts after a notification sees everything committed
+/// before the notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Signals {
+    /// The newest event id that the home's notifications named.
+    pub home: i64,
+    /// The number of notifications about writes of other processes.
+    pub external: u64,
+}
 
-/// What one look at the log has found.
+impl Signals {
+    fn is_current(self, wanted: Signals) -> bool {
+        self.home >= wanted.home && self.external >= wanted.external
+    }
+}
+
+/// The frames that one read of the event log produced.
 #[derive(Debug)]
 pub(crate) struct CachedFrames {
-    /// The frames of the events; "" when there were none.
+    /// The frames; empty without events.
     pub frames: Bytes,
-    /// Where to look next.
+    /// The cursor after these frames.
     pub next: FeedCursor,
-    /// `next` as a text.
+    /// `next` as text, for the client.
     pub next_text: Arc<str>,
-    /// Whether there was more at this moment.
+    /// Whether more events existed at the time of the read.
     pub has_more: bool,
-    /// The home's head at this moment.
+    /// The newest event id of the home at the time of the read.
     pub head: i64,
 }
 
-/// What came of a look; None: the key is no longer good.
+/// The result of a read. None: the cursor is no longer valid.
 pub(crate) type Lookup = Option<Arc<CachedFrames>>;
 
-/// The frame_caches of all homes that have streams.
+/// The frame caches of all homes with streams.
 #[derive(Default)]
 pub struct FrameCaches {
     homes: Mutex<HashMap<HomeNo, Weak<FrameCache>>>,
 }
 
 impl FrameCaches {
-    /// The cache of a home; it lasts as long as somebody holds it.
-    pub(crate) fn of(&self, home: HomeNo) -> Arc<FrameCache> {
+    /// The frame cache of a home. The cache lives as long as a stream holds the `Arc`.
+    pub(crate) fn cache_of(&self, home: HomeNo) -> Arc<FrameCache> {
         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cache) = homes.get(&home).and_then(Weak::upgrade) {
             return cache;
@@ -67,7 +79,7 @@ impl FrameCaches {
     }
 }
 
-/// The latest entries at a home's log.
+/// The latest reads of the event log of a home.
 #[derive(Default)]
 pub(crate) struct FrameCache {
     entries: Mutex<VecDeque<CacheEntry>>,
@@ -76,11 +88,12 @@ pub(crate) struct FrameCache {
 struct CacheEntry {
     key: FrameKey,
     signals: Signals,
-    found: Arc<OnceCell<Lookup>>,
+    cell: Arc<OnceCell<Lookup>>,
 }
 
 impl FrameCache {
-    /// What follows a key: taken from the cache, or found by `look` and put there.
+    /// Returns the frames for a key: from the cache, or from `load`, whose result is cached. A failed load is not
+    /// cached.
     pub(crate) async fn get_or_load<F: Future<Output = Result<Lookup, Fault>>>(
         &self,
         key: &FrameKey,
@@ -93,18 +106,18 @@ impl FrameCache {
 
     fn cell(&self, key: &FrameKey, signals: Signals) -> Arc<OnceCell<Lookup>> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        // A look holds until a bell rings. From then on it would still be true of what followed, but who entries anew gets
-        // all there is by now: so a stream that lags writes more at once, and catches up.
-        let holds = |kept: &CacheEntry| kept.key == *key && kept.signals.0 >= signals.0 && kept.signals.1 >= signals.1;
-        if let Some(kept) = entries.iter().rev().find(|kept| holds(kept)) {
-            return kept.found.clone();
+        // An entry is valid until the next notification. Later its frames would still be correct, but a new read
+        // returns more events at once, so a slow stream catches up.
+        let is_valid = |entry: &&CacheEntry| entry.key == *key && entry.signals.is_current(signals);
+        if let Some(entry) = entries.iter().rev().find(is_valid) {
+            return entry.cell.clone();
         }
         if entries.len() == ENTRIES_MAX {
             entries.pop_front();
         }
-        let found = Arc::new(OnceCell::new());
-        entries.push_back(CacheEntry { key: key.clone(), signals, found: found.clone() });
-        found
+        let cell = Arc::new(OnceCell::new());
+        entries.push_back(CacheEntry { key: key.clone(), signals, cell: cell.clone() });
+        cell
     }
 }
 
@@ -113,43 +126,47 @@ mod tests {
     use super::*;
 
     fn key(position: i64) -> FrameKey {
-        FrameKey { cursor: FeedCursor { position, run: 1, ..FeedCursor::default() }, kinds: Vec::new(), version: "v" }
+        FrameKey { cursor: FeedCursor { position, ..FeedCursor::default() }, kinds: Vec::new(), version: "v" }
     }
 
-    fn look(frames: &'static str) -> Lookup {
-        let next = FeedCursor { position: 9, run: 1, ..FeedCursor::default() };
-        Some(Arc::new(CachedFrames { frames: frames.into(), next, next_text: "".into(), has_more: false, head: 9 }))
+    fn frames(text: &'static str) -> Lookup {
+        let next = FeedCursor { position: 9, ..FeedCursor::default() };
+        Some(Arc::new(CachedFrames { frames: text.into(), next, next_text: "".into(), has_more: false, head: 9 }))
     }
 
-    /// What a stream at a key gets whose own look would find `own`.
+    const fn signals(home: i64, external: u64) -> Signals {
+        Signals { home, external }
+    }
+
+    /// The frames that a stream receives whose own read would return `own`.
     async fn get(cache: &FrameCache, position: i64, signals: Signals, own: &'static str) -> String {
-        let found = cache.get_or_load(&key(position), signals, async || Ok(look(own))).await.unwrap().unwrap();
+        let found = cache.get_or_load(&key(position), signals, async || Ok(frames(own))).await.unwrap().unwrap();
         String::from_utf8(found.frames.to_vec()).unwrap()
     }
 
     #[tokio::test]
-    async fn the_first_looks_for_all_who_stand_there() {
+    async fn frames_of_first_reader_serve_others() {
         let cache = FrameCache::default();
-        assert_eq!(get(&cache, 1, (5, 0), "a").await, "a");
-        assert_eq!(get(&cache, 1, (5, 0), "b").await, "a");
-        assert_eq!(get(&cache, 1, (4, 0), "b").await, "a");
-        assert_eq!(get(&cache, 2, (5, 0), "c").await, "c");
+        assert_eq!(get(&cache, 1, signals(5, 0), "a").await, "a");
+        assert_eq!(get(&cache, 1, signals(5, 0), "b").await, "a");
+        assert_eq!(get(&cache, 1, signals(4, 0), "b").await, "a");
+        assert_eq!(get(&cache, 2, signals(5, 0), "c").await, "c");
     }
 
     #[tokio::test]
-    async fn what_was_found_holds_until_a_bell_rings() {
+    async fn frames_expire_at_next_notification() {
         let cache = FrameCache::default();
-        assert_eq!(get(&cache, 1, (5, 0), "").await, "");
-        assert_eq!(get(&cache, 1, (5, 0), "a").await, "");
-        assert_eq!(get(&cache, 1, (5, 1), "a").await, "a");
-        assert_eq!(get(&cache, 1, (6, 1), "b").await, "b");
+        assert_eq!(get(&cache, 1, signals(5, 0), "").await, "");
+        assert_eq!(get(&cache, 1, signals(5, 0), "a").await, "");
+        assert_eq!(get(&cache, 1, signals(5, 1), "a").await, "a");
+        assert_eq!(get(&cache, 1, signals(6, 1), "b").await, "b");
     }
 
     #[tokio::test]
-    async fn a_look_that_failed_is_made_again() {
+    async fn failed_load_is_repeated() {
         let cache = FrameCache::default();
-        let failed = cache.get_or_load(&key(1), (5, 0), async || Err(Fault::DiskFull)).await;
+        let failed = cache.get_or_load(&key(1), signals(5, 0), async || Err(Fault::DiskFull)).await;
         assert!(failed.is_err());
-        assert_eq!(get(&cache, 1, (5, 0), "a").await, "a");
+        assert_eq!(get(&cache, 1, signals(5, 0), "a").await, "a");
     }
 }

@@ -1,5 +1,5 @@
-//! What is known of a key that was presented, and the keys that were looked up lately. Must not know requests, nor how a
-//! key is looked up.
+//! A verified key with its rights, and a short-lived cache of verified keys. Must not know requests, nor how a key is
+//! looked up in the database.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,28 +15,28 @@ use uuid::Uuid;
 use crate::store::homes::Plan;
 use crate::store::keys::Key;
 
-/// A key that was presented and holds.
+/// A verified key: the caller of a request.
 pub struct Principal {
-    /// The key, its team and home.
+    /// The stored key with its team and home.
     pub key: Key,
     allowlist: Vec<IpNet>,
 }
 
 impl Principal {
-    /// The principal of a stored key.
+    /// Prepares a stored key for checks.
     pub fn from_key(key: Key) -> Principal {
-        // An entry that cannot be read allows nothing: better a key that is refused than one that is open to all.
+        // An unreadable entry matches no real address: the key is refused rather than open to all.
         let nowhere = IpNet::from(IpAddr::from([0, 0, 0, 0]));
         let allowlist = key.allowlist.iter().map(|network| network.parse().unwrap_or(nowhere)).collect();
         Principal { key, allowlist }
     }
 
-    /// Whether it carries a scope.
+    /// Whether the key has a scope.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.key.scopes.iter().any(|held| held == scope)
     }
 
-    /// Refuses what needs a scope that it does not carry.
+    /// Refuses a key without a scope. Error: `insufficient_scope`.
     pub fn require_scope(&self, scope: &str) -> Result<(), Problem> {
         if self.has_scope(scope) {
             return Ok(());
@@ -45,35 +45,35 @@ impl Principal {
         Err(Problem::new(ProblemType::InsufficientScope, message).with("required_scope", scope))
     }
 
-    /// The id of the home it reaches.
+    /// The id of the home that the key belongs to.
     pub fn home_id(&self) -> Uuid {
         Uuid::try_parse(&self.key.home_id).unwrap_or_default()
     }
 
-    /// Whether it may be used from an address.
+    /// Whether the allowlist of the key admits an address. None: the address is unknown, and only an empty allowlist
+    /// admits it.
     pub fn allows_address(&self, address: Option<IpAddr>) -> bool {
         let is_allowed = |address| self.allowlist.iter().any(|network| network.contains(&address));
         self.allowlist.is_empty() || address.is_some_and(is_allowed)
     }
 
-    /// Whether its team's plan allows it: live keys need the paid one.
+    /// Whether the plan of the team allows the key: live keys need the paid plan.
     pub fn is_allowed_by_plan(&self) -> bool {
         self.key.environment == Environment::Test || self.key.plan == Plan::Paid
     }
 
-    /// Whether the key still holds at a moment.
+    /// Whether the key is neither revoked nor expired at a time.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.key.revoked_at.is_none() && self.key.expires_at.is_none_or(|end| now < end)
     }
 }
 
-/// How long a key that was looked up is believed without looking again: well under the second in which a revoked key
-/// must stop working.
+/// Lifetime of a cache entry. A revoked key must stop working within a second.
 const TRUST_TIME: Duration = Duration::from_millis(500);
-/// Keys remembered at once.
+/// Cache entries, at most. The cache is cleared when full.
 const CACHED_KEYS_MAX: usize = 10_000;
 
-/// The keys that were looked up lately.
+/// Recently verified keys, by the hash of the key.
 #[derive(Default)]
 pub struct Keyring {
     known: Mutex<HashMap<[u8; 32], CachedKey>>,
@@ -85,19 +85,20 @@ struct CachedKey {
 }
 
 impl Keyring {
-    /// Believes nothing any more: keys may have changed.
+    /// Clears the cache, because keys may have changed.
     pub fn forget(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// A key that was looked up a moment ago.
+    /// A cached key. `passed` is the monotonic time. None: not cached, or older than [`TRUST_TIME`].
     pub fn recall(&self, hash: &[u8; 32], passed: Duration) -> Option<Arc<Principal>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let CachedKey { since, principal } = known.get(hash)?;
         (passed.saturating_sub(*since) < TRUST_TIME).then(|| principal.clone())
     }
 
-    /// Notes that a believed key was used, so that the calls that follow need not; it is believed no longer for that.
+    /// Sets the last use of a cached key, so the next requests do not store the use again. The lifetime of the entry
+    /// does not change.
     pub fn touch(&self, principal: &Principal, now: Timestamp) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get_mut(&principal.key.hash) {
@@ -106,7 +107,7 @@ impl Keyring {
         }
     }
 
-    /// Believes a key for a moment.
+    /// Caches a verified key. `passed` is the monotonic time.
     pub fn remember(&self, principal: &Arc<Principal>, passed: Duration) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= CACHED_KEYS_MAX {

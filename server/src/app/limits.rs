@@ -1,5 +1,5 @@
-//! How often a key may ask: three counters of a minute each (contract 11), and how many streams it may hold open.
-//! Lives in memory. Must not know the clock: the time passed is an argument.
+//! Rate limits: three windows of a minute per key (contract 11), the 429 responses that flag a key, and the open
+//! streams per key. In memory only. Must not know the clock: the monotonic time is an argument.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::config::RateLimits;
 
-/// Which counter a call counts in.
+/// The rate-limit window that counts a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RateClass {
-    /// Counts nowhere: no key is needed.
+    /// Not counted, because the route needs no key.
     Free,
     /// GET and HEAD.
     Read,
@@ -25,24 +25,24 @@ pub enum RateClass {
     Bulk,
 }
 
-/// Length of a counter, from the first call in it.
+/// Length of a window, from its first call.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Where a key stands in a counter after a call.
+/// The state of a rate-limit window after a call, for the `X-RateLimit-*` headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateWindow {
-    /// Calls allowed in the counter.
+    /// Calls allowed in the window.
     pub limit: u32,
-    /// Calls left.
+    /// Calls left in the window.
     pub remaining: u32,
-    /// Until the counter ends.
+    /// Time until the window ends.
     pub resets_in: Duration,
-    /// Whether this call was one too many; it was not counted.
+    /// Whether the call exceeded the limit. A refused call is not counted.
     pub is_refused: bool,
 }
 
 impl RateWindow {
-    /// Refuses the call that was one too many.
+    /// Refuses the call that exceeded the limit. Error: `rate_limited`.
     pub fn check(self) -> Result<(), Problem> {
         if !self.is_refused {
             return Ok(());
@@ -53,12 +53,12 @@ impl RateWindow {
             .with("retry_after_seconds", self.retry_after_seconds()))
     }
 
-    /// Whole seconds until a call may succeed again, at least one.
+    /// Whole seconds until a call may succeed again, at least 1.
     pub fn retry_after_seconds(self) -> u64 {
         (self.resets_in.as_millis().div_ceil(1000) as u64).max(1)
     }
 
-    /// What every answer says of its counter (contract 4), at a moment.
+    /// The rate-limit headers of a response (contract 4). `now` is the wall time.
     pub fn headers(self, now: Timestamp) -> [(&'static str, String); 3] {
         let reset = now.plus_millis(self.resets_in.as_millis() as i64 + 999).seconds();
         [
@@ -75,27 +75,27 @@ struct Counter {
     used: u32,
 }
 
-/// The messages of MCP that count in no counter (contract 11).
+/// The MCP methods that count in no window (contract 11).
 const UNMETERED_METHODS: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
 
-/// Whether a message of MCP counts in no counter. What is no such message does count.
+/// Whether an MCP message counts in no window. A malformed message counts.
 pub fn is_unmetered(message: &Value) -> bool {
     message["method"].as_str().is_some_and(|method| UNMETERED_METHODS.contains(&method))
 }
 
-/// The counters of all keys. At most three small entries for each key that was used since the start.
+/// The windows of all keys since the start: at most three small entries per key.
 pub struct Limits {
     rules: Option<RateLimits>,
     counters: Mutex<HashMap<(String, RateClass), Counter>>,
 }
 
 impl Limits {
-    /// Windows by these rules; None: no limits.
+    /// Windows with these limits. None: no limits.
     pub fn new(rules: Option<RateLimits>) -> Limits {
         Limits { rules, counters: Mutex::default() }
     }
 
-    /// Where a key stands without another call, for who refuses one before it counts. None: nothing limits it.
+    /// The window of a key without counting a call, for a refusal before the count. None: no limit applies.
     pub fn peek(&self, key: &str, class: RateClass, passed: Duration) -> Option<RateWindow> {
         let limit = self.limit(class)?;
         let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ impl Limits {
         }
     }
 
-    /// Counts a call of a key. None: nothing limits it.
+    /// Counts a call of a key. None: no limit applies.
     pub fn count_call(&self, key: &str, class: RateClass, passed: Duration) -> Option<RateWindow> {
         let limit = self.limit(class)?;
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,31 +132,31 @@ impl Limits {
         Some(RateWindow { limit, remaining: limit - counter.used, resets_in, is_refused })
     }
 
-    /// ResponseBody back a call that was counted at a moment and then refused with 429 by whoever it was for: that costs nothing
-    /// (contract 11). What is left of its counter is one more now, if that counter still holds.
+    /// Takes back a call that was counted at the time `counted` and then answered with 429, because a refusal costs
+    /// nothing (contract 11). Does nothing once the window has ended.
     pub fn refund(&self, key: &str, class: RateClass, counted: Duration) {
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counter = counters.get_mut(&(key.to_owned(), class));
-        // One that began since has not counted it.
+        // A window that began later did not count the call.
         if let Some(counter) = counter.filter(|counter| counter.began <= counted && counted - counter.began < WINDOW) {
             counter.used = counter.used.saturating_sub(1);
         }
     }
 }
 
-/// Refusals within [`REFUSALS_TIME`] that flag a key (contract 11).
+/// The number of 429 responses within [`REFUSALS_TIME`] that flags a key (contract 11).
 const REFUSALS_MAX: usize = 100;
-/// The time within which they count.
+/// The time span in which 429 responses add up.
 const REFUSALS_TIME: Duration = Duration::from_secs(10 * 60);
 
-/// The latest 429s of all keys: at most [`REFUSALS_MAX`] moments for each.
+/// Times of the latest 429 responses of all keys: at most [`REFUSALS_MAX`] per key.
 #[derive(Default)]
 pub struct Refusals {
     moments: Mutex<HashMap<String, VecDeque<Duration>>>,
 }
 
 impl Refusals {
-    /// Notes a 429 of a key. True: it is the one that flags the key; counting begins anew.
+    /// Records a 429 response of a key. True: the key must be flagged, and its count starts again.
     pub fn record(&self, key: &str, passed: Duration) -> bool {
         let mut moments = self.moments.lock().unwrap_or_else(PoisonError::into_inner);
         let moments = moments.entry(key.to_owned()).or_default();
@@ -172,14 +172,14 @@ impl Refusals {
     }
 }
 
-/// The open streams of all keys.
+/// The number of open streams of each key. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Streams {
     open: Arc<Mutex<HashMap<String, usize>>>,
 }
 
 impl Streams {
-    /// Opens a stream for a key. None: it has `max` open already.
+    /// Opens a stream for a key. None: the key already has `max` open streams.
     pub fn open(&self, key: &str, max: usize) -> Option<Permit> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(key.to_owned()).or_default();
@@ -190,13 +190,13 @@ impl Streams {
         Some(Permit { key: key.to_owned(), open: self.open.clone() })
     }
 
-    /// How many are open.
+    /// The number of open streams of all keys.
     pub fn count(&self) -> usize {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }
 }
 
-/// A stream's place among those of its key; given back when dropped.
+/// An open stream in the count of its key. Dropping the permit closes the stream.
 pub struct Permit {
     key: String,
     open: Arc<Mutex<HashMap<String, usize>>>,
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_opens_with_its_first_call_and_closes_a_minute_later() {
+    fn window_starts_with_first_call_ends_in_60_s() {
         let limits = Limits::new(Some(RateLimits { reads: 2, writes: 1, bulk: 1 }));
         let take = |class, seconds| limits.count_call("k", class, Duration::from_secs(seconds)).unwrap();
         assert_eq!(take(RateClass::Read, 100).remaining, 1);
@@ -232,24 +232,24 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_given_back_was_not_made() {
+    fn refunded_call_does_not_count() {
         let limits = Limits::new(Some(RateLimits { reads: 2, writes: 1, bulk: 1 }));
         let take = |seconds| limits.count_call("k", RateClass::Read, Duration::from_secs(seconds)).unwrap().remaining;
         assert_eq!((take(100), take(110)), (1, 0));
         limits.refund("k", RateClass::Read, Duration::from_secs(110));
         assert_eq!(take(120), 0);
-        // The counter that counted it is over.
+        // The window with the counted call has ended.
         assert_eq!(take(160), 1);
         limits.refund("k", RateClass::Read, Duration::from_secs(120));
         assert_eq!(take(161), 0);
     }
 
     #[test]
-    fn a_hundred_refusals_within_ten_minutes_flag_a_key() {
+    fn hundred_refusals_in_ten_minutes_flag_key() {
         let refusals = Refusals::default();
         let flags = |count: u64, at: u64| (0..count).any(|_| refusals.record("k", Duration::from_secs(at)));
         assert!(!flags(50, 0) && !flags(49, 599));
-        // The first fifty are ten minutes old by now.
+        // The first fifty are ten minutes old.
         assert!(!flags(50, 600));
         assert!(!refusals.record("other", Duration::from_secs(600)));
         assert!(refusals.record("k", Duration::from_secs(601)));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_given_back() {
+    fn dropped_permit_frees_stream() {
         let streams = Streams::default();
         let first = streams.open("k", 1);
         assert!(first.is_some() && streams.open("k", 1).is_none() && streams.open("other", 1).is_some());

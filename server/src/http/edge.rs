@@ -1,68 +1,48 @@
-//! The wrapper around every request. It alone gives request ids, reads what is sent, turns refusals and faults into
-//! answers, adds the common headers and logs; so what is inside may simply use `?`. Must not know what a path does.
+//! The steps around every request: request id, panics, rate-limit bookkeeping, common headers, metrics and log line.
+//! Handlers return errors with `?`; only the edge turns errors into responses. Must not know the meaning of a path.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use bytes::Bytes;
-use futures_util::FutureExt;
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use futures_util::future::BoxFuture;
-use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST_ID};
+use futures_util::{FutureExt, StreamExt};
+use hearth_contract::headers::{SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST_ID};
 use hearth_contract::key::holds_key;
-use hearth_contract::paths;
-use hearth_contract::problem::{Problem, ProblemType, nearest};
+use hearth_contract::problem::{Problem, ProblemType};
 use percent_encoding::percent_decode_str;
-use serde_json::Value;
 use tokio_util::io::ReaderStream;
 use tower::{Layer, ServiceExt, service_fn};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::auth;
-use super::bodies::RequestBody;
-use super::call::{Call, PublicRequest};
-use super::connection::{Hangup, Peer, RequestId};
-use super::json;
+use super::connection::{Hangup, RequestId};
 use super::map::{RouteMap, RouteMatch};
-use super::parts::{
-    check_accept, check_conditions, check_content_type, check_host, check_size, header_value, parse_ticket, read_body,
-};
-use super::query::Query;
+use super::pipeline::{NamedVersion, Pipeline, RequestFacts, Served};
 use super::reply::{Payload, Refusal, Reply, ResponseContext};
-use super::route::{Handler, Route};
 use super::streaming::{Streaming, head_text};
 use crate::app::App;
-use crate::app::limits::{self, RateClass, RateWindow};
-use crate::interceptor::ForcedRefusal;
+use crate::app::limits::{RateClass, RateWindow};
 use crate::store::Fault;
-use crate::versions::{self, Version};
+use crate::versions::Version;
 
-/// Least body in bytes that is compressed.
+/// Smallest response that is compressed, in bytes.
 const COMPRESSED_MIN: u64 = 1024;
-/// A media type that is compressed by itself.
+/// A media type that already is compressed.
 const ZIP: &str = "application/zip";
-/// Headers for which there is room from the start.
+/// Capacity for the headers of a response.
 const HEADERS_USUAL: usize = 12;
-/// Names that are asked of every request or stand in every answer, read when this is built.
+/// Header names, parsed at compile time because every response needs them.
 const API_VERSION: HeaderName = HeaderName::from_static(SERVICE_API_VERSION);
-const IDEMPOTENCY: HeaderName = HeaderName::from_static(IDEMPOTENCY_KEY);
-const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 const REQUEST_ID: HeaderName = HeaderName::from_static(X_REQUEST_ID);
-/// Bytes of a file that are read and sent at once.
+/// Bytes of a file that are read and sent in one piece.
 const FILE_PIECE: usize = 64 * 1024;
 
-/// The paths that are served where a request came in.
-#[derive(Clone, Copy)]
-struct Served(&'static RouteMap);
-
-/// The service at one of its addresses: gives every request to the route of its path. Cheap to clone.
+/// The service at one of its addresses: passes each request to the route of its path. Cheap to clone.
 #[derive(Clone)]
 pub struct Edge {
     app: Arc<App>,
@@ -75,8 +55,8 @@ impl Edge {
         Edge { app, map }
     }
 
-    /// Answers a request, compressed when it asks for that. What does not ask is kept from the layer that compresses,
-    /// because even where that does nothing it makes room in each answer for every compressor there is.
+    /// Answers a request, compressed if the client accepts a coding. Other requests bypass the compression layer,
+    /// because the layer allocates for every compressor even when unused.
     pub async fn answer(self, request: Request<Body>) -> Response<Body> {
         if !request.headers().contains_key(ACCEPT_ENCODING) {
             return self.answer_plainly(request).await;
@@ -91,8 +71,8 @@ impl Edge {
             Ok(response) => response.map(Body::new),
             Err(never) => match never {},
         };
-        // Where no coding pleases, not even none, the layer makes a 406 of an answer to what is done already. It goes as it
-        // is, which RFC 9110 12.5.3 allows.
+        // The layer turns a response into 406 if the client excludes all codings, although the work is done. RFC 9110
+        // 12.5.3 allows sending the response without a coding.
         if let Some(status) = status.into_inner() {
             *response.status_mut() = status;
         }
@@ -109,27 +89,14 @@ impl Edge {
     }
 }
 
-/// Answers from 1 KiB up are compressed when the client asks for it; streams never are, because each frame must leave
-/// at once (contract 4).
+/// Compresses responses from 1 KiB on. Streams stay uncompressed, because each frame must leave at once (contract 4).
 fn compression() -> CompressionLayer<impl Predicate> {
     let worth_it = SizeAbove::new(COMPRESSED_MIN).and(NotForContentType::SSE).and(NotForContentType::const_new(ZIP));
     CompressionLayer::new().compress_when(worth_it)
 }
 
-/// What is facts of a request on its way, needed for its answer however it ends.
-#[derive(Default)]
-struct RequestFacts {
-    operation: &'static str,
-    key: Option<String>,
-    rate_window: Option<RateWindow>,
-    /// The window in which the call was counted, and when.
-    counted: Option<(RateClass, Duration)>,
-    /// A message of MCP counts as a read, unless it counts as a tool's call, or is one of those that are free.
-    counts_late: bool,
-}
-
-/// RequestBody a request out to its end, whatever becomes of the connection: what was written is to be followed by all that
-/// belongs to it. Reading ends with who reads.
+/// Handles a request to its end. A write continues after the client disconnects, so its follow-up work is never lost; a
+/// read is dropped with the connection.
 async fn handle(app: Arc<App>, found: Option<RouteMatch<'static>>, request: Request<Body>) -> Response<Body> {
     let may_hang_up = request.extensions().get::<Hangup>().is_some();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
@@ -139,47 +106,36 @@ async fn handle(app: Arc<App>, found: Option<RouteMatch<'static>>, request: Requ
     }
     match tokio::spawn(work).await {
         Ok(response) => response,
-        // Only the end of the process ends it before its end, and then nobody waits here either.
+        // Only the end of the process ends the task early, and the process waits no longer then.
         Err(_) => std::future::pending().await,
     }
 }
 
 async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: Request<Body>) -> Response<Body> {
     let began = app.clock.passed();
-    // Discovery and tools speak the current version, also in what is refused before a route is found (contract 13).
-    let speaks = found.as_ref().is_none_or(|found| found.entry.routes.iter().any(|route| route.is_versioned()));
-    let named = named_version(&app, request.headers()).filter(|_| speaks);
+    // Discovery and tools use the current version, even in refusals before a route is found (contract 13).
+    let is_versioned = found.as_ref().is_none_or(|found| found.entry.routes.iter().any(|route| route.is_versioned()));
+    let named = if is_versioned { NamedVersion::of_request(&app, request.headers()) } else { NamedVersion::Absent };
     let mut context = ResponseContext {
         request_id: request.extensions().get().map_or_else(RequestId::new, RequestId::clone).0,
         base_url: app.base_url.clone(),
-        // A version in service that is named holds from the start, also for the form of refusals (contract 13).
-        version: named.flatten().unwrap_or_else(Version::current),
+        // A supported version in the header applies from the start, also to the form of refusals (contract 13).
+        version: if let NamedVersion::Supported(version) = named { version } else { Version::current() },
     };
     let (method, target) = (request.method().clone(), request.uri().path().to_owned());
     let mut facts = RequestFacts::default();
-    let work = AssertUnwindSafe(answer(&app, found, request, named, &mut context, &mut facts)).catch_unwind();
-    let mut reply = match work.await {
+    let pipeline = Pipeline { app: &app, named, context: &mut context, facts: &mut facts };
+    let result = AssertUnwindSafe(pipeline.run(found, request)).catch_unwind().await;
+    let mut reply = match result {
         Ok(Ok(reply)) => reply,
         Ok(Err(Refusal::Problem(problem))) => context.problem_reply(&problem),
-        Ok(Err(Refusal::Fault(fault))) => context.problem_reply(&fault_problem(&fault, &context)),
-        Err(_) => context.problem_reply(&fault_problem(&Fault::Panicked, &context)),
+        Ok(Err(Refusal::Fault(fault))) => context.problem_reply(&context.fault_problem(&fault)),
+        Err(_) => context.problem_reply(&context.fault_problem(&Fault::Panicked)),
     };
-    if let Some(key) = facts.key.as_ref().filter(|_| facts.counts_late && reply.header(X_RATELIMIT_LIMIT).is_none()) {
-        let counted = app.clock.passed();
-        facts.rate_window = app.limits.count_call(key, RateClass::Read, counted);
-        facts.counted =
-            facts.rate_window.filter(|rate_window| !rate_window.is_refused).map(|_| (RateClass::Read, counted));
-        if let Some(Err(problem)) = facts.rate_window.map(RateWindow::check) {
-            reply = context.problem_reply(&problem);
-        }
+    if let Some(problem) = count_message(&app, &reply, &mut facts) {
+        reply = context.problem_reply(&problem);
     }
-    if let (429, Some(key)) = (reply.status, &facts.key) {
-        if let (Some(rate_window), Some((class, counted))) = (&mut facts.rate_window, facts.counted) {
-            app.limits.refund(key, class, counted);
-            rate_window.remaining += 1;
-        }
-        auth::record_refusal(&app, key).await;
-    }
+    settle_refusal(&app, reply.status, &mut facts).await;
     let took = app.clock.passed() - began;
     app.metrics.answered(facts.operation, reply.status, reply.error_type(), took);
     tracing::info!(
@@ -195,131 +151,28 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
     finish(&app, reply, &context, facts.rate_window)
 }
 
-/// Everything between a request and its answer, in the contract's order of checks (section 4).
-async fn answer(
-    app: &Arc<App>,
-    found: Option<RouteMatch<'static>>,
-    request: Request<Body>,
-    named: Option<Option<&'static Version>>,
-    context: &mut ResponseContext,
-    facts: &mut RequestFacts,
-) -> Result<Reply, Refusal> {
-    let (parts, body) = request.into_parts();
-    check_size(&parts)?;
-    check_host(&parts)?;
-    let route = find_route(found.as_ref(), &parts)?;
-    let name = found.and_then(|found| found.segment);
-    facts.operation = &route.operation;
-    if let Some(ForcedRefusal { problem, rate_window }) = ForcedRefusal::find(&parts.extensions) {
-        facts.rate_window = rate_window;
-        return Err(problem.into());
+/// Counts an MCP message as a read, unless a tool counted the call. Some: the message exceeded the limit.
+fn count_message(app: &App, reply: &Reply, facts: &mut RequestFacts) -> Option<Problem> {
+    let is_counted = !facts.counts_late || reply.header(X_RATELIMIT_LIMIT).is_some();
+    let key = facts.key.as_ref().filter(|_| !is_counted)?;
+    let counted = app.clock.passed();
+    facts.rate_window = app.limits.count_call(key, RateClass::Read, counted);
+    let accepted = facts.rate_window.filter(|rate_window| !rate_window.is_refused);
+    facts.counted = accepted.map(|_| (RateClass::Read, counted));
+    facts.rate_window?.check().err()
+}
+
+/// Gives a refused call back to its window, and counts the refusal against the key.
+async fn settle_refusal(app: &Arc<App>, status: u16, facts: &mut RequestFacts) {
+    let (429, Some(key)) = (status, &facts.key) else { return };
+    if let (Some(rate_window), Some((class, counted))) = (&mut facts.rate_window, facts.counted) {
+        app.limits.refund(key, class, counted);
+        rate_window.remaining += 1;
     }
-    let handler = match route.handler {
-        Handler::Keyed(handler) => handler,
-        Handler::Open(handler) => {
-            context.version = Version::current();
-            let media = check_accept(route, &parts.headers)?;
-            if route.path.starts_with(paths::ROOT) {
-                Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, |_, _| ())?;
-            }
-            let name = name.unwrap_or_default();
-            return handler(PublicRequest { app: app.clone(), name, media, context: context.clone() }).await;
-        }
-    };
-    let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
-    let principal = auth::identify(app, &parts.headers).await?;
-    context.version = match named {
-        _ if !route.is_versioned() => Version::current(),
-        Some(Some(version)) => version,
-        _ => Version::from_pin(&principal.key.pinned, app.clock.now()),
-    };
-    auth::check_plan_and_address(app, &principal, &parts.headers, peer)?;
-    facts.key = Some(principal.key.id.clone());
-    facts.counts_late = route.request_body == RequestBody::Rpc;
-    let passed = app.clock.passed();
-    facts.rate_window = app.limits.count_call(&principal.key.id, route.class, passed);
-    facts.rate_window.map_or(Ok(()), RateWindow::check)?;
-    facts.counted = Some((route.class, passed));
-    route.check_scope(&principal)?;
-    if let (Some(None), true) = (named, route.is_versioned()) {
-        let name = header_value(&parts.headers, API_VERSION).unwrap_or_default();
-        return Err(versions::unsupported(&name, app.clock.now()).into());
-    }
-    check_accept(route, &parts.headers)?;
-    check_content_type(route, &parts.headers)?;
-    let bytes = match route.request_body {
-        // What names itself is compared with its first time, its body too (contract 6.4).
-        RequestBody::None if !(route.takes_ticket() && parts.headers.contains_key(IDEMPOTENCY)) => Bytes::new(),
-        _ => read_body(body, &parts.headers, app.config.body_time_max).await?,
-    };
-    let ticket = parse_ticket(route, &parts, &bytes)?;
-    let mut body = match route.request_body {
-        RequestBody::None => Value::Null,
-        _ => json::parse_body(&bytes)?,
-    };
-    facts.counts_late &= !limits::is_unmetered(&body);
-    let raise = |name: &str, value: &mut String| context.version.upgrade_parameter(name, value);
-    let query = Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, raise)?;
-    check_conditions(route, &parts.headers)?;
-    if !context.version.is_current() {
-        context.version.upgrade_body(&mut body);
-    }
-    handler(Call {
-        app: app.clone(),
-        principal,
-        kind: route.kind,
-        id: name,
-        query,
-        body,
-        ticket,
-        if_match: header_value(&parts.headers, IF_MATCH),
-        if_none_match: header_value(&parts.headers, IF_NONE_MATCH),
-        last_event_id: header_value(&parts.headers, LAST_EVENT),
-        headers: parts.headers,
-        context: context.clone(),
-    })
-    .await
+    auth::record_refusal(app, key).await;
 }
 
-/// The path that was meant, if any was: what most of them begin with makes none of them like another.
-fn nearest_path<'a>(target: &str, known: &[&'a str]) -> Option<&'a str> {
-    let within = |path: &'a str| path.strip_prefix(paths::ROOT)?.strip_prefix('/');
-    let Some(rest) = target.strip_prefix(paths::ROOT).and_then(|rest| rest.strip_prefix('/')) else {
-        return nearest(target, known.iter().copied());
-    };
-    let near = nearest(rest, known.iter().copied().filter_map(within))?;
-    known.iter().copied().find(|path| within(path) == Some(near))
-}
-
-fn find_route(found: Option<&RouteMatch<'static>>, parts: &Parts) -> Result<&'static Route, Problem> {
-    let (method, target) = (&parts.method, parts.uri.path());
-    let Some(RouteMatch { entry, .. }) = found else {
-        let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
-        let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
-        return Err(match nearest_path(target, known) {
-            Some(near) => problem.fixed_by(format!("Did you mean {near}? Paths are exact in case and slashes.")),
-            // Where the API is not served, there is little enough to tell all of it.
-            None if !known.contains(&paths::ROOT) => problem.fixed_by(format!("The paths here: {}.", known.join(", "))),
-            None => problem,
-        });
-    };
-    let wanted = if method == Method::HEAD { &Method::GET } else { method };
-    entry.routes.iter().find(|route| route.method == wanted).copied().ok_or_else(|| {
-        let mut allowed: Vec<&str> = entry.routes.iter().map(|route| route.method.as_str()).collect();
-        if allowed.contains(&"GET") {
-            allowed.push("HEAD");
-        }
-        Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
-            .with("allowed", allowed)
-    })
-}
-
-/// The version that a request names. None: it names none; `Some(None)`: one that is not in service.
-fn named_version(app: &App, headers: &HeaderMap) -> Option<Option<&'static Version>> {
-    header_value(headers, API_VERSION).map(|name| Version::find(&name, app.clock.now()))
-}
-
-/// The whole answer to a head that did not arrive in time: there was no request, so nothing is known but that.
+/// The complete response, as bytes, to a request head that did not arrive in time.
 pub fn too_late(app: &App) -> Vec<u8> {
     let version = Version::current();
     let context = ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version };
@@ -336,16 +189,6 @@ pub fn too_late(app: &App) -> Vec<u8> {
     bytes
 }
 
-/// What a client is told of a fault; the cause goes to the log under the request's id.
-pub(crate) fn fault_problem(fault: &Fault, context: &ResponseContext) -> Problem {
-    tracing::error!(request_id = &*context.request_id, %fault, "a request broke");
-    if fault.is_passing() {
-        Problem::new(ProblemType::Unavailable, "The service cannot take this now.").with("retry_after_seconds", 1)
-    } else {
-        Problem::new(ProblemType::InternalError, "The service failed on this request.")
-    }
-}
-
 fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: Option<RateWindow>) -> Response<Body> {
     let version = reply.version().unwrap_or(context.version);
     let mut streaming = None;
@@ -353,7 +196,6 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: O
         Payload::Json(text) => (Some("application/json"), Body::from(text)),
         Payload::Text(media, text) => (Some(media), Body::from(text)),
         Payload::Events(frames, over) => {
-            use futures_util::StreamExt;
             streaming = Some(Streaming(over));
             (Some("text/event-stream"), Body::from_stream(frames.map(Ok::<_, Infallible>)))
         }
@@ -376,7 +218,7 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: O
     if let Ok(id) = HeaderValue::from_str(&context.request_id) {
         headers.insert(REQUEST_ID, id);
     }
-    // The version stands there already: an answer names its own.
+    // The header is already set, with the version of the reply itself.
     reply.headers.retain(|(name, _)| *name != SERVICE_API_VERSION);
     let warnings =
         if version.is_current() { vec![] } else { version.deprecation_headers(app.clock.now(), &context.base_url) };
@@ -389,7 +231,7 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: O
     response
 }
 
-/// A method or a path as it may be logged: a key that strayed into it, escaped or not, is left out.
+/// A method or path for the log. A text that contains a key, percent-encoded or not, is left out.
 fn without_secrets(text: &str) -> &str {
     if holds_key(&percent_decode_str(text).decode_utf8_lossy()) { "(holds a key)" } else { text }
 }
@@ -399,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_in_a_path_is_not_logged_however_it_is_written() {
+    fn key_in_path_is_not_logged() {
         for path in ["/v1/rooms/svc_live_9f", "/v1/rooms/svc%5Flive_9f", "/v1/%73vc_te%73t_9f"] {
             assert_eq!(without_secrets(path), "(holds a key)");
         }

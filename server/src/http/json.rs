@@ -1,5 +1,4 @@
-//! Reading a body strictly: one JSON object that every reader would read alike (contract 6.3). Must not know what the
-//! members mean.
+//! Parses a JSON body strictly, so all readers agree about its meaning (contract 6.3). Must not know the members.
 
 use std::fmt;
 
@@ -8,10 +7,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Levels of nesting; the body is level 1.
+/// Levels of nesting, at most. The outermost value is level 1.
 const DEPTH_MAX: usize = 32;
 
-/// Reads a body, or says where it is not JSON.
+/// Parses a body. Error: `invalid_json` with the position of the mistake.
 pub fn parse_body(body: &[u8]) -> Result<Value, Problem> {
     let invalid = |message: String| Problem::new(ProblemType::InvalidJson, message);
     if body.iter().all(u8::is_ascii_whitespace) {
@@ -30,8 +29,8 @@ pub fn parse_body(body: &[u8]) -> Result<Value, Problem> {
     }
 }
 
-/// The same body with [`HUGE`] instead of each number that no machine holds, which JSON allows and the library does not:
-/// so that it is refused as what it is, out of its field's range. None: there is no such number.
+/// The body with [`HUGE`] in place of each number that overflows a double. JSON allows such numbers and the parser does
+/// not; field validation then refuses them as out of range. None: the body has no such number.
 fn replace_huge_numbers(body: &[u8]) -> Option<Vec<u8>> {
     let (mut changed, mut kept, mut at, mut quoted) = (Vec::new(), 0, 0, false);
     while let Some(byte) = body.get(at) {
@@ -59,17 +58,16 @@ fn is_number_byte(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
-/// A number that every machine holds, and no field.
+/// A number that fits a double and exceeds the range of every field.
 const HUGE: &[u8] = b"1e308";
 
-/// Whether a text is a number that no machine holds, in JSON's own spelling: the library holds it to that where it need
-/// not work it out.
+/// Whether a text is a JSON number that overflows a double. The parser checks the spelling without computing the value.
 fn is_infinite_number(text: &[u8]) -> bool {
     let number = str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
     number.is_some_and(f64::is_infinite) && serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
-/// The greatest nesting of a text that may not be JSON at all.
+/// The deepest nesting of a text, which may be invalid JSON.
 fn depth(body: &[u8]) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0usize, 0, false, false);
     for byte in body {
@@ -88,7 +86,7 @@ fn depth(body: &[u8]) -> usize {
     deepest
 }
 
-/// A value in which no object has a member twice.
+/// A JSON value without duplicate members.
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_readers_could_read_differently_is_refused() {
+    fn ambiguous_json_is_refused() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         for (body, fits) in [
             (r#"{"a":1}"#.to_owned(), true),
@@ -186,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_no_machine_holds_is_a_huge_one() {
+    fn overflowing_number_becomes_huge() {
         let body = r#"{"a":[-1e400,"\\\"1e400",1e5],"1e400":1e99999}"#;
         let expected = serde_json::json!({ "a": [-1e308, "\\\"1e400", 1e5], "1e400": 1e308 });
         assert_eq!(parse_body(body.as_bytes()).unwrap(), expected);

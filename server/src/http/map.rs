@@ -1,5 +1,4 @@
-//! Which routes stand at a path: a table of routes, put in order to be looked up by the target of a request. Must not know
-//! what a route does.
+//! Finds the routes of a path. Must not know the meaning of a route.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,31 +7,31 @@ use percent_encoding::percent_decode_str;
 
 use super::route::Route;
 
-/// The paths of a table of routes.
+/// The paths of a route table, prepared for look-ups.
 pub struct RouteMap {
     router: matchit::Router<PathEntry>,
     paths: Vec<&'static str>,
 }
 
-/// A path and what can be asked there.
+/// A path with its routes.
 pub struct PathEntry {
     /// The path as the table has it, with `{id}` for an open segment.
     pub path: &'static str,
-    /// What can be asked there, one for each method.
+    /// The routes of the path, one for each method.
     pub routes: Vec<&'static Route>,
 }
 
-/// The place that a request's target names.
+/// The path that matches the target of a request.
 #[derive(Clone)]
 pub struct RouteMatch<'m> {
-    /// The place.
+    /// The path with its routes.
     pub entry: &'m PathEntry,
-    /// What stands in the open segment, decoded. None: there is no such segment, or it is not UTF-8.
+    /// The text in the open segment, percent-decoded. None: the path has no open segment, or the text is not UTF-8.
     pub segment: Option<String>,
 }
 
 impl RouteMap {
-    /// The map of a table.
+    /// Prepares a route table. Panics if two paths match the same targets.
     pub fn new(routes: &'static [Route]) -> RouteMap {
         let mut places: BTreeMap<&'static str, Vec<&'static Route>> = BTreeMap::new();
         for route in routes {
@@ -46,12 +45,12 @@ impl RouteMap {
         RouteMap { router, paths }
     }
 
-    /// All its paths.
+    /// All paths, in alphabetical order.
     pub fn paths(&self) -> &[&'static str] {
         &self.paths
     }
 
-    /// The place of a target's path, as it came.
+    /// Finds the path of a request target. The target is the path of the URL, still percent-encoded.
     pub fn find(&self, target: &str) -> Option<RouteMatch<'_>> {
         let found = self.router.at(target).ok()?;
         let name = found.params.iter().next().and_then(|(_, value)| decoded(value));
@@ -59,7 +58,7 @@ impl RouteMap {
     }
 }
 
-/// A segment as it was meant, unless that is not UTF-8.
+/// Percent-decodes a segment. None: the result is not UTF-8.
 fn decoded(segment: &str) -> Option<String> {
     match segment.contains('%') {
         true => percent_decode_str(segment).decode_utf8().ok().map(Cow::into_owned),

@@ -1,53 +1,53 @@
-//! The query parameters that routes know: name, meaning, and which values they take. Strict reading refuses by these
-//! names, and the document lists them. Must not know what a handler does with one.
+//! All query parameters: name, description and value type. The query parser, the OpenAPI description and the MCP
+//! schemas read them. Must not know the effect of a parameter.
 
 use hearth_contract::schema::Kind;
 
 use crate::home::search::QUESTION;
 
-/// One parameter of a query string.
+/// A query parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name.
+    /// The name in the query string.
     pub name: &'static str,
-    /// What it does, for people.
+    /// The description in the OpenAPI document.
     pub about: &'static str,
-    /// Which values it takes.
+    /// The values that the parameter accepts.
     pub value_type: ParameterType,
 }
 
-/// Which values a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterType {
     /// An integer from 1 to `max`.
     Limit {
-        /// When nothing is said.
+        /// The value of an absent parameter.
         default: usize,
-        /// The greatest.
+        /// The greatest value.
         max: usize,
     },
-    /// A text that an earlier answer gave.
+    /// A cursor from an earlier response.
     Cursor,
-    /// One of some words; the first holds when nothing is said.
+    /// One of several words.
     Choice {
-        /// The words' name in the document.
+        /// The name of the schema in the OpenAPI document.
         schema: &'static str,
-        /// The words.
+        /// The words. The first is the default.
         words: &'static [&'static str],
     },
     /// Some of these kinds, separated by commas.
     Kinds(&'static [Kind]),
-    /// Names of fields of the route's kind, separated by commas.
+    /// Fields of the route's kind, separated by commas.
     Fields,
-    /// Names of relations of the route's kind, separated by commas.
+    /// Relations of the route's kind, separated by commas.
     Relations,
-    /// A date or a date-time.
+    /// A date or an RFC 3339 date-time.
     Moment,
-    /// Words, of so many characters.
+    /// Text with a length limit in characters.
     Text {
-        /// The fewest.
+        /// The least number of characters.
         min: usize,
-        /// The most.
+        /// The greatest number of characters.
         max: usize,
     },
 }
@@ -56,10 +56,10 @@ const fn parameter(name: &'static str, about: &'static str, value_type: Paramete
     Parameter { name, about, value_type }
 }
 
-/// How many items a page has.
+/// The number of items on a page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageSize {
-    /// Items when `limit` is not sent.
+    /// The number without the parameter `limit`.
     pub default: usize,
     /// The greatest value of `limit`.
     pub max: usize,
@@ -70,55 +70,55 @@ pub const RECORDS_PAGE: PageSize = PageSize { default: 50, max: 100 };
 /// Events on a page.
 pub const EVENTS_PAGE: PageSize = PageSize { default: 50, max: 1000 };
 
-/// Records on a page.
+/// Size of a page of records, search results or export jobs.
 pub const LIMIT: Parameter = parameter(
     "limit",
     "How many to give at most",
     ParameterType::Limit { default: RECORDS_PAGE.default, max: RECORDS_PAGE.max },
 );
-/// Events on a page.
+/// Size of a page of events.
 pub const FEED_LIMIT: Parameter = parameter(
     "limit",
     "How many to give at most; of long records fewer, since a page ends with the event that brings it to 4 MiB",
     ParameterType::Limit { default: EVENTS_PAGE.default, max: EVENTS_PAGE.max },
 );
-/// Where a list goes on.
+/// Position of the next page of a list.
 pub const CURSOR: Parameter =
     parameter("cursor", "`meta.page.next_cursor` of the page before; left out on the first", ParameterType::Cursor);
-/// Where a poll of the feed goes on.
+/// Position of the next page of events.
 pub const FEED_CURSOR: Parameter = parameter(
     "cursor",
     "The last `meta.page.next_cursor` or stream id; without it the feed begins at its start",
     ParameterType::Cursor,
 );
-/// Where a stream begins.
+/// Start of a stream.
 pub const STREAM_CURSOR: Parameter = parameter(
     "cursor",
     "The last cursor, or `start` for everything; without it the stream begins at the present",
     ParameterType::Cursor,
 );
-/// What a list is sorted by.
+/// Sort key of a list.
 pub const SORT: Parameter = parameter(
     "sort",
     "What to sort by",
     ParameterType::Choice { schema: "Sort", words: &["created_at", "updated_at"] },
 );
-/// In which direction.
+/// Sort direction of a list.
 pub const ORDER: Parameter =
     parameter("order", "In which direction", ParameterType::Choice { schema: "Order", words: &["desc", "asc"] });
-/// Only what was created since.
+/// Earliest creation time.
 pub const CREATED_SINCE: Parameter =
     parameter("created_since", "Only records created at or after this moment", ParameterType::Moment);
-/// Only what changed since.
+/// Earliest update time.
 pub const UPDATED_SINCE: Parameter =
     parameter("updated_since", "Only records changed at or after this moment", ParameterType::Moment);
-/// Which members to give.
+/// Selection of members.
 pub const FIELDS: Parameter = parameter(
     "fields",
     "Names of the members to give, separated by commas; `id` is always given",
     ParameterType::Fields,
 );
-/// Which relations to inline.
+/// Relations to include as records.
 pub const EXPAND: Parameter = parameter(
     "expand",
     "Names of the relations to inline, separated by commas; the key needs the read scopes of their kinds",
@@ -130,7 +130,7 @@ pub const EVENT_TYPES: Parameter =
 /// Kinds of search results.
 pub const SEARCH_TYPES: Parameter =
     parameter("types", "Only records of these kinds, separated by commas", ParameterType::Kinds(&Kind::COLLECTIONS));
-/// What to search for.
+/// Words to search for.
 pub const SEARCH_QUERY: Parameter = parameter(
     "q",
     "Words, each of which must begin a word of the record",

@@ -1,5 +1,5 @@
-//! Reading a query string strictly: every parameter known, once, and not empty (contract 5). Must not know what the
-//! parameters do.
+//! Parses a query string strictly: every parameter is known, occurs once, and has a value (contract 5). Must not know
+//! the effect of a parameter.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{NAME_SHOWN, Problem, nearest, shortened};
@@ -7,15 +7,15 @@ use percent_encoding::percent_decode_str;
 
 use super::parameters::{PageSize, Parameter};
 
-/// The parameters of a request, each allowed and there at most once.
+/// The parameters of a request: only known names, each at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     pairs: Vec<(String, String)>,
 }
 
 impl Query {
-    /// Splits a query string and rewrites its values, by name, before they are judged; refuses what is not among the known
-    /// names, repeated, or empty.
+    /// Parses a query string. `rewrite` receives each name and value first, and upgrades values of older API versions.
+    /// Error: `invalid_request` for a parameter that is unknown, repeated, empty or not UTF-8.
     pub fn parse(text: &str, known: &[Parameter], rewrite: impl Fn(&str, &mut String)) -> Result<Query, Problem> {
         let is_text = |part: &&str| percent_decode_str(part).decode_utf8().is_ok();
         if let Some(part) = text.split('&').find(|part| !is_text(part)) {
@@ -31,7 +31,7 @@ impl Query {
         Query::from_pairs(sent, known)
     }
 
-    /// The same out of names and values that came some other way.
+    /// As [`Query::parse`], from names and values that are already decoded.
     pub fn from_pairs<T: Into<String>>(
         sent: impl IntoIterator<Item = (T, T)>,
         known: &[Parameter],
@@ -60,12 +60,12 @@ impl Query {
         Ok(Query { pairs })
     }
 
-    /// The value of a parameter.
+    /// The value of a parameter. None: the parameter is absent.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A number from 1 to `max`.
+    /// The parameter `limit`: a number from 1 to `max`, or the default.
     pub fn limit(&self, PageSize { default, max }: PageSize) -> Result<usize, Problem> {
         let Some(value) = self.get("limit") else { return Ok(default) };
         match value.parse() {
@@ -74,7 +74,7 @@ impl Query {
         }
     }
 
-    /// One of some words.
+    /// The meaning of a parameter with one of several words.
     pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match words.iter().find(|(word, _)| *word == value) {
@@ -83,7 +83,7 @@ impl Query {
         }
     }
 
-    /// A comma-separated list of some words, without repetition.
+    /// The meanings of a comma-separated list of words. Repeated words count once.
     pub fn choices<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Vec<T>, Problem> {
         let mut seen = Vec::new();
         let mut meanings = Vec::new();
@@ -99,7 +99,7 @@ impl Query {
         Ok(meanings)
     }
 
-    /// A date or date-time from which on something is asked for.
+    /// A date or an RFC 3339 date-time. A date means midnight UTC.
     pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match Timestamp::not_before(value) {
@@ -132,7 +132,7 @@ mod tests {
     use crate::http::parameters::{LIMIT, RECORDS_PAGE, SORT};
 
     #[test]
-    fn nothing_is_silently_ignored() {
+    fn wrong_parameter_is_refused_and_named() {
         for (text, parameter, nearest) in [
             ("limt=5", "limt", Some("limit")),
             ("limit=", "limit", None),

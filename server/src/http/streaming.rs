@@ -1,6 +1,6 @@
-//! An answer that does not end: its frames leave on the socket itself, as chunks if the client knows these, once the request
-//! is read. What a connection needs for requests is given back by then, so that a quiet stream costs next to nothing, and a
-//! frame that many wait for is written from one place in memory. Must not know what the frames say.
+//! Writes a response without an end straight to the socket, after hyper has released the connection. A quiet stream
+//! therefore needs little memory, and a frame for many clients is written from one shared buffer. Must not know the
+//! content of the frames.
 
 use std::io::{self, IoSlice};
 use std::time::SystemTime;
@@ -14,15 +14,16 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 
 use super::reply::StreamEnd;
 
-/// Marks an answer that does not end, beside its head; and tells when it must end all the same.
+/// Marks a streaming response, and holds the condition that ends the stream.
 #[derive(Clone)]
 pub(super) struct Streaming(pub(super) StreamEnd);
 
-/// Marks an answer to a client that knows no chunks (HTTP/1.0): it ends with the connection (RFC 9112 6.3).
+/// Marks a response to an HTTP/1.0 client, which does not know chunks: the body ends with the connection (RFC 9112
+/// 6.3).
 #[derive(Clone)]
 pub(super) struct Unchunked;
 
-/// A head as it is written, with these lines more. The connection ends with its answer.
+/// The bytes of a response head, plus the header lines in `more`. The connection closes after the response.
 pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
     let date = httpdate::fmt_http_date(SystemTime::now());
     let mut bytes = format!("HTTP/1.1 {}\r\ndate: {date}\r\nconnection: close\r\n{more}", head.status).into_bytes();
@@ -36,11 +37,12 @@ pub(super) fn head_text(head: &Parts, more: &str) -> Vec<u8> {
     bytes
 }
 
-/// Writes an answer until its frames end, nobody listens any more, or it must end and nobody reads.
+/// Writes a response until its frames end, the client closes the connection, or the stream must end while the client
+/// does not read.
 pub(super) async fn run(mut socket: TcpStream, answer: Response, endless: Streaming) -> io::Result<()> {
     let ended = write(&mut socket, answer, &endless).await;
     if ended.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
-        // What the system still holds is for nobody any more.
+        // The send buffer holds data that the client never reads.
         let _ = socket.set_zero_linger();
     }
     ended
@@ -65,7 +67,7 @@ async fn write(socket: &mut TcpStream, answer: Response, endless: &Streaming) ->
             Some(Ok(frame)) if frame.is_empty() => (),
             Some(Ok(frame)) if is_chunked => in_time(endless, write_chunk(&mut write, &frame)).await?,
             Some(Ok(frame)) => in_time(endless, write.write_all(&frame)).await?,
-            // Broken off: without the last chunk the client knows.
+            // The missing last chunk tells the client that the stream broke off.
             Some(Err(error)) => return Err(io::Error::other(error)),
             None => {
                 if is_chunked {
@@ -77,12 +79,12 @@ async fn write(socket: &mut TcpStream, answer: Response, endless: &Streaming) ->
     }
 }
 
-/// Waits for a write as long as the answer may go on; a reader that cannot keep up is waited for (contract 9.4).
+/// Waits for a write as long as the stream may continue. The server waits for a slow client (contract 9.4).
 async fn in_time(endless: &Streaming, write: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     tokio::select! {
         biased;
         written = write => written,
-        // Asked for only once the socket is full.
+        // Evaluated only while the socket is full.
         () = async { (endless.0)().await } => Err(io::ErrorKind::TimedOut.into()),
     }
 }
@@ -101,7 +103,7 @@ async fn write_chunk(socket: &mut WriteHalf<'_>, frame: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-/// Returns when the other side has closed. What else it sends waits for ever: there is no further answer here.
+/// Returns once the client has closed the connection. More requests from the client stay unread.
 async fn gone(socket: &ReadHalf<'_>) -> io::Result<()> {
     loop {
         socket.readable().await?;

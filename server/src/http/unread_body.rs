@@ -1,5 +1,5 @@
-//! Bodies that were not read to their end when their request was answered, and the time their clients get to see that.
-//! Must not know why a request is answered early.
+//! Request bodies that were not read to the end before the response, and the time for the client to notice the
+//! response. Must not know the reason of an early response.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-/// What a client may still send until it has read its answer.
+/// Bytes that a client may still send after the response.
 const BYTES_MAX: u64 = 16 << 20;
-/// Time it has for that: as long as a body may take (contract 12).
+/// Time limit for these bytes: as for a body (contract 12).
 const TIME_MAX: Duration = Duration::from_secs(30);
-/// Time in which something of it must come.
+/// Time limit for the next bytes.
 const PAUSE_MAX: Duration = Duration::from_secs(3);
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: usize = 16 * 1024;
 
-/// Whether the last request of a connection has a body that was not read to its end.
+/// Whether the last request of a connection has an unread rest of a body. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct UnreadBody(Arc<AtomicBool>);
 
 impl UnreadBody {
-    /// Whether there is something unread.
+    /// Whether a rest is unread.
     pub(super) fn is_some(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Follows the body of the next request.
+    /// Wraps the body of the next request, to notice its end.
     pub(super) fn watch(&self, body: Incoming) -> Body {
         let is_some = !body.is_end_stream();
         self.0.store(is_some, Ordering::Relaxed);
@@ -65,8 +65,8 @@ impl hyper::body::Body for Watched {
     }
 }
 
-/// Lets a client that has its answer send on until it has seen that, and closes. To close at once, with something unread,
-/// is to have the system take the answer back (RFC 9112 9.6).
+/// Reads and discards the rest of a body until the client closes the connection. Closing at once with unread bytes
+/// would make the system discard the response too (RFC 9112 9.6).
 pub(super) async fn linger(socket: &mut TcpStream) {
     let read = async {
         let (mut left, mut nowhere) = (BYTES_MAX, vec![0; PIECE]);

@@ -1,4 +1,4 @@
-//! The schemas of what is around records: words, envelopes, errors, events and search results.
+//! Schemas around records: shared types, envelopes, errors, events and search results. Must not know single kinds.
 
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::problem::{CURSOR_EXPIRED, ProblemType};
@@ -10,10 +10,10 @@ use super::schema::{array, envelope, object, reference};
 use crate::http::scopes::SCOPES;
 use crate::versions::VERSIONS;
 
-/// Schemas with their names.
+/// Pairs of schema name and schema.
 pub(super) type Named = Vec<(&'static str, Value)>;
 
-/// All of them by name.
+/// All schemas of this file.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
     [words(), metas(), outcomes(), feed_and_search()].into_iter().flatten()
 }
@@ -130,7 +130,7 @@ fn outcomes() -> Named {
     ]
 }
 
-/// The error of a cursor that is no longer good: the details are what its reader goes on by.
+/// The error of an expired cursor. Its details tell the client how to continue.
 fn cursor_expired() -> Value {
     let body = object(
         json!({

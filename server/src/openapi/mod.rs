@@ -1,10 +1,11 @@
-//! The API's description, OpenAPI 3.1 (contract 14): written once out of the routes and the resource table, so
-//! that it cannot say anything else than the service does.
+//! The OpenAPI 3.1 description (contract 14), generated from the routes and the resource table, so the description
+//! always matches the service. Must not know the table of routes: callers pass the routes.
 //!
-//! - [`schemas`]: every named schema: [`records`] out of the resource table, [`envelopes`], [`services`], [`rpc`].
-//! - [`operations`]: every path, with its parameters, bodies and [`answers`].
-//! - [`parts`]: shared parameters, headers and error answers.
-//! - [`examples`]: one believable record of each kind.
+//! - [`schemas`]: all named schemas: [`records`] from the resource table, [`envelopes`], [`services`], [`rpc`].
+//!   [`schema`] builds them.
+//! - [`operations`]: all paths, with parameters, request bodies and [`responses`].
+//! - [`parts`]: shared parameters, headers and error responses.
+//! - [`examples`]: an example record of each kind.
 
 mod envelopes;
 mod examples;
@@ -24,14 +25,14 @@ use crate::app::Document;
 use crate::http::route::Route;
 use crate::versions::STABILITY;
 
-/// The description in both forms, of a service that is reached at a URL.
+/// The description as JSON and YAML. `base_url` is the public URL of the service.
 pub fn document(base_url: &str, routes: &[Route]) -> Document {
     let value = describe(base_url, routes);
     let yaml = serde_saphyr::to_string(&value).expect("a JSON value is a YAML value");
     Document { json: value.to_string().into(), yaml: yaml.into() }
 }
 
-/// The description as a value.
+/// The description as a JSON value.
 pub fn describe(base_url: &str, routes: &[Route]) -> Value {
     json!({
         "openapi": "3.1.0",

@@ -1,4 +1,4 @@
-//! Every path of the document, out of the routes: who may ask, with which parameters and which body.
+//! The paths of the description: access, parameters and request body of each route. Must not know handlers.
 
 use hearth_contract::paths;
 use hearth_contract::resources::resource;
@@ -12,7 +12,7 @@ use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::{Access, Route};
 
-/// What operations are grouped by.
+/// The groups of operations, with descriptions.
 pub(super) const TAGS: [(&str, &str); 13] = [
     ("Inventory", "Things the household owns"),
     ("Vehicles", "Cars, bikes, trailers"),
@@ -29,7 +29,7 @@ pub(super) const TAGS: [(&str, &str); 13] = [
     ("Operations", "For supervisors, and tools for language models"),
 ];
 
-/// All paths.
+/// The paths of all routes.
 pub(super) fn paths(routes: &[Route]) -> Value {
     let mut paths = Map::new();
     for route in routes {
@@ -152,7 +152,8 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         ParameterType::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
     };
     let required = matches!(parameter.value_type, ParameterType::Text { .. });
-    // In words alone: a client that was generated would send a `default` with a cursor too, which may say otherwise.
+    // The default stands only in the description: generated clients would send a schema default together with a cursor,
+    // which may contradict the default.
     let about = match parameter.value_type {
         ParameterType::Choice { words: [first, ..], .. } => {
             format!("{}; `{first}` when neither this nor a cursor says", parameter.about)

@@ -1,4 +1,5 @@
-//! What operations share: header parameters, answer headers, and one error answer for each status.
+//! Parts that operations share: header parameters, response headers, and one error response per status. Must not know
+//! single routes.
 
 use hearth_contract::headers::IDEMPOTENCY_KEY_MAX;
 use hearth_contract::problem::{Problem, ProblemType};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::examples;
 use super::schema::reference;
 
-/// Parameters that stand in headers.
+/// The parameters in headers.
 pub(super) fn parameters() -> Value {
     let header = |name: &str, about: &str, schema: Value| json!({ "name": name, "in": "header", "required": false, "description": about, "schema": schema });
     let text = json!({ "type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[!-~]+$" });
@@ -68,7 +69,7 @@ pub(super) fn parameters() -> Value {
     })
 }
 
-/// Headers of answers.
+/// The response headers.
 pub(super) fn headers() -> Value {
     let header = |about: &str, schema: Value| json!({ "description": about, "schema": schema });
     let text = || json!({ "type": "string" });
@@ -96,7 +97,7 @@ pub(super) fn headers() -> Value {
     })
 }
 
-/// References to headers, by their names on the wire.
+/// References to response headers. The pairs are header name and component name.
 pub(super) fn header_references(names: &[(&str, &str)]) -> Map<String, Value> {
     names
         .iter()
@@ -104,30 +105,30 @@ pub(super) fn header_references(names: &[(&str, &str)]) -> Map<String, Value> {
         .collect()
 }
 
-/// Headers of every answer.
+/// Headers of every response.
 pub(super) const COMMON_HEADERS: [(&str, &str); 3] =
     [("X-Request-Id", "XRequestId"), ("Service-API-Version", "ServiceApiVersion"), ("Cache-Control", "CacheControl")];
-/// Headers of every answer to a key, once its window was looked at.
+/// Headers of responses to a key, once the rate-limit window is known.
 pub(super) const RATE_LIMIT_HEADERS: [(&str, &str); 3] = [
     ("X-RateLimit-Limit", "RateLimitLimit"),
     ("X-RateLimit-Remaining", "RateLimitRemaining"),
     ("X-RateLimit-Reset", "RateLimitReset"),
 ];
-/// Headers of every answer in a version that is about to end.
+/// Headers of responses in a version that is about to end.
 pub(super) const DEPRECATION_HEADERS: [(&str, &str); 3] =
     [("Deprecation", "Deprecation"), ("Sunset", "Sunset"), ("Link", "Link")];
-/// The header of an answer that was given before: a good one, or a refusal that is kept too (contract 6.4).
+/// The header of a replayed response, success or stored refusal (contract 6.4).
 pub(super) const REPLAY_HEADERS: [(&str, &str); 1] = [("Idempotency-Replayed", "IdempotencyReplayed")];
-/// The header of an answer that says when to come again.
+/// The header with the time to wait.
 pub(super) const RETRY_HEADERS: [(&str, &str); 1] = [("Retry-After", "RetryAfter")];
-/// Headers of what browsers show.
+/// Headers of pages for browsers.
 pub(super) const PAGE_HEADERS: [(&str, &str); 3] = [
     ("Content-Security-Policy", "ContentSecurityPolicy"),
     ("X-Content-Type-Options", "ContentTypeOptions"),
     ("Referrer-Policy", "ReferrerPolicy"),
 ];
 
-/// One answer for each status of an error.
+/// One error response per status.
 pub(super) fn responses() -> Value {
     let mut responses = Map::new();
     for status in statuses() {
@@ -136,7 +137,7 @@ pub(super) fn responses() -> Value {
     Value::Object(responses)
 }
 
-/// Statuses of errors, each once.
+/// All error statuses, each once.
 fn statuses() -> Vec<u16> {
     let mut statuses: Vec<u16> = ProblemType::ALL.into_iter().map(ProblemType::status).collect();
     statuses.dedup();
@@ -166,11 +167,11 @@ fn response(status: u16) -> Value {
     })
 }
 
-/// The headers that refusals of a status may carry.
+/// The headers of error responses with a status.
 pub(super) fn refusal_headers(status: u16) -> Map<String, Value> {
     let mut headers = header_references(&COMMON_HEADERS);
     headers.extend(header_references(&DEPRECATION_HEADERS));
-    // These are said before a key's window is looked at (contract 4).
+    // These statuses are sent before the rate-limit window is known (contract 4).
     if !matches!(status, 401 | 405 | 414 | 431) {
         headers.extend(header_references(&RATE_LIMIT_HEADERS));
     }

@@ -1,4 +1,4 @@
-//! The schemas of a kind, out of the resource table: as it is read, created, patched, listed, and written in bulk.
+//! The schemas of a kind, from the resource table: record, create, patch, list and bulk. Must not know operations.
 
 use hearth_contract::record::etag;
 use hearth_contract::schema::{COMMON, COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
@@ -8,7 +8,7 @@ use super::examples;
 use super::schema::{array, envelope, name, nullable, reference, strict};
 use crate::http::bodies::BULK_OPERATIONS_MAX;
 
-/// Adds all that a kind needs.
+/// Adds all schemas of a kind.
 pub(super) fn describe(resource: &Resource, schemas: &mut Map<String, Value>) {
     let (kind, name) = (resource.kind, name(resource.kind));
     for field in resource.fields {
@@ -41,7 +41,7 @@ pub(super) fn describe(resource: &Resource, schemas: &mut Map<String, Value>) {
     schemas.insert(format!("{name}Response"), envelope(data, "ReadMeta"));
 }
 
-/// A record as it is read. Only `id` is certain, because `fields` may leave out the rest.
+/// The schema of a record in a response. Only `id` is required, because `fields` may exclude the rest.
 fn image(resource: &Resource) -> Value {
     let mut members = Map::new();
     members.insert("id".to_owned(), reference("Id"));
@@ -83,7 +83,7 @@ fn create(resource: &Resource) -> Value {
     strict(Value::Object(members), &required)
 }
 
-/// The fields that a client may send. A patch has no defaults: what it leaves out stays as it is.
+/// The fields that a client may send. A patch has no defaults, because absent fields keep their values.
 fn writable(resource: &Resource, is_patch: bool) -> Map<String, Value> {
     let fields = resource.fields.iter().filter(|field| field.is_writable());
     fields
@@ -100,7 +100,7 @@ fn writable(resource: &Resource, is_patch: bool) -> Map<String, Value> {
         .collect()
 }
 
-/// One operation of a bulk call, and its outcome. Fields stand beside `method` or all under `data`.
+/// The schemas of a bulk operation and its result. The fields stand beside `method` or all inside `data`.
 fn bulk(resource: &Resource) -> (Value, Value) {
     let name = name(resource.kind);
     let mut members = Map::new();
@@ -142,7 +142,7 @@ fn bulk(resource: &Resource) -> (Value, Value) {
     operation["then"] = json!({
         "properties": { "id": { "type": "string" }, "data": { "properties": { "id": false } } }, "required": ["id"],
     });
-    // A create has its id in one start.
+    // A create has its id in one place.
     operation["else"] = json!({
         "if": { "properties": { "id": { "type": "string" } }, "required": ["id"] },
         "then": { "properties": { "data": { "properties": { "id": { "type": "null" } } } } },
@@ -150,7 +150,7 @@ fn bulk(resource: &Resource) -> (Value, Value) {
     (operation, result)
 }
 
-/// The schema of a field's values, as they are sent or as they are read.
+/// The schema of a field, in a request or a response.
 fn value(resource: &Resource, field: &Field, is_sent: bool) -> Value {
     if let Format::Choice(_) = field.format {
         let words = reference(&choice_name(resource, field));
@@ -186,7 +186,7 @@ fn value(resource: &Resource, field: &Field, is_sent: bool) -> Value {
     schema
 }
 
-/// `TaskStatus`: the name of a choice's words.
+/// The schema name of a choice, for example `TaskStatus`.
 fn choice_name(resource: &Resource, field: &Field) -> String {
     let camel: String = field
         .name
@@ -200,7 +200,7 @@ fn choice_name(resource: &Resource, field: &Field) -> String {
     if camel.starts_with(name) { camel } else { format!("{name}{camel}") }
 }
 
-/// What `fields` and `expand` may name.
+/// The words that `fields` and `expand` accept.
 fn names(resource: &Resource) -> (Vec<&'static str>, Vec<&'static str>) {
     let fields = COMMON.into_iter().chain(resource.fields.iter().map(|field| field.name));
     (fields.collect(), resource.relations().map(|(relation, _)| relation).collect())

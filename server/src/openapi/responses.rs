@@ -1,4 +1,4 @@
-//! What an operation answers: its good answer with an example, and the refusals that it can meet.
+//! The responses of an operation: success with an example, and all possible errors. Must not know handlers.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,58 @@ use super::schema::{name, reference};
 use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::route::{Access, Route};
 
-/// All answers of an operation, by status.
+/// All responses of an operation, by status.
 pub(super) fn responses(route: &Route) -> Value {
     let mut responses = Map::new();
     let shared = common_headers(route);
+    responses.insert(route.response_body.status().to_string(), success(route, &shared));
+    if route.is_conditional() {
+        let mut headers = shared.clone();
+        headers.extend(header_references(&[("ETag", "ETag")]));
+        responses.insert("304".to_owned(), json!({ "description": "The reader has this already", "headers": headers }));
+    }
+    if route.request_body == RequestBody::Rpc {
+        responses.insert("202".to_owned(), json!({ "description": "A notification was taken", "headers": shared }));
+        for (status, about) in
+            [(400, "No message of the protocol, or not as its version asks"), (404, "No such method")]
+        {
+            let content = json!({ "application/json": { "schema": reference("RpcRefusal") } });
+            let refusal = json!({ "description": about, "headers": refusal_headers(status), "content": content });
+            responses.insert(status.to_string(), refusal);
+        }
+    }
+    for status in refusal_statuses(route) {
+        if responses.contains_key(&status.to_string()) {
+            continue;
+        }
+        responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/Error{status}") }));
+    }
+    Value::Object(responses)
+}
+
+/// The successful response of an operation.
+fn success(route: &Route, shared: &Map<String, Value>) -> Value {
+    let content: Map<String, Value> = route
+        .response_body
+        .media()
+        .iter()
+        .map(|media| {
+            let mut content = json!({ "schema": success_schema(route, media) });
+            if let Some(example) = success_example(route).filter(|_| media.ends_with("json")) {
+                content["example"] = example;
+            }
+            ((*media).to_owned(), content)
+        })
+        .collect();
+    json!({
+        "description": success_description(route.response_body),
+        "headers": success_headers(route, shared),
+        "content": content,
+    })
+}
+
+/// The headers of a successful response, in addition to the shared headers.
+fn success_headers(route: &Route, shared: &Map<String, Value>) -> Map<String, Value> {
     let mut headers = shared.clone();
     if matches!(route.response_body, ResponseBody::Record | ResponseBody::Created | ResponseBody::Profile) {
         headers.extend(header_references(&[("ETag", "ETag")]));
@@ -31,54 +79,17 @@ pub(super) fn responses(route: &Route) -> Value {
     match route.response_body {
         ResponseBody::File => headers.extend(header_references(&[("Content-Disposition", "ContentDisposition")])),
         ResponseBody::Page | ResponseBody::ErrorPage | ResponseBody::Style | ResponseBody::Script => {
-            headers.extend(header_references(&PAGE_HEADERS))
+            headers.extend(header_references(&PAGE_HEADERS));
         }
         ResponseBody::Stream => headers.extend(header_references(&[("X-Accel-Buffering", "XAccelBuffering")])),
-        // A tool that is refused for its window is answered in the protocol's own way.
+        // A rate-limited tool call gets an MCP response, not a 429.
         ResponseBody::Rpc => headers.extend(header_references(&RETRY_HEADERS)),
         _ => (),
     }
-    let content: Map<String, Value> = route
-        .response_body
-        .media()
-        .iter()
-        .map(|media| {
-            let mut content = json!({ "schema": success_schema(route, media) });
-            if let Some(example) = success_example(route).filter(|_| media.ends_with("json")) {
-                content["example"] = example;
-            }
-            ((*media).to_owned(), content)
-        })
-        .collect();
-    responses.insert(
-        route.response_body.status().to_string(),
-        json!({ "description": success_description(route.response_body), "headers": headers, "content": content }),
-    );
-    if route.is_conditional() {
-        let mut headers = shared.clone();
-        headers.extend(header_references(&[("ETag", "ETag")]));
-        responses.insert("304".to_owned(), json!({ "description": "The reader has this already", "headers": headers }));
-    }
-    if route.request_body == RequestBody::Rpc {
-        responses.insert("202".to_owned(), json!({ "description": "A notification was taken", "headers": shared }));
-        for (status, about) in
-            [(400, "No message of the protocol, or not as its version asks"), (404, "No such method")]
-        {
-            let content = json!({ "application/json": { "schema": reference("RpcRefusal") } });
-            let answer = json!({ "description": about, "headers": refusal_headers(status), "content": content });
-            responses.insert(status.to_string(), answer);
-        }
-    }
-    for status in refusal_statuses(route) {
-        if responses.contains_key(&status.to_string()) {
-            continue;
-        }
-        responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/Error{status}") }));
-    }
-    Value::Object(responses)
+    headers
 }
 
-/// The headers that every answer of a route that is no refusal may carry.
+/// The headers of every response that is no refusal.
 fn common_headers(route: &Route) -> Map<String, Value> {
     let mut headers = header_references(&COMMON_HEADERS);
     if route.access != Access::Open {
@@ -90,9 +101,9 @@ fn common_headers(route: &Route) -> Map<String, Value> {
     headers
 }
 
-/// The statuses of the refusals that a route can meet, in the order of its checks (contract 4).
+/// The error statuses of a route, in the order of its checks (contract 4).
 fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
-    // Any head may be late.
+    // Any request head may arrive late.
     let mut statuses = BTreeSet::from([400, 405, 406, 408, 414, 431, 500, 503]);
     if route.access != Access::Open {
         statuses.extend([401, 403, 429]);
@@ -104,7 +115,8 @@ fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
         statuses.extend([413, 415, 422]);
     }
     if route.takes_ticket() {
-        // What is compared with its first time is read, its body too.
+        // The body of a request with an idempotency key is compared with the first request, so the server reads every
+        // body.
         statuses.extend([413, 422]);
     }
     if route.is_guarded() {

@@ -1,14 +1,14 @@
-//! The words that schemas are built of: references, objects, arrays. Must not know which schemas there are.
+//! Builders of schemas: references, objects, arrays. Must not know named schemas.
 
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-/// A reference to a schema.
+/// A reference to a named schema.
 pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// A kind's name among schemas: `Task`.
+/// The schema name of a kind, for example `Task`.
 pub(crate) fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Inventory => "Inventory",
@@ -20,22 +20,22 @@ pub(crate) fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// `{ data, meta }`.
+/// `{ data, meta }`. `meta` is a schema name.
 pub(super) fn envelope(data: Value, meta: &str) -> Value {
     object(json!({ "data": data, "meta": reference(meta) }), &["data", "meta"])
 }
 
-/// A list.
+/// An array.
 pub(crate) fn array(items: Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 
-/// An object that may grow.
+/// An object that may have more members.
 pub(crate) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// An object that is refused with any other member.
+/// An object without other members.
 pub(super) fn strict(properties: Value, required: &[&str]) -> Value {
     let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
     if !required.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn strict(properties: Value, required: &[&str]) -> Value {
     schema
 }
 
-/// One of these, or null.
+/// The schema, or null.
 pub(crate) fn nullable(schema: Value) -> Value {
     json!({ "anyOf": [schema, { "type": "null" }] })
 }

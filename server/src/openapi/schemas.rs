@@ -1,5 +1,5 @@
-//! Every named schema, and the words they are built of. Those of records come from the resource table, the rest are
-//! the contract's envelopes.
+//! All named schemas: those of records from the resource table, the others from the contract's envelopes. Must not know
+//! how a schema is referenced by an operation.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use super::{envelopes, operations, parts, records, rpc, services};
 use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::Route;
 
-/// All of them by name. What no route speaks of is left out.
+/// All schemas by name, without those that no route uses.
 pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
     let mut schemas = Map::new();
     for resource in &RESOURCES {
@@ -28,7 +28,8 @@ pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
     schemas
 }
 
-/// A named schema by itself, for readers that know no others: what it refers to is written out in its place.
+/// A named schema with all references replaced by the schemas themselves, for readers without `components`. The result
+/// is built once, from the routes of the first call.
 pub(crate) fn inlined(name: &str, routes: &[Route]) -> Value {
     static ALL: OnceLock<Map<String, Value>> = OnceLock::new();
     inline_references(ALL.get_or_init(|| all(routes)), &reference(name))
@@ -56,7 +57,7 @@ fn choices(routes: &[Route]) -> impl Iterator<Item = (String, &'static [&'static
     })
 }
 
-/// Leaves out what no operation leads to.
+/// Removes the schemas that no operation references.
 fn prune(schemas: &mut Map<String, Value>, routes: &[Route]) {
     let mut open = vec![operations::paths(routes), parts::parameters(), parts::headers(), parts::responses()];
     let mut known = HashSet::new();

@@ -1,4 +1,4 @@
-//! The schemas of what is beside records: export jobs, the key that asks, discovery and health.
+//! Schemas beside records: export jobs, the key, discovery and health. Must not know operations.
 
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
@@ -7,9 +7,9 @@ use super::envelopes::{Named, moment, nullable_moment};
 use super::schema::{array, envelope, nullable, object, reference, strict};
 use crate::versions::STABILITY;
 
-/// All of them by name.
+/// All schemas of this file.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
-    [exports(), account(), discovery()].into_iter().flatten()
+    [exports(), account(), discovery(), catalogue()].into_iter().flatten()
 }
 
 fn exports() -> Named {
@@ -149,6 +149,11 @@ fn discovery() -> Named {
             ),
         ),
         ("IndexResponse", envelope(reference("Index"), "Meta")),
+    ]
+}
+
+fn catalogue() -> Named {
+    vec![
         (
             "Catalogue",
             object(

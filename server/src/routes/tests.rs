@@ -1,4 +1,4 @@
-//! Tests of the tables that are made of the routes: paths, MCP tools, the OpenAPI description.
+//! Tests of everything that is derived from the routes: paths, MCP tools, the OpenAPI description.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -25,7 +25,7 @@ fn mcp_list_argument_needs_list_parameter() {
     let read = |tool: &str, arguments: serde_json::Value| {
         let tool = TOOLS.iter().find(|one| one.name == tool).unwrap();
         let arguments = arguments.as_object().cloned().unwrap();
-        tool.read(tool.route(&ROUTES), arguments, None).map(|sent| sent.query)
+        tool.parse_input(tool.route(&ROUTES), arguments, None).map(|input| input.query)
     };
     let listed = read("svc_search", serde_json::json!({ "q": "oil", "types": ["room", "task"] })).unwrap();
     assert_eq!(listed.get("types"), Some("room,task"));
@@ -60,7 +60,7 @@ fn path_has_a_route_for_each_method() {
 }
 
 #[test]
-fn every_route_has_a_name_of_its_own_and_a_scope_that_exists() {
+fn routes_have_unique_names_and_known_scopes() {
     let mut names = HashSet::new();
     for route in ROUTES.iter() {
         assert!(names.insert(&route.operation), "{}", route.operation);
@@ -71,7 +71,7 @@ fn every_route_has_a_name_of_its_own_and_a_scope_that_exists() {
     }
 }
 
-/// Every `$ref` under a value.
+/// Collects every `$ref` inside a value.
 fn references(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),
@@ -88,7 +88,7 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_every_part_is_used() {
+fn openapi_references_resolve_and_parts_are_used() {
     let document = openapi::describe("http://localhost", &ROUTES);
     let mut found = BTreeSet::new();
     references(&document, &mut found);
@@ -104,7 +104,7 @@ fn every_reference_leads_somewhere_and_every_part_is_used() {
 }
 
 #[test]
-fn both_forms_say_the_same() {
+fn openapi_json_equals_yaml() {
     let document = openapi::document("http://localhost", &ROUTES);
     let json: Value = serde_json::from_slice(&document.json).unwrap();
     let yaml: Value = serde_saphyr::from_str(std::str::from_utf8(&document.yaml).unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! What tools take and give, in JSON Schema 2020-12: the schemas of the API's description, each written out by itself,
-//! and the routes' parameters as arguments. Every root is an object.
+//! JSON Schema 2020-12 of the inputs and outputs of tools: the schemas of the OpenAPI description with all references
+//! inlined, and the parameters of the route as arguments. Every root is an object. Must not know single tools.
 
 use hearth_contract::headers::IDEMPOTENCY_KEY_MAX;
 use hearth_contract::resources::resource;
@@ -7,14 +7,14 @@ use hearth_contract::schema::{COMMON, Kind};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::tools::{IDEMPOTENCY_ARGUMENT, takes_idempotency_key};
+use super::arguments::{IDEMPOTENCY_ARGUMENT, takes_idempotency_key};
 use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::Route;
 use crate::openapi::schema::{array, name, nullable};
 use crate::openapi::schemas::inlined;
 
-/// What a tool of this route takes.
+/// The input schema of a tool with this route.
 pub(super) fn input(route: &Route, routes: &[Route]) -> JsonObject {
     let mut schema = match (route.request_body, route.kind) {
         (RequestBody::Create, Some(kind)) => inlined(&format!("{}Create", name(kind)), routes),
@@ -32,7 +32,7 @@ pub(super) fn input(route: &Route, routes: &[Route]) -> JsonObject {
             required.push(parameter.name.into());
         }
     }
-    if route.path.ends_with("{id}") {
+    if route.has_id() {
         schema["properties"]["id"] = json!({ "type": "string", "format": "uuid", "description": "Which record" });
         required.push("id".into());
     }
@@ -50,7 +50,7 @@ pub(super) fn input(route: &Route, routes: &[Route]) -> JsonObject {
     members(schema)
 }
 
-/// What a tool of this route response_body: its data, or an error. Some clients hold failed calls to the schema too.
+/// The output schema of a tool with this route: data or an error, because some clients validate failed calls too.
 pub(super) fn output(route: &Route, routes: &[Route]) -> JsonObject {
     let one = inlined(route.kind.map_or("SearchResult", name), routes);
     let (data, is_page) = match route.response_body {
@@ -78,7 +78,7 @@ fn members(schema: Value) -> JsonObject {
     }
 }
 
-/// A parameter as an argument. What a query separates by commas may also come as a list.
+/// A query parameter as an argument. A comma-separated list may also be an array.
 fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
     let several =
         || json!({ "type": ["string", "array"], "minLength": 1, "minItems": 1, "items": { "type": "string" } });
@@ -101,7 +101,7 @@ fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
         _ => Vec::new(),
     };
     let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-    // What is said of REST's envelope holds here without `meta`.
+    // A result has no `meta`.
     schema["description"] = format!("{}{names}", parameter.about.replace("meta.page", "page")).into();
     schema
 }
