@@ -31,10 +31,16 @@ static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
         Route {
             response_body: ResponseBody::Metrics,
-            ..open(paths::METRICS, "metrics", "Counts and times", |request| Box::pin(api::health::metrics(request)))
+            ..open(paths::METRICS, "metrics", "Metrics for Prometheus", |request| {
+                Box::pin(api::health::metrics(request))
+            })
         },
-        health(paths::HEALTH, "healthz", "Whether the process answers", |request| Box::pin(api::health::live(request))),
-        health(paths::READY, "readyz", "Whether the database answers", |request| Box::pin(api::health::ready(request))),
+        health(paths::HEALTH, "healthz", "Check that the process answers", |request| {
+            Box::pin(api::health::live(request))
+        }),
+        health(paths::READY, "readyz", "Check that the database answers", |request| {
+            Box::pin(api::health::ready(request))
+        }),
     ]
 });
 
@@ -157,25 +163,40 @@ fn discovery() -> Vec<Route> {
     vec![
         Route {
             response_body: ResponseBody::KeyProfile,
-            ..get(paths::ME, "get_me", "Show what the key is and may do", Access::Key, |call| {
+            ..get(paths::ME, "get_me", "Show the key with its home, scopes and limits", Access::Key, |call| {
                 Box::pin(api::me::show(call))
             })
         },
         Route {
             response_body: ResponseBody::Index,
-            ..open(paths::ROOT, "get_index", "What there is: resources, conventions, formats, links", |request| {
+            ..open(paths::ROOT, "get_index", "List resources, conventions, formats and links", |request| {
                 Box::pin(api::discovery::index(request))
             })
         },
         Route {
             response_body: ResponseBody::Meta,
-            ..open(paths::META, "get_meta", "Versions, scopes, errors and limits", |request| {
+            ..open(paths::META, "get_meta", "List versions, scopes, errors and limits", |request| {
                 Box::pin(api::discovery::meta(request))
             })
         },
-        described(paths::OPENAPI, "get_openapi", "The API's description as Accept asks for it", ResponseBody::Document),
-        described(paths::OPENAPI_JSON, "get_openapi_json", "The API's description as JSON", ResponseBody::DocumentJson),
-        described(paths::OPENAPI_YAML, "get_openapi_yaml", "The API's description as YAML", ResponseBody::DocumentYaml),
+        described(
+            paths::OPENAPI,
+            "get_openapi",
+            "The OpenAPI description in the accepted media type",
+            ResponseBody::Document,
+        ),
+        described(
+            paths::OPENAPI_JSON,
+            "get_openapi_json",
+            "The OpenAPI description as JSON",
+            ResponseBody::DocumentJson,
+        ),
+        described(
+            paths::OPENAPI_YAML,
+            "get_openapi_yaml",
+            "The OpenAPI description as YAML",
+            ResponseBody::DocumentYaml,
+        ),
     ]
 }
 
@@ -185,17 +206,13 @@ fn pages() -> Vec<Route> {
         page(paths::DOCS, "get_docs", "The developer portal", ResponseBody::Page, |request| {
             Box::pin(api::docs::portal(request))
         }),
-        page(
-            paths::CHANGELOG,
-            "get_changelog",
-            "What changed from version to version",
-            ResponseBody::Page,
-            |request| Box::pin(api::docs::changelog(request)),
-        ),
-        page(paths::REFERENCE, "get_reference", "The reference for people", ResponseBody::Page, |request| {
+        page(paths::CHANGELOG, "get_changelog", "The changes of each version", ResponseBody::Page, |request| {
+            Box::pin(api::docs::changelog(request))
+        }),
+        page(paths::REFERENCE, "get_reference", "The API reference", ResponseBody::Page, |request| {
             Box::pin(api::docs::reference(request))
         }),
-        page(paths::ERROR_PAGE, "get_error_page", "What an error type means", ResponseBody::ErrorPage, |request| {
+        page(paths::ERROR_PAGE, "get_error_page", "The meaning of an error type", ResponseBody::ErrorPage, |request| {
             Box::pin(api::docs::error(request))
         }),
         page(paths::STYLE, "get_style", "The style of the pages", ResponseBody::Style, |request| {
@@ -213,7 +230,7 @@ fn exports() -> Vec<Route> {
         export(
             Method::POST,
             paths::EXPORTS,
-            ("create_export", "Ask for an export"),
+            ("create_export", "Create an export"),
             RateClass::Write,
             ResponseBody::ExportAccepted,
             |call| Box::pin(api::exports::create(call)),
@@ -223,7 +240,7 @@ fn exports() -> Vec<Route> {
             ..export(
                 Method::GET,
                 paths::EXPORTS,
-                ("list_exports", "List exports, latest first"),
+                ("list_exports", "List exports, newest first"),
                 RateClass::Read,
                 ResponseBody::Exports,
                 |call| Box::pin(api::exports::list(call)),
@@ -232,7 +249,7 @@ fn exports() -> Vec<Route> {
         export(
             Method::GET,
             "/v1/exports/{id}",
-            ("get_export", "Read how far an export is"),
+            ("get_export", "Read the status of an export"),
             RateClass::Read,
             ResponseBody::Export,
             |call| Box::pin(api::exports::read(call)),
@@ -248,7 +265,7 @@ fn exports() -> Vec<Route> {
         export(
             Method::GET,
             "/v1/exports/{id}/download",
-            ("download_export", "Fetch the file of an export"),
+            ("download_export", "Download the file of an export"),
             RateClass::Read,
             ResponseBody::File,
             |call| Box::pin(api::exports::download(call)),
@@ -264,12 +281,16 @@ fn services() -> Vec<Route> {
             class: RateClass::Free,
             request_body: RequestBody::Rpc,
             response_body: ResponseBody::Rpc,
-            ..get(paths::MCP, "mcp", "Speak the Model Context Protocol", Access::Key, |call| {
+            ..get(paths::MCP, "mcp", "Send a message of the Model Context Protocol", Access::Key, |call| {
                 Box::pin(api::mcp::serve(call, &ROUTES))
             })
         },
-        health(paths::HEALTH, "healthz", "Whether the process answers", |request| Box::pin(api::health::live(request))),
-        health(paths::READY, "readyz", "Whether the database answers", |request| Box::pin(api::health::ready(request))),
+        health(paths::HEALTH, "healthz", "Check that the process answers", |request| {
+            Box::pin(api::health::live(request))
+        }),
+        health(paths::READY, "readyz", "Check that the database answers", |request| {
+            Box::pin(api::health::ready(request))
+        }),
     ]
 }
 

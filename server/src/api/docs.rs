@@ -98,7 +98,7 @@ pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
         .collect();
     let details = match members.as_str() {
         "" => String::new(),
-        _ => format!("<h2>What <code>details</code> tells</h2>\n<table><tbody>\n{members}</tbody></table>\n"),
+        _ => format!("<h2>Members of <code>details</code></h2>\n<table><tbody>\n{members}</tbody></table>\n"),
     };
     let body = format!(
         "<h1><code>{word}</code></h1>\n<p class=\"quiet\">Status {status}</p>\n<p>{about}</p>\n<h2>What to do</h2>\n\

@@ -73,55 +73,55 @@ pub const EVENTS_PAGE: PageSize = PageSize { default: 50, max: 1000 };
 /// Size of a page of records, search results or export jobs.
 pub const LIMIT: Parameter = parameter(
     "limit",
-    "How many to give at most",
+    "The greatest number of items on the page",
     ParameterType::Limit { default: RECORDS_PAGE.default, max: RECORDS_PAGE.max },
 );
 /// Size of a page of events.
 pub const FEED_LIMIT: Parameter = parameter(
     "limit",
-    "How many to give at most; of long records fewer, since a page ends with the event that brings it to 4 MiB",
+    "The greatest number of events on the page; a page of long records has fewer, because it ends at 4 MiB",
     ParameterType::Limit { default: EVENTS_PAGE.default, max: EVENTS_PAGE.max },
 );
 /// Position of the next page of a list.
-pub const CURSOR: Parameter =
-    parameter("cursor", "`meta.page.next_cursor` of the page before; left out on the first", ParameterType::Cursor);
+pub const CURSOR: Parameter = parameter(
+    "cursor",
+    "`meta.page.next_cursor` of the previous page; leave it out for the first page",
+    ParameterType::Cursor,
+);
 /// Position of the next page of events.
 pub const FEED_CURSOR: Parameter = parameter(
     "cursor",
-    "The last `meta.page.next_cursor` or stream id; without it the feed begins at its start",
+    "The last `meta.page.next_cursor` or stream id; without a cursor the feed starts at the oldest event",
     ParameterType::Cursor,
 );
 /// Start of a stream.
 pub const STREAM_CURSOR: Parameter = parameter(
     "cursor",
-    "The last cursor, or `start` for everything; without it the stream begins at the present",
+    "The last cursor, or `start` for all events; without a cursor the stream starts at the newest event",
     ParameterType::Cursor,
 );
 /// Sort key of a list.
-pub const SORT: Parameter = parameter(
-    "sort",
-    "What to sort by",
-    ParameterType::Choice { schema: "Sort", words: &["created_at", "updated_at"] },
-);
+pub const SORT: Parameter =
+    parameter("sort", "The sort key", ParameterType::Choice { schema: "Sort", words: &["created_at", "updated_at"] });
 /// Sort direction of a list.
 pub const ORDER: Parameter =
-    parameter("order", "In which direction", ParameterType::Choice { schema: "Order", words: &["desc", "asc"] });
+    parameter("order", "The sort direction", ParameterType::Choice { schema: "Order", words: &["desc", "asc"] });
 /// Earliest creation time.
 pub const CREATED_SINCE: Parameter =
-    parameter("created_since", "Only records created at or after this moment", ParameterType::Moment);
+    parameter("created_since", "Only records created at or after this time", ParameterType::Moment);
 /// Earliest update time.
 pub const UPDATED_SINCE: Parameter =
-    parameter("updated_since", "Only records changed at or after this moment", ParameterType::Moment);
+    parameter("updated_since", "Only records changed at or after this time", ParameterType::Moment);
 /// Selection of members.
 pub const FIELDS: Parameter = parameter(
     "fields",
-    "Names of the members to give, separated by commas; `id` is always given",
+    "Names of the members to return, separated by commas; `id` is always included",
     ParameterType::Fields,
 );
 /// Relations to include as records.
 pub const EXPAND: Parameter = parameter(
     "expand",
-    "Names of the relations to inline, separated by commas; the key needs the read scopes of their kinds",
+    "Names of the relations to include as records, separated by commas; the key needs the read scopes of their kinds",
     ParameterType::Relations,
 );
 /// Kinds of events.

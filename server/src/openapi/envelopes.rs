@@ -73,8 +73,8 @@ fn metas() -> Named {
             "Page",
             object(
                 json!({
-                    "has_more": { "type": "boolean", "description": "Whether there is more now" },
-                    "next_cursor": { "type": ["string", "null"], "description": "What to send as `cursor` next" },
+                    "has_more": { "type": "boolean", "description": "Whether more items follow" },
+                    "next_cursor": { "type": ["string", "null"], "description": "The `cursor` of the next page" },
                 }),
                 &["has_more", "next_cursor"],
             ),
@@ -84,8 +84,8 @@ fn metas() -> Named {
             object(
                 json!({
                     "head": { "type": "integer", "minimum": 0, "description": "Id of the newest event" },
-                    "oldest": { "type": ["integer", "null"], "description": "Lowest id that a first read would show" },
-                    "retention_seconds": { "type": ["integer", "null"], "description": "How long events are kept whole; null: for ever" },
+                    "oldest": { "type": ["integer", "null"], "description": "Lowest event id that a backfill returns" },
+                    "retention_seconds": { "type": ["integer", "null"], "description": "How long events are kept; null: forever" },
                 }),
                 &["head", "oldest", "retention_seconds"],
             ),
@@ -101,10 +101,10 @@ fn outcomes() -> Named {
             object(
                 json!({
                     "type": reference("ErrorType"),
-                    "message": { "type": "string", "description": "One sentence about this very case" },
-                    "fix": { "type": "string", "description": "What to do next; version 2026-03-01 has none" },
+                    "message": { "type": "string", "description": "One sentence about the concrete error" },
+                    "fix": { "type": "string", "description": "What to do next; absent in version 2026-03-01" },
                     "doc_url": { "type": "string", "format": "uri", "description": "A page about the type" },
-                    "details": { "type": "object", "description": "Particulars of the type; for validation `fields`, up to 100 of them", "additionalProperties": true },
+                    "details": { "type": "object", "description": "Details that depend on the type; for validation `fields`, up to 100", "additionalProperties": true },
                 }),
                 &["type", "message", "doc_url", "details"],
             ),
@@ -115,7 +115,7 @@ fn outcomes() -> Named {
             "ErrorType",
             json!({
                 "type": "string", "examples": ProblemType::ALL.map(ProblemType::as_str).to_vec(),
-                "description": "What went wrong. Types may be added; the status of one never changes",
+                "description": "The type of the error. Types may be added; the status of a type never changes",
             }),
         ),
         (
@@ -136,7 +136,7 @@ fn cursor_expired() -> Value {
         json!({
             "type": { "type": "string", "const": ProblemType::CursorExpired.as_str() },
             "message": { "type": "string" },
-            "fix": { "type": "string", "description": "Version 2026-03-01 has none" },
+            "fix": { "type": "string", "description": "Absent in version 2026-03-01" },
             "doc_url": { "type": "string", "format": "uri" },
             "details": reference("CursorExpiredDetails"),
         }),
@@ -182,7 +182,7 @@ fn feed_and_search() -> Named {
                         "description": "The record after the event, of the kind that `resource_type` names; null when deleted",
                     },
                     "created_at": moment(),
-                    "idempotency_key": { "type": ["string", "null"], "description": "The key of the write that made it" },
+                    "idempotency_key": { "type": ["string", "null"], "description": "The idempotency key of the write" },
                 },
                 "required": ["id", "type", "resource_type", "resource_id", "api_version", "payload", "created_at", "idempotency_key"],
                 "examples": [examples::event(Kind::Task)],
@@ -193,7 +193,7 @@ fn feed_and_search() -> Named {
             "EventStream",
             json!({
                 "type": "string",
-                "description": "Frames of `text/event-stream`: first `retry`; each change as `id: <cursor>` and `data: <Event>`; once level, `event: ready`; heartbeats as an `id` without data",
+                "description": "Frames of `text/event-stream`: first `retry`; each change as `id: <cursor>` and `data: <Event>`; after the newest event, `event: ready`; heartbeats as an `id` without data",
             }),
         ),
         (
@@ -203,7 +203,7 @@ fn feed_and_search() -> Named {
                     "type": reference("CollectionType"),
                     "id": reference("Id"),
                     "title": { "type": "string" },
-                    "snippet": { "type": ["string", "null"], "description": "Where it matched, hits between `**`" },
+                    "snippet": { "type": ["string", "null"], "description": "The text around the match, with each hit between `**`" },
                     "score": { "type": "number", "description": "Higher is better" },
                     "updated_at": moment(),
                 }),

@@ -63,5 +63,5 @@ pub fn describe(base_url: &str, routes: &[Route]) -> Value {
 }
 
 const ABOUT: &str = "Inventory, vehicles, documents, tasks, rooms and the home's profile, with a change feed that can be \
-    polled or streamed. Answers are `{ data, meta }`, refusals `{ error, meta }`. Parameters are strict: an unknown, repeated \
+    polled or streamed. Responses are `{ data, meta }`, errors `{ error, meta }`. Parameters are strict: an unknown, repeated \
     or empty one is refused. Send an `Idempotency-Key` with every write, and a retry happens once.";

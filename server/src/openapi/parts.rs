@@ -15,8 +15,8 @@ pub(super) fn parameters() -> Value {
     json!({
         "ServiceApiVersion": header(
             "Service-API-Version",
-            "The version to speak; without it the key's pinned version holds. This document describes the current one; \
-             how an older one differs is in the changelog",
+            "The API version; default: the key's pinned version. This document describes the current version; \
+             the changelog describes the older versions",
             reference("CurrentVersion"),
         ),
         "IdempotencyKey": header(
@@ -28,12 +28,12 @@ pub(super) fn parameters() -> Value {
         ),
         "IfMatch": header(
             "If-Match",
-            "Write only if the record still has this ETag; `*`: if it exists",
+            "Write only if the record still has this ETag; `*`: if the record exists",
             json!({ "type": "string", "examples": ["*", "\"445\""] }),
         ),
         "UnlessMatch": header(
             "If-None-Match",
-            "Write only if the record does not have this ETag; `*`: if it does not exist",
+            "Write only if the record does not have this ETag; `*`: if the record does not exist",
             json!({ "type": "string", "examples": ["\"0\""] }),
         ),
         "IfNoneMatch": header(
@@ -43,27 +43,27 @@ pub(super) fn parameters() -> Value {
         ),
         "McpProtocolVersion": header(
             "MCP-Protocol-Version",
-            "The revision of the protocol that this message is in; demanded from 2026-07-28 on",
+            "The revision of the protocol; required from 2026-07-28 on",
             json!({ "type": "string", "examples": ["2026-07-28"] }),
         ),
         "McpMethod": header(
             "Mcp-Method",
-            "The message's `method`; demanded from 2026-07-28 on",
+            "The `method` of the message; required from 2026-07-28 on",
             json!({ "type": "string", "examples": ["tools/call"] }),
         ),
         "McpName": header(
             "Mcp-Name",
-            "The tool that is called; demanded for calls from 2026-07-28 on",
+            "The name of the tool; required for calls from 2026-07-28 on",
             json!({ "type": "string", "examples": ["svc_list_tasks"] }),
         ),
         "Origin": header(
             "Origin",
-            "Where a page that asks comes from, as browsers send it; any but the service's own and those it allows is refused",
+            "The origin of the web page, sent by browsers; only the service's own and allowed origins are accepted",
             json!({ "type": "string", "examples": ["https://hearth.example"] }),
         ),
         "LastEventId": header(
             "Last-Event-ID",
-            "The last id of the stream, sent by standard clients when they come again; wins over `cursor`",
+            "The last id of the stream, which standard clients send when they reconnect; overrides `cursor`",
             text,
         ),
     })
@@ -75,21 +75,21 @@ pub(super) fn headers() -> Value {
     let text = || json!({ "type": "string" });
     json!({
         "XRequestId": header("The request's id, as in `meta.request_id`", reference("RequestId")),
-        "ServiceApiVersion": header("The version of this answer", reference("ApiVersion")),
+        "ServiceApiVersion": header("The API version of the response", reference("ApiVersion")),
         "RateLimitLimit": header("Calls in the key's window of a minute", json!({ "type": "integer" })),
         "RateLimitRemaining": header("Calls left in the window", json!({ "type": "integer" })),
         "RateLimitReset": header("Unix time in seconds when the window ends", json!({ "type": "integer" })),
         "ETag": header("The record's `rev`, quoted", text()),
-        "Location": header("The path of what was made", text()),
-        "IdempotencyReplayed": header("`true` when this answer was given before", text()),
-        "CacheControl": header("`no-store`: what is told is its reader's alone", text()),
-        "XAccelBuffering": header("Asks proxies to hand events on at once", text()),
-        "ContentDisposition": header("The name to keep the file under", text()),
-        "ContentSecurityPolicy": header("What the page may load", text()),
-        "ContentTypeOptions": header("`nosniff`: it is what it says it is", text()),
-        "ReferrerPolicy": header("`no-referrer`: other sites do not learn where a link was followed", text()),
+        "Location": header("The path of the new resource", text()),
+        "IdempotencyReplayed": header("`true` if the response is stored from an earlier request", text()),
+        "CacheControl": header("`no-store`: responses are private", text()),
+        "XAccelBuffering": header("Tells proxies to forward events at once", text()),
+        "ContentDisposition": header("The suggested file name", text()),
+        "ContentSecurityPolicy": header("The resources that the page may load", text()),
+        "ContentTypeOptions": header("`nosniff`: browsers must trust the media type", text()),
+        "ReferrerPolicy": header("`no-referrer`: linked sites do not see the address of the page", text()),
         "RetryAfter": header("Seconds to wait", json!({ "type": "integer" })),
-        "WwwAuthenticate": header("What is wrong with the credentials (RFC 6750)", text()),
+        "WwwAuthenticate": header("The problem with the credentials (RFC 6750)", text()),
         "Allow": header("Methods of this path", text()),
         "Deprecation": header("When the version was deprecated (RFC 9745); in its last six months", text()),
         "Sunset": header("When the version ends (RFC 8594); in its last six months", text()),

@@ -48,7 +48,7 @@ fn image(resource: &Resource) -> Value {
     members.insert(
         "rev".to_owned(),
         json!({
-            "type": "integer", "minimum": 1, "description": "Id of the event that last changed it; quoted, its ETag",
+            "type": "integer", "minimum": 1, "description": "Id of the event that last changed the record; in quotes, the ETag",
         }),
     );
     for field in resource.fields {
@@ -57,11 +57,11 @@ fn image(resource: &Resource) -> Value {
     for (relation, field) in resource.relations() {
         let expanded = match field.format {
             Format::Reference(kind) => nullable(reference(name(kind))),
-            _ => json!({ "type": ["object", "null"], "description": "The record it is about" }),
+            _ => json!({ "type": ["object", "null"], "description": "The related record" }),
         };
         members.insert(relation.to_owned(), expanded);
     }
-    for (name, about) in [("created_at", "When it was made"), ("updated_at", "When it last changed")] {
+    for (name, about) in [("created_at", "Time of creation"), ("updated_at", "Time of the last change")] {
         members.insert(name.to_owned(), json!({ "type": "string", "format": "date-time", "description": about }));
     }
     json!({
@@ -76,7 +76,7 @@ fn image(resource: &Resource) -> Value {
 fn create(resource: &Resource) -> Value {
     let mut members = writable(resource, false);
     members.insert("id".to_owned(), json!({
-        "type": ["string", "null"], "format": "uuid", "description": "An id of your own choice; null: the service makes one",
+        "type": ["string", "null"], "format": "uuid", "description": "An id of your own choice; null: the service creates an id",
     }));
     let required: Vec<&str> =
         resource.fields.iter().filter(|field| field.presence == Presence::Required).map(|field| field.name).collect();
@@ -113,22 +113,22 @@ fn bulk(resource: &Resource) -> (Value, Value) {
         "if_match".to_owned(),
         json!({
             "type": ["integer", "string", "null"],
-            "description": "Only if the record still has this rev",
+            "description": "Carry out only if the record still has this revision",
             "pattern": r#"^(\*|"(0|[1-9][0-9]{0,17})")$"#,
             "examples": [812, etag(812)],
         }),
     );
     let mut nested = writable(resource, true);
-    let about = "An id of your own choice, of a create alone";
+    let about = "An id of your own choice, for a create only";
     nested.insert("id".to_owned(), json!({ "type": ["string", "null"], "format": "uuid", "description": about }));
     members.insert("data".to_owned(), strict(Value::Object(nested), &[]));
     members.extend(writable(resource, true));
     let result = json!({
         "type": "object",
         "properties": {
-            "index": { "type": "integer", "minimum": 0, "description": "ListStart of the operation in the call" },
+            "index": { "type": "integer", "minimum": 0, "description": "Position of the operation in the request" },
             "method": reference("BulkMethod"),
-            "status": { "type": "integer", "description": "The status it would have had by itself" },
+            "status": { "type": "integer", "description": "The status that a single request would have had" },
             "id": { "type": ["string", "null"], "description": "The record's id, or the one given" },
             "data": reference(name),
             "error": reference("ErrorBody"),

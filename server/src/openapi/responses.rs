@@ -22,12 +22,16 @@ pub(super) fn responses(route: &Route) -> Value {
     if route.is_conditional() {
         let mut headers = shared.clone();
         headers.extend(header_references(&[("ETag", "ETag")]));
-        responses.insert("304".to_owned(), json!({ "description": "The reader has this already", "headers": headers }));
+        responses.insert(
+            "304".to_owned(),
+            json!({ "description": "The client already has this revision", "headers": headers }),
+        );
     }
     if route.request_body == RequestBody::Rpc {
-        responses.insert("202".to_owned(), json!({ "description": "A notification was taken", "headers": shared }));
+        responses
+            .insert("202".to_owned(), json!({ "description": "The notification was accepted", "headers": shared }));
         for (status, about) in
-            [(400, "No message of the protocol, or not as its version asks"), (404, "No such method")]
+            [(400, "Not a message of the protocol, or not valid in its version"), (404, "No such method")]
         {
             let content = json!({ "application/json": { "schema": reference("RpcRefusal") } });
             let refusal = json!({ "description": about, "headers": refusal_headers(status), "content": content });
@@ -133,28 +137,28 @@ fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
 fn success_description(body: ResponseBody) -> &'static str {
     match body {
         ResponseBody::Record => "The record",
-        ResponseBody::Created => "The record as it was made",
+        ResponseBody::Created => "The new record",
         ResponseBody::Profile => "The home's profile; null until something is set",
         ResponseBody::Records => "A page of records",
-        ResponseBody::Deleted => "It is gone, now or before",
-        ResponseBody::Bulk => "What came of each operation",
-        ResponseBody::SearchResults => "A page of results, the best first",
-        ResponseBody::Events => "A page of events; `next_cursor` is always given",
-        ResponseBody::Stream => "Events as they come",
-        ResponseBody::KeyProfile => "What the key is and may do",
+        ResponseBody::Deleted => "The record does not exist any more",
+        ResponseBody::Bulk => "The result of each operation",
+        ResponseBody::SearchResults => "A page of results, the best match first",
+        ResponseBody::Events => "A page of events; `next_cursor` is always present",
+        ResponseBody::Stream => "A stream of events",
+        ResponseBody::KeyProfile => "The key with its home, scopes and limits",
         ResponseBody::Export => "The job",
-        ResponseBody::ExportAccepted => "The job was taken on",
+        ResponseBody::ExportAccepted => "The job is queued",
         ResponseBody::Exports => "A page of jobs",
         ResponseBody::File => "The file",
         ResponseBody::Index => "The root index",
         ResponseBody::Meta => "The catalogues",
-        ResponseBody::Health => "All is well",
-        ResponseBody::Metrics => "Counts and times",
+        ResponseBody::Health => "The service is healthy",
+        ResponseBody::Metrics => "Metrics",
         ResponseBody::Document | ResponseBody::DocumentJson | ResponseBody::DocumentYaml => "The description",
         ResponseBody::Page | ResponseBody::ErrorPage => "The page",
         ResponseBody::Style => "The style sheet",
         ResponseBody::Script => "The script",
-        ResponseBody::Rpc => "The answer to the message",
+        ResponseBody::Rpc => "The response to the message",
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn all() -> Named {
             "RpcParameters",
             json!({
                 "type": ["object", "null"],
-                "description": "What the method takes; null is as absent",
+                "description": "The parameters of the method; null counts as absent",
                 "additionalProperties": true,
             }),
         ),
@@ -66,7 +66,7 @@ fn refusal() -> (&'static str, Value) {
         "required": ["message"],
         "additionalProperties": true,
     });
-    let about = "An error of JSON-RPC 2.0, or the error envelope for what is no message of the protocol";
+    let about = "An error of JSON-RPC 2.0, or the error envelope if the body is no message of the protocol";
     let refusal = json!({
         "type": "object",
         "description": about,

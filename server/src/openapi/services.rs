@@ -21,7 +21,7 @@ fn exports() -> Named {
             strict(
                 json!({
                     "format": reference("ExportFormat"),
-                    "types": { "type": "array", "minItems": 1, "maxItems": Kind::ALL.len(), "uniqueItems": true, "items": reference("ResourceType"), "description": "Which kinds; all when left out" },
+                    "types": { "type": "array", "minItems": 1, "maxItems": Kind::ALL.len(), "uniqueItems": true, "items": reference("ResourceType"), "description": "The kinds to export; default: all" },
                 }),
                 &["format"],
             ),
@@ -77,7 +77,7 @@ fn account() -> Named {
                     "environment": reference("Environment"),
                     "key": object(
                         json!({
-                            "id": reference("Id"), "name": { "type": "string" }, "hint": { "type": "string", "description": "How the key begins and ends" },
+                            "id": reference("Id"), "name": { "type": "string" }, "hint": { "type": "string", "description": "The first and last characters of the key" },
                             "created_at": moment(), "last_used_at": nullable_moment(), "flagged_at": nullable_moment(),
                         }),
                         &["id", "name", "hint", "created_at", "last_used_at", "flagged_at"],
@@ -98,7 +98,7 @@ fn account() -> Named {
             "Faults",
             object(
                 json!({
-                    "rules": { "type": "array", "items": { "type": "string" }, "description": "Each as it was written" },
+                    "rules": { "type": "array", "items": { "type": "string" }, "description": "The rules as written" },
                     "seed": { "type": "integer" },
                     "reaches_this_key": { "type": "boolean" },
                 }),
@@ -190,7 +190,7 @@ fn catalogue() -> Named {
                     "fix": { "type": "string" },
                     "details": {
                         "type": "object", "additionalProperties": { "type": "string" },
-                        "description": "What members of `error.details` mean; on the type's own page alone",
+                        "description": "The meaning of the members of `error.details`; only on the page of the type",
                     },
                     "retryable": { "type": "boolean", "description": "Whether the same request may succeed later" },
                 }),

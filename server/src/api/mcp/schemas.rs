@@ -37,8 +37,8 @@ pub(super) fn input(route: &Route, routes: &[Route]) -> JsonObject {
         required.push("id".into());
     }
     if takes_idempotency_key(route) {
-        let about = "Text without spaces, unique to this wish: a repeated call with it gets the first answer and creates \
-            nothing";
+        let about = "Text without spaces, unique for this creation: a repeated call with the same key gets the first result and \
+            creates nothing";
         schema["properties"][IDEMPOTENCY_ARGUMENT] = json!({
             "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]+$",
             "description": about,
