@@ -1,6 +1,6 @@
 //! What a handler may touch. Must not know what any handler does.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::sync::watch;
 
@@ -8,12 +8,12 @@ use crate::api::shelf::Shelves;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
-use crate::faults::Faults;
 use crate::http::keyring::Keyring;
 use crate::http::limits::{Limits, Refusals, Streams};
+use crate::interceptor::Interceptor;
 use crate::metrics::Metrics;
 use crate::openapi::Document;
-use crate::stopping::Stopping;
+use crate::shutdown::Shutdown;
 use crate::store::Db;
 use crate::store::tail::Tail;
 
@@ -46,9 +46,9 @@ pub struct App {
     /// What they share.
     pub shelves: Shelves,
     /// True once it is stopping.
-    pub stopping: Stopping,
-    /// Faults on order; None in every service that was not started for tests.
-    pub faults: Option<Faults>,
+    pub shutdown: Shutdown,
+    /// The hook in front of every request, for tests of clients. Unset in a normal service.
+    pub interceptor: OnceLock<Box<dyn Interceptor<App>>>,
     /// Changes whenever another process wrote to the database: what was read before may be stale.
     pub outside: watch::Receiver<u64>,
 }

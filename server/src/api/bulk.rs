@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::records::{as_of_meta, once};
-use crate::chance::fresh_id;
 use crate::home::apply::{Outcome, Verdict, not_found};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
+use crate::random::fresh_id;
 
 /// Operations in one call.
 pub const OPERATIONS_MAX: usize = 50;

@@ -17,11 +17,11 @@ use uuid::Uuid;
 use super::once::once;
 use super::records::PAGE;
 use crate::app::App;
-use crate::chance::fresh_id;
 use crate::home::cursor::ExportCursor;
 use crate::home::feed::unreadable;
 use crate::http::call::Call;
 use crate::http::reply::{Payload, Refusal, Reply};
+use crate::random::fresh_id;
 use crate::store::exports::{self, Format, Job, Product, Status};
 
 /// Jobs of a home that may wait, run or have a file at once, so that files do not fill the disk.
@@ -71,7 +71,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
         Ok((call.wording.one(202, &text, "").with("location", call.wording.place(&paths::export(job.id))), None))
     });
     let reply = reply.await?;
-    app.exports.ring();
+    app.exports.notify();
     Ok(reply)
 }
 

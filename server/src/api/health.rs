@@ -14,7 +14,7 @@ pub async fn live(visit: Visit) -> Result<Reply, Refusal> {
 
 /// The database answers, and the service is not stopping.
 pub async fn ready(visit: Visit) -> Result<Reply, Refusal> {
-    if visit.app.stopping.is_said() {
+    if visit.app.shutdown.is_requested() {
         return Err(Problem::new(ProblemType::Unavailable, "The service is stopping.").into());
     }
     visit.app.db.read(homes::numbers).await?;

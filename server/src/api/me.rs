@@ -32,10 +32,8 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
         "api_version": { "pinned": key.pinned, "resolved": call.wording.version.name },
         "rate_limits": rate_limits.unwrap_or(Value::Null),
     });
-    if let Some(faults) = &call.app.faults {
-        let plan = faults.plan();
-        let rules: Vec<&str> = plan.rules.iter().map(|rule| rule.text.as_str()).collect();
-        data["faults"] = json!({ "rules": rules, "seed": plan.seed, "reaches_this_key": plan.reaches_key(key) });
+    if let Some(interceptor) = call.app.interceptor.get() {
+        data["faults"] = interceptor.describe(key);
     }
     Ok(call.wording.one(200, &data.to_string(), ""))
 }

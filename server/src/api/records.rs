@@ -13,13 +13,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::shape::Shape;
-use crate::chance::fresh_id;
 use crate::home::apply::{Outcome, Verdict, Writing, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::unreadable;
 use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::reply::{Payload, Refusal, Reply, Wording};
+use crate::random::fresh_id;
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
 use crate::store::{Fault, Tx, homes};
 

@@ -109,13 +109,13 @@ impl Bond {
     /// Returns once the stream may not go on, and what was begun has had its time: the service stops, its key has ended, or
     /// its place is no longer good.
     async fn broken(self: Arc<Self>) {
-        let (mut stopping, mut outside) = (self.app.stopping.clone(), self.app.outside.clone());
+        let (mut shutdown, mut outside) = (self.app.shutdown.clone(), self.app.outside.clone());
         let time_left = loop {
             if !self.holds().await {
                 break LEAVE_TIME_MAX;
             }
             tokio::select! {
-                () = stopping.heard() => break STOP_TIME_MAX,
+                () = shutdown.requested() => break STOP_TIME_MAX,
                 Ok(()) = outside.changed() => (),
                 () = tokio::time::sleep(LOOK_EVERY) => (),
             }
@@ -173,7 +173,7 @@ impl Reader {
         }
         loop {
             let heard = (*self.bell.borrow_and_update(), *self.app.outside.borrow());
-            if self.app.stopping.is_said() || !self.principal.holds(self.app.clock.now()) {
+            if self.app.shutdown.is_requested() || !self.principal.holds(self.app.clock.now()) {
                 return None;
             }
             if self.outside != Some(heard.1) {

@@ -49,7 +49,7 @@ pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: S
 /// Notes that a key was refused with 429; flags it on disk when that happened too often (contract 11). A flagged key
 /// still works.
 pub async fn refused(app: &Arc<App>, key: &str) {
-    if !app.refusals.note(key, app.clock.passed()) {
+    if !app.refusals.note(key, app.clock.elapsed()) {
         return;
     }
     let (id, now) = (key.to_owned(), app.clock.now());
@@ -77,7 +77,7 @@ pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> Option<bool> 
 
 async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-    if let Some(principal) = app.keyring.recall(&hash, app.clock.passed()) {
+    if let Some(principal) = app.keyring.recall(&hash, app.clock.elapsed()) {
         return Ok(principal);
     }
     if parse_key(text).is_none() {
@@ -88,7 +88,7 @@ async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
             let principal = Arc::new(Principal::of(key));
-            app.keyring.remember(&principal, app.clock.passed());
+            app.keyring.remember(&principal, app.clock.elapsed());
             Ok(principal)
         }
         _ => Err(invalid_key().into()),

@@ -40,8 +40,8 @@ use super::reply::{Payload, Refusal, Reply, Wording};
 use super::route::{Handler, Route};
 use super::routes::{OPERATING, ROUTES};
 use crate::app::App;
-use crate::chance::unlike_any_other;
-use crate::faults::{self, Forced};
+use crate::interceptor::ForcedRefusal;
+use crate::random::unique_bytes;
 use crate::store::Fault;
 use crate::versions::{self, Version};
 
@@ -74,7 +74,7 @@ pub struct RequestId(pub Arc<str>);
 impl RequestId {
     /// One that no other request has.
     pub(crate) fn new() -> RequestId {
-        RequestId(request_id(unlike_any_other()))
+        RequestId(request_id(unique_bytes()))
     }
 }
 
@@ -126,7 +126,11 @@ impl Edge {
         let app = self.app.clone();
         request.extensions_mut().insert(Served(self.map));
         let found = self.map.find(request.uri().path());
-        faults::around(app, found, request, handle).await
+        let Some(interceptor) = app.interceptor.get() else { return handle(app, found, request).await };
+        let handle = |request| -> futures_util::future::BoxFuture<'_, _> {
+            Box::pin(handle(app.clone(), found.clone(), request))
+        };
+        interceptor.intercept(&app, request, &handle).await
     }
 }
 
@@ -166,7 +170,7 @@ async fn handle(app: Arc<App>, found: Option<Found<'static>>, request: Request<B
 }
 
 async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Request<Body>) -> Response<Body> {
-    let began = app.clock.passed();
+    let began = app.clock.elapsed();
     // Discovery and tools speak the current version, also in what is refused before a route is found (contract 13).
     let speaks = found.as_ref().is_none_or(|found| found.place.routes.iter().any(|route| route.is_versioned()));
     let named = named_version(&app, request.headers()).filter(|_| speaks);
@@ -186,7 +190,7 @@ async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Reques
         Err(_) => wording.problem(&broken(&Fault::Panicked, &wording)),
     };
     if let Some(key) = learnt.key.as_ref().filter(|_| learnt.counts_late && reply.header(X_RATELIMIT_LIMIT).is_none()) {
-        let counted = app.clock.passed();
+        let counted = app.clock.elapsed();
         learnt.standing = app.limits.take(key, Class::Read, counted);
         learnt.counted = learnt.standing.filter(|standing| !standing.refused).map(|_| (Class::Read, counted));
         if let Some(Err(problem)) = learnt.standing.map(Standing::check) {
@@ -200,8 +204,8 @@ async fn carry_out(app: Arc<App>, found: Option<Found<'static>>, request: Reques
         }
         auth::refused(&app, key).await;
     }
-    let took = app.clock.passed() - began;
-    app.metrics.answered(learnt.operation, &reply, took);
+    let took = app.clock.elapsed() - began;
+    app.metrics.record_response(learnt.operation, &reply, took);
     tracing::info!(
         request_id = &*wording.request_id,
         method = without_secrets(method.as_str()),
@@ -230,7 +234,7 @@ async fn answer(
     let route = find_route(found.as_ref(), &parts)?;
     let name = found.and_then(|found| found.name);
     learnt.operation = &route.operation;
-    if let Some(Forced { problem, standing }) = faults::forced(&parts.extensions) {
+    if let Some(ForcedRefusal { problem, standing }) = ForcedRefusal::find(&parts.extensions) {
         learnt.standing = standing;
         return Err(problem.into());
     }
@@ -256,7 +260,7 @@ async fn answer(
     auth::admit(app, &principal, &parts.headers, peer)?;
     learnt.key = Some(principal.key.id.clone());
     learnt.counts_late = route.carries == Carries::Rpc;
-    let passed = app.clock.passed();
+    let passed = app.clock.elapsed();
     learnt.standing = app.limits.take(&principal.key.id, route.class, passed);
     learnt.standing.map_or(Ok(()), Standing::check)?;
     learnt.counted = Some((route.class, passed));

@@ -26,7 +26,7 @@ use tokio::time::Sleep;
 use super::edge::{Edge, Peer};
 use super::endless::{self, Endless, Unchunked};
 use super::unread::{self, Unread};
-use crate::stopping::Stopping;
+use crate::shutdown::Shutdown;
 
 /// Bytes of head that are read at all; the edge refuses smaller excess with an answer.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
@@ -65,21 +65,21 @@ impl Hangup {
 }
 
 /// Serves until told to stop, then lets what is in flight end.
-pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut stopping: Stopping) {
+pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut shutdown: Shutdown) {
     let places = Arc::new(Semaphore::new(rules.connections_max));
     let mut connections = JoinSet::new();
     loop {
         let place = tokio::select! {
             place = places.clone().acquire_owned() => place,
-            () = stopping.heard() => break,
+            () = shutdown.requested() => break,
         };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = stopping.heard() => break,
+            () = shutdown.requested() => break,
         };
         match accepted {
             Ok((socket, peer)) => {
-                let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), stopping.clone());
+                let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), shutdown.clone());
                 connections.spawn(async move {
                     // What a connection needs for requests is let go before an endless answer begins.
                     if let Some((socket, answer)) = Box::pin(connection).await
@@ -111,7 +111,7 @@ async fn connection(
     peer: Peer,
     edge: Edge,
     rules: Rules,
-    mut stopping: Stopping,
+    mut shutdown: Shutdown,
 ) -> Option<(TcpStream, Response)> {
     // Answers and frames are small and whole: sending each at once beats waiting for more.
     let _ = socket.set_nodelay(true);
@@ -136,7 +136,7 @@ async fn connection(
         tokio::select! {
             ended = poll_fn(|cx| ended_or_leaving(&mut connection, &leaving, cx)) => break ended,
             () = hangup.0.notified() => return None,
-            () = stopping.heard(), if !is_stopping => {
+            () = shutdown.requested(), if !is_stopping => {
                 is_stopping = true;
                 Pin::new(&mut connection).graceful_shutdown();
             }
@@ -149,7 +149,7 @@ async fn connection(
         Ok(None) if rest.unread.is_some() => {
             tokio::select! {
                 () = unread::linger(&mut socket) => {}
-                () = stopping.heard() => {}
+                () = shutdown.requested() => {}
             }
             return None;
         }

@@ -278,7 +278,7 @@ impl Agent {
     /// A tool call, checked in the order of any other: window, scope, then what was sent (contract 4).
     async fn run(&self, tool: &'static Tool, arguments: JsonObject) -> Result<Reply, Refusal> {
         let route = tool.route();
-        let standing = self.app.limits.take(&self.principal.key.id, route.class, self.app.clock.passed());
+        let standing = self.app.limits.take(&self.principal.key.id, route.class, self.app.clock.elapsed());
         self.learnt.lock().unwrap_or_else(PoisonError::into_inner).standing = standing;
         standing.map_or(Ok(()), Standing::check)?;
         route.check_scope(&self.principal)?;

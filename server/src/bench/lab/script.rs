@@ -1,5 +1,5 @@
-//! A timed list of the bench's tools, one on each line. Reads the times and splits the words; what the words mean is
-//! for whoever knows the tools. Pure.
+//! Parser of lab scripts: a timed list of commands, one per line. Parses times and splits words. Pure. Must not know the
+//! commands.
 //!
 //! ```text
 //! # a bad night
@@ -8,43 +8,46 @@
 //! +1s   trim
 //! ```
 //!
-//! A line may begin with a time since the start (`2s`), or since the end of the line before (`+1s`); without one it
-//! follows at once. `#` begins a remark. Words with blanks stand in double quotes.
+//! A line may start with a time since the start of the script (`2s`) or since the end of the line before (`+1s`). A line
+//! without a time runs immediately. `#` starts a comment. Double quotes enclose words with spaces.
 
 use std::time::Duration;
 
 use crate::config::parse_duration;
 
-/// Lines that a script may have.
+/// Lines of a script, at most.
 const LINES_MAX: usize = 10_000;
 
-/// When a line is due.
+/// The start time of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// So long after the start.
+    /// This long after the start of the script.
     At(Duration),
-    /// So long after the end of the line before.
+    /// This long after the end of the line before.
     After(Duration),
 }
 
-/// One line that does something.
+/// A line with a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line<T> {
-    /// Its number in the file, from 1.
+    /// Number of the line in the file, from 1.
     pub number: usize,
-    /// When it is due.
+    /// The start time.
     pub due: Due,
-    /// What it says, for people.
+    /// The words of the command, for messages.
     pub text: String,
-    /// What it does.
+    /// The command, as the caller parsed the words.
     pub step: T,
 }
 
-/// Reads a script. `step` makes something of the words of a line, or says in a sentence why not. Err: a sentence that
-/// begins with the line's number.
-pub fn read<T>(text: &str, mut step: impl FnMut(&[String]) -> Result<T, String>) -> Result<Vec<Line<T>>, String> {
+/// Parses a script. `parse_step` parses the words of a line, or returns an error as a sentence. Err: a sentence that
+/// starts with the number of the line.
+pub fn parse<T>(
+    text: &str,
+    mut parse_step: impl FnMut(&[String]) -> Result<T, String>,
+) -> Result<Vec<Line<T>>, String> {
     let (mut lines, mut latest) = (Vec::new(), Duration::ZERO);
-    // Some editors begin a file with a mark of its encoding.
+    // Some editors start a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
@@ -56,32 +59,32 @@ pub fn read<T>(text: &str, mut step: impl FnMut(&[String]) -> Result<T, String>)
         if words.is_empty() {
             continue;
         }
-        let due = due(&words[0]).map_err(at)?;
+        let due = parse_due(&words[0]).map_err(at)?;
         if due.is_some() {
             words.remove(0);
         }
         let text = words.join(" ");
         if let Some(Due::At(time)) = due {
             if time < latest {
-                return Err(at(format!("{time:?} is before the line above, which is due at {latest:?}")));
+                return Err(at(format!("{time:?} is before the line above, which starts at {latest:?}")));
             }
             latest = time;
         }
         if words.is_empty() {
-            return Err(at("there is a time, but nothing to do".to_owned()));
+            return Err(at("the line has a time but no command".to_owned()));
         }
-        let step = step(&words).map_err(at)?;
+        let step = parse_step(&words).map_err(at)?;
         lines.push(Line { number, due: due.unwrap_or(Due::After(Duration::ZERO)), text, step });
     }
     if lines.is_empty() {
-        Err("the script does nothing: every line is blank or a remark".to_owned())
+        Err("the script has no command: every line is empty or a comment".to_owned())
     } else {
         Ok(lines)
     }
 }
 
-/// A line's time. None: it begins with a word instead.
-fn due(word: &str) -> Result<Option<Due>, String> {
+/// The time at the start of a line. None: the word is not a time.
+fn parse_due(word: &str) -> Result<Option<Due>, String> {
     match (word.strip_prefix('+'), word.starts_with(|c: char| c.is_ascii_digit())) {
         (Some(time), _) => parse_duration(time).map(|time| Some(Due::After(time))),
         (None, true) => parse_duration(word).map(|time| Some(Due::At(time))),
@@ -89,6 +92,7 @@ fn due(word: &str) -> Result<Option<Due>, String> {
     }
 }
 
+/// Splits a line into words, without the comment.
 fn split(line: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     for letter in line.chars() {
@@ -114,11 +118,14 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Result<Vec<Line<Vec<String>>>, String> {
-        read(text, |words| if words[0] == "fly" { Err("`fly` is no tool".to_owned()) } else { Ok(words.to_vec()) })
+        parse(
+            text,
+            |words| if words[0] == "fly" { Err("unknown command `fly`".to_owned()) } else { Ok(words.to_vec()) },
+        )
     }
 
     #[test]
-    fn lines_have_times_words_and_remarks() {
+    fn line_has_time_words_and_comment() {
         let script =
             words("\u{feff}# night\n\nseed --records 5 # few\n2s  churn --team \"Hill house\"\n+500ms trim\n").unwrap();
         let dues: Vec<_> = script.iter().map(|line| (line.number, line.due)).collect();
@@ -133,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_its_line() {
+    fn error_names_line() {
         for (text, expected) in [
-            ("seed\nfly", "line 2: `fly` is no tool"),
+            ("seed\nfly", "line 2: unknown command `fly`"),
             ("\n2x trim", "line 2: `2x` needs a unit"),
             ("5s trim\n2s trim", "line 2: 2s is before"),
-            ("3s # nothing", "line 1: there is a time"),
+            ("3s # nothing", "line 1: the line has a time"),
             ("churn \"a", "line 1: a double quote"),
-            ("# nothing", "the script does nothing"),
+            ("# nothing", "the script has no command"),
         ] {
             let problem = words(text).unwrap_err();
             assert!(problem.starts_with(expected), "{problem}");

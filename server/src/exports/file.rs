@@ -1,5 +1,5 @@
-//! One export's file: the records of one moment, page by page, in one of three forms (contract 16). Memory is one
-//! page, however large the home is.
+//! Writes the file of an export: all records at one position, in JSON, CSV or SQLite (contract 16). Holds one page of
+//! records in memory. Must not know when a job runs, nor where its result is stored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::Progress;
+use super::state::Progress;
 use crate::store::exports::{Format, Job, Product, count};
 use crate::store::records::{self, Bounds, Direction, Sort};
 use crate::store::tables::{Tables, columns};
@@ -24,47 +24,47 @@ use crate::store::{Fault, Tx, homes};
 use crate::versions::{VERSIONS, Version};
 
 /// Records read at once.
-const PAGE: usize = 500;
+const PAGE_RECORDS: usize = 500;
 /// Bytes read at once for the checksum.
-const PIECE: usize = 64 * 1024;
-/// A spreadsheet takes a text that begins with one of these for a formula, or drops it and looks at the next.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// A spreadsheet reads a text with one of these first characters as a formula, or skips the character and reads the next.
 const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// Why there is no file.
-pub(super) enum Stop {
-    /// The job is not wanted any more, or the service stops.
+/// Why an export has no file.
+pub(super) enum ExportError {
+    /// The job was deleted, or the service stops.
     Cancelled,
-    /// Something broke; the text is for the log.
+    /// Writing failed; the text is for the log.
     Broken(String),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Stop {
-        Stop::Broken(fault.to_string())
+impl From<Fault> for ExportError {
+    fn from(fault: Fault) -> ExportError {
+        ExportError::Broken(fault.to_string())
     }
 }
 
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        Stop::Broken(error.to_string())
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> ExportError {
+        ExportError::Broken(error.to_string())
     }
 }
 
-impl From<zip::result::ZipError> for Stop {
-    fn from(error: zip::result::ZipError) -> Stop {
-        Stop::Broken(error.to_string())
+impl From<zip::result::ZipError> for ExportError {
+    fn from(error: zip::result::ZipError) -> ExportError {
+        ExportError::Broken(error.to_string())
     }
 }
 
-/// Writes a job's file (0600) under a name that nobody used; it is on disk when this returns.
-pub(super) fn file(
+/// Writes the file of a job, with mode 0600. `path` must not exist yet. The file is synced to disk at the end.
+pub(super) fn write_file(
     tx: &Tx<'_>,
     job: &Job,
     began: Timestamp,
     path: &Path,
     name: String,
     progress: &Progress,
-) -> Result<Product, Stop> {
+) -> Result<Product, ExportError> {
     let out = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
     let home = homes::load(tx, job.home)?;
     let version = VERSIONS.iter().find(|version| version.name == job.version).unwrap_or_else(|| Version::current());
@@ -73,77 +73,77 @@ pub(super) fn file(
         total += count(tx, job.home, *kind)?;
     }
     progress.total.store(total, Ordering::Relaxed);
-    let mut sheet = match job.format {
-        Format::Json => Sheet::json(out, began, home.head)?,
-        Format::Csv => Sheet::Csv(Box::new(ZipWriter::new(out))),
-        Format::Sqlite => Sheet::Sqlite(Tables::create(path)?),
+    let mut out_file = match job.format {
+        Format::Json => ExportFile::json(out, began, home.head)?,
+        Format::Csv => ExportFile::Csv(Box::new(ZipWriter::new(out))),
+        Format::Sqlite => ExportFile::Sqlite(Tables::create(path)?),
     };
     for kind in &job.kinds {
-        sheet.begin(*kind)?;
+        out_file.begin(*kind)?;
         let mut bounds = Bounds::default();
         loop {
             if progress.cancelled.load(Ordering::Relaxed) {
-                return Err(Stop::Cancelled);
+                return Err(ExportError::Cancelled);
             }
             let order = (Sort::Created, Direction::Ascending);
-            let page = records::page(tx, job.home, *kind, order, bounds, PAGE)?;
+            let page = records::page(tx, job.home, *kind, order, bounds, PAGE_RECORDS)?;
             let (count, is_first) = (page.len(), bounds.after.is_none());
             bounds.after = page.last().map(|(place, _)| *place);
             let texts: Vec<String> = page.into_iter().map(|(_, json)| version.lower(json)).collect();
-            sheet.add(*kind, is_first, &texts)?;
+            out_file.add(*kind, is_first, &texts)?;
             progress.done.fetch_add(count as u64, Ordering::Relaxed);
-            if count < PAGE {
+            if count < PAGE_RECORDS {
                 break;
             }
         }
-        sheet.end(*kind)?;
+        out_file.end(*kind)?;
     }
-    sheet.finish()?;
-    let (size_bytes, sha256) = seal(path)?;
+    out_file.finish()?;
+    let (size_bytes, sha256) = sync_and_hash(path)?;
     Ok(Product { file: name, size_bytes, sha256 })
 }
 
-/// A file that is being written.
-enum Sheet {
+/// The open file in one of the three formats.
+enum ExportFile {
     Json(BufWriter<File>),
     Csv(Box<ZipWriter<File>>),
     Sqlite(Tables),
 }
 
-impl Sheet {
-    fn json(out: File, began: Timestamp, as_of: i64) -> io::Result<Sheet> {
+impl ExportFile {
+    fn json(out: File, began: Timestamp, as_of: i64) -> io::Result<ExportFile> {
         let mut out = BufWriter::new(out);
         write!(out, r#"{{"exported_at":"{began}","as_of":{as_of}"#)?;
-        Ok(Sheet::Json(out))
+        Ok(ExportFile::Json(out))
     }
 
-    fn begin(&mut self, kind: Kind) -> Result<(), Stop> {
+    fn begin(&mut self, kind: Kind) -> Result<(), ExportError> {
         match self {
-            Sheet::Json(out) => {
+            ExportFile::Json(out) => {
                 write!(out, ",\n\"{}\":{}", kind.collection(), if kind.is_singleton() { "" } else { "[" })?;
             }
-            Sheet::Csv(zip) => {
+            ExportFile::Csv(zip) => {
                 zip.start_file(format!("{}.csv", kind.collection()), SimpleFileOptions::default().large_file(true))?;
                 zip.write_all(&csv([columns(kind).map(str::to_owned)])?)?;
             }
-            Sheet::Sqlite(tables) => tables.begin(kind)?,
+            ExportFile::Sqlite(tables) => tables.begin(kind)?,
         }
         Ok(())
     }
 
-    /// Adds a page of a kind; `first`: it is the first of that kind.
-    fn add(&mut self, kind: Kind, first: bool, page: &[String]) -> Result<(), Stop> {
+    /// Adds a page of records. `is_first`: the first page of this kind.
+    fn add(&mut self, kind: Kind, is_first: bool, page: &[String]) -> Result<(), ExportError> {
         match self {
-            Sheet::Json(out) => {
+            ExportFile::Json(out) => {
                 for (index, json) in page.iter().enumerate() {
-                    let comma = if first && index == 0 { "" } else { "," };
+                    let comma = if is_first && index == 0 { "" } else { "," };
                     write!(out, "{comma}\n{json}")?;
                 }
                 if kind.is_singleton() && page.is_empty() {
                     write!(out, "null")?;
                 }
             }
-            Sheet::Csv(zip) => {
+            ExportFile::Csv(zip) => {
                 let mut rows = Vec::with_capacity(page.len());
                 for json in page {
                     let members = members(json)?;
@@ -151,7 +151,7 @@ impl Sheet {
                 }
                 zip.write_all(&csv(rows)?)?;
             }
-            Sheet::Sqlite(tables) => {
+            ExportFile::Sqlite(tables) => {
                 for json in page {
                     tables.add(kind, &members(json)?)?;
                 }
@@ -160,40 +160,40 @@ impl Sheet {
         Ok(())
     }
 
-    fn end(&mut self, kind: Kind) -> Result<(), Stop> {
-        if let Sheet::Json(out) = self {
+    fn end(&mut self, kind: Kind) -> Result<(), ExportError> {
+        if let ExportFile::Json(out) = self {
             write!(out, "{}", if kind.is_singleton() { "" } else { "]" })?;
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<(), Stop> {
+    fn finish(self) -> Result<(), ExportError> {
         match self {
-            Sheet::Json(mut out) => {
+            ExportFile::Json(mut out) => {
                 out.write_all(b"}\n")?;
                 out.flush()?;
             }
-            Sheet::Csv(zip) => drop(zip.finish()?),
-            Sheet::Sqlite(tables) => tables.finish()?,
+            ExportFile::Csv(zip) => drop(zip.finish()?),
+            ExportFile::Sqlite(tables) => tables.finish()?,
         }
         Ok(())
     }
 }
 
-fn members(json: &str) -> Result<Fields, Stop> {
-    serde_json::from_str(json).map_err(|_| Stop::Broken("an image is no JSON object".to_owned()))
+fn members(json: &str) -> Result<Fields, ExportError> {
+    serde_json::from_str(json).map_err(|_| ExportError::Broken("a stored record is not a JSON object".to_owned()))
 }
 
-/// Rows as RFC 4180 has them.
-fn csv<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, Stop> {
+/// Rows in the CSV format of RFC 4180.
+fn csv<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, ExportError> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row).map_err(|error| Stop::Broken(error.to_string()))?;
+        writer.write_record(row).map_err(|error| ExportError::Broken(error.to_string()))?;
     }
-    writer.into_inner().map_err(|error| Stop::Broken(error.to_string()))
+    writer.into_inner().map_err(|error| ExportError::Broken(error.to_string()))
 }
 
-/// A value as a cell: null is empty, and a text that a spreadsheet would compute begins with `'`.
+/// A value as a CSV cell. Null is empty. A text that a spreadsheet would compute gets a `'` in front.
 fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -203,19 +203,19 @@ fn cell(value: Option<&Value>) -> String {
     }
 }
 
-/// Brings a finished file to disk; gives its size and checksum.
-fn seal(path: &Path) -> io::Result<(u64, String)> {
+/// Syncs a finished file to disk. Returns its size in bytes and its SHA-256 as hex text.
+fn sync_and_hash(path: &Path) -> io::Result<(u64, String)> {
     let mut file = File::open(path)?;
     file.sync_all()?;
     if let Some(dir) = path.parent() {
         File::open(dir)?.sync_all()?;
     }
-    let (mut digest, mut size, mut piece) = (Sha256::new(), 0, vec![0; PIECE]);
+    let (mut digest, mut size, mut chunk) = (Sha256::new(), 0, vec![0; CHUNK_BYTES]);
     loop {
-        match file.read(&mut piece)? {
+        match file.read(&mut chunk)? {
             0 => return Ok((size, HEXLOWER.encode(&digest.finalize()))),
             count => {
-                digest.update(&piece[..count]);
+                digest.update(&chunk[..count]);
                 size += count as u64;
             }
         }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_cell_is_a_formula() {
+    fn cell_is_never_a_formula() {
         for (value, expected) in [
             (json!("=1+1"), "'=1+1"),
             (json!("@SUM(A1)"), "'@SUM(A1)"),

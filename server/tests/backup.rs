@@ -1,5 +1,5 @@
-//! Backups, restores and mistyped directories, as an operator meets them: nothing is lost, nothing is made by mistake.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+//! Backups, restores and misspelt directories: no command loses data or creates files by mistake.
+#![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -12,16 +12,9 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 mod common;
-use common::{command, refused, run, said, text};
+use common::{command, refused, run, stderr, stdout, text};
 
-/// Stderr of a command that must succeed.
-fn noted(data: &Path, arguments: &[&str]) -> String {
-    let output = run(data, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stderr)
-}
-
-/// A place with a data directory that has a team.
+/// A directory with a data directory `data`, which has one team.
 struct Place {
     dir: tempfile::TempDir,
 }
@@ -29,7 +22,7 @@ struct Place {
 impl Place {
     fn new() -> Place {
         let place = Place { dir: tempfile::tempdir().unwrap() };
-        said(&place.data(), &["team", "create", "Hill house"]);
+        stdout(&place.data(), &["team", "create", "Hill house"]);
         place
     }
 
@@ -41,16 +34,16 @@ impl Place {
         self.dir.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// Saves everything under a name.
+    /// Saves a backup under a name and returns its path.
     fn backup(&self, name: &str) -> String {
         let file = self.path(name);
-        said(&self.data(), &["backup", &file]);
+        stdout(&self.data(), &["backup", &file]);
         file
     }
 }
 
 #[test]
-fn a_mistyped_directory_is_refused_and_not_made() {
+fn misspelt_directory_is_refused_and_not_created() {
     let place = Place::new();
     let missing = place.dir.path().join("misspelt");
     let file = place.path("w.db");
@@ -67,30 +60,33 @@ fn a_mistyped_directory_is_refused_and_not_made() {
         &["team", "plan", "Hill house", "free"],
         &["restore", &place.path("nothing.db")],
     ] {
-        let said = refused(&missing, arguments);
-        let reason =
-            if arguments[0] == "restore" { "nothing.db" } else { "there is no database; say where it is with --data" };
-        assert!(said.contains(reason), "{arguments:?}: {said}");
+        let error = refused(&missing, arguments);
+        let reason = if arguments[0] == "restore" {
+            "nothing.db"
+        } else {
+            "there is no database; name the right directory with --data"
+        };
+        assert!(error.contains(reason), "{arguments:?}: {error}");
         assert!(!missing.exists(), "{arguments:?}");
     }
     assert!(!Path::new(&file).exists());
-    // A team is made where nothing was, and a backup is put back on a new machine.
+    // `team create` and `restore` create a data directory.
     let (saved, new) = (place.backup("saved.db"), place.dir.path().join("new"));
-    assert!(noted(&new, &["restore", &saved]).contains("2 homes"));
-    assert!(said(&new, &["check"]).starts_with("sound: 2 homes"));
-    said(&missing, &["team", "create", "Lake"]);
+    assert!(stderr(&new, &["restore", &saved]).contains("2 homes"));
+    assert!(stdout(&new, &["check"]).starts_with("sound: 2 homes"));
+    stdout(&missing, &["team", "create", "Lake"]);
 }
 
 #[test]
-fn a_database_that_something_emptied_is_not_taken_for_a_new_one() {
+fn emptied_database_is_not_treated_as_new() {
     let place = Place::new();
     let (saved, file) = (place.backup("saved.db"), place.path("w.db"));
     let (database, log) = (place.data().join("hearth.db"), place.data().join("hearth.db-wal"));
-    // No bytes, and the tables of nobody.
+    // An empty file, and a database of another program.
     let foreign = place.dir.path().join("foreign.db");
     Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE notes (text TEXT)").unwrap();
-    for left in [Vec::new(), std::fs::read(foreign).unwrap()] {
-        std::fs::write(&database, &left).unwrap();
+    for content in [Vec::new(), std::fs::read(foreign).unwrap()] {
+        std::fs::write(&database, &content).unwrap();
         std::fs::write(&log, "the rest of it").unwrap();
         for arguments in [
             &["serve", "--listen", "127.0.0.1:0"][..],
@@ -100,20 +96,20 @@ fn a_database_that_something_emptied_is_not_taken_for_a_new_one() {
             &["team", "list"],
             &["team", "create", "Lake"],
         ] {
-            let said = refused(&place.data(), arguments);
-            assert!(said.contains("hearth.db is empty") && said.contains("restore FILE"), "{arguments:?}: {said}");
-            assert_eq!(std::fs::read(&database).unwrap(), left, "{arguments:?}");
+            let error = refused(&place.data(), arguments);
+            assert!(error.contains("hearth.db is empty") && error.contains("restore FILE"), "{arguments:?}: {error}");
+            assert_eq!(std::fs::read(&database).unwrap(), content, "{arguments:?}");
         }
-        if left.is_empty() {
+        if content.is_empty() {
             assert_eq!(std::fs::read(&log).unwrap(), b"the rest of it");
         }
-        noted(&place.data(), &["restore", &saved]);
-        assert!(self::said(&place.data(), &["check"]).starts_with("sound: 2 homes"));
+        stderr(&place.data(), &["restore", &saved]);
+        assert!(stdout(&place.data(), &["check"]).starts_with("sound: 2 homes"));
     }
 }
 
 #[test]
-fn a_damaged_database_is_told_once_with_the_way_out() {
+fn damaged_database_is_reported_with_next_step() {
     let place = Place::new();
     let (database, file) = (place.data().join("hearth.db"), place.path("w.db"));
     let sound = std::fs::read(&database).unwrap();
@@ -141,25 +137,25 @@ fn a_damaged_database_is_told_once_with_the_way_out() {
             &["key", "list"],
             &["team", "list"],
         ] {
-            let said = refused(&place.data(), arguments);
+            let error = refused(&place.data(), arguments);
             for words in ["is damaged", "restore FILE"] {
-                assert_eq!(said.matches(words).count(), 1, "{arguments:?}: {said}");
+                assert_eq!(error.matches(words).count(), 1, "{arguments:?}: {error}");
             }
-            let why = ["malformed", "not a database"].map(|why| said.matches(why).count());
-            assert_eq!(why.iter().sum::<usize>(), 1, "{arguments:?}: {said}");
+            let causes = ["malformed", "not a database"].map(|cause| error.matches(cause).count());
+            assert_eq!(causes.iter().sum::<usize>(), 1, "{arguments:?}: {error}");
         }
-        let told = run(&place.data(), &["--json", "check"]);
-        let report: Value = serde_json::from_slice(&told.stdout).unwrap();
-        assert_eq!((told.status.code(), &report["ok"], &report["homes"]), (Some(1), &false.into(), &0.into()));
+        let output = run(&place.data(), &["--json", "check"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &report["ok"], &report["homes"]), (Some(1), &false.into(), &0.into()));
         assert!(report["faults"][0].as_str().unwrap().contains("is damaged"), "{report}");
     }
 }
 
 #[test]
-fn a_directory_that_may_only_be_read_is_called_so() {
+fn read_only_directory_is_reported() {
     const NOBODY: u32 = 65534;
     let place = Place::new();
-    // Who may do everything is refused nothing.
+    // root ignores file modes, so the test then runs the program as another user.
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     if is_root {
         for path in [place.dir.path().to_owned(), place.data(), place.data().join("hearth.db")] {
@@ -174,61 +170,61 @@ fn a_directory_that_may_only_be_read_is_called_so() {
             command.uid(NOBODY).gid(NOBODY);
         }
         let output = command.output().unwrap();
-        let said = text(&output.stderr);
-        let is_told = said.contains("cannot be written to") && said.contains("Permission denied");
-        assert!(output.status.code() == Some(1) && is_told, "{arguments:?}: {said}");
+        let error = text(&output.stderr);
+        let is_reported = error.contains("cannot be written to") && error.contains("Permission denied");
+        assert!(output.status.code() == Some(1) && is_reported, "{arguments:?}: {error}");
     }
     mode(0o700);
 }
 
 #[test]
-fn a_first_start_that_was_cut_off_begins_again() {
+fn interrupted_first_start_starts_again() {
     let dir = tempfile::tempdir().unwrap();
     for end in ["", "-journal"] {
-        std::fs::write(dir.path().join(format!("hearth.db.making{end}")), "as far as it came").unwrap();
+        std::fs::write(dir.path().join(format!("hearth.db.making{end}")), "partial").unwrap();
     }
     assert!(refused(dir.path(), &["check"]).contains("there is no database"));
-    said(dir.path(), &["team", "create", "Hill house"]);
+    stdout(dir.path(), &["team", "create", "Hill house"]);
     let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.collect::<std::collections::BTreeSet<_>>(), ["hearth.db", "users"].map(Into::into).into());
-    assert!(said(dir.path(), &["check"]).starts_with("sound: 2 homes"));
+    assert!(stdout(dir.path(), &["check"]).starts_with("sound: 2 homes"));
 }
 
 #[tokio::test]
-async fn a_backup_without_homes_is_not_put_over_homes() {
+async fn backup_without_homes_replaces_no_homes() {
     let place = Place::new();
     let empty = place.dir.path().join("empty");
     Db::open(&empty, Tail::default(), 1).unwrap().close().await;
     let file = place.path("empty/hearth.db");
-    let said = refused(&place.data(), &["restore", &file]);
-    assert!(said.contains("holds no homes") && said.contains("has 2"), "{said}");
-    assert!(self::said(&place.data(), &["check"]).starts_with("sound: 2 homes"));
+    let error = refused(&place.data(), &["restore", &file]);
+    assert!(error.contains("holds no homes") && error.contains("has 2"), "{error}");
+    assert!(stdout(&place.data(), &["check"]).starts_with("sound: 2 homes"));
     assert!(!place.data().join("hearth.db.before-restore").exists());
 }
 
 #[test]
-fn what_a_restore_replaces_is_kept_beside_it_until_the_next() {
+fn restore_keeps_replaced_files_until_next() {
     let place = Place::new();
     let saved = place.backup("saved.db");
     let kept = place.data().join("hearth.db.before-restore");
     for name in ["Lake", "Shore"] {
-        said(&place.data(), &["team", "create", name]);
-        let said = noted(&place.data(), &["restore", &saved]);
-        assert!(said.contains("hearth.db.before-restore"), "{said}");
+        stdout(&place.data(), &["team", "create", name]);
+        let error = stderr(&place.data(), &["restore", &saved]);
+        assert!(error.contains("hearth.db.before-restore"), "{error}");
         assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
         let again = place.dir.path().join(name);
-        noted(&again, &["restore", kept.to_str().unwrap()]);
-        let teams = self::said(&again, &["team", "list"]);
+        stderr(&again, &["restore", kept.to_str().unwrap()]);
+        let teams = stdout(&again, &["team", "list"]);
         assert!(teams.contains("Hill house") && teams.contains(name), "{teams}");
         assert_eq!(teams.lines().count(), 2, "the next restore replaces it: {teams}");
-        assert!(!self::said(&place.data(), &["team", "list"]).contains(name));
+        assert!(!stdout(&place.data(), &["team", "list"]).contains(name));
     }
-    let told: Value = serde_json::from_str(&said(&place.data(), &["restore", &saved, "--json"])).unwrap();
-    assert_eq!((&told["homes"], &told["kept"]), (&2.into(), &kept.to_str().unwrap().into()));
+    let result: Value = serde_json::from_str(&stdout(&place.data(), &["restore", &saved, "--json"])).unwrap();
+    assert_eq!((&result["homes"], &result["kept"]), (&2.into(), &kept.to_str().unwrap().into()));
 }
 
 #[test]
-fn a_damaged_database_is_not_saved_as_a_backup() {
+fn damaged_database_is_not_saved_as_backup() {
     let place = Place::new();
     let sound = place.backup("sound.db");
     let database = place.data().join("hearth.db");
@@ -237,14 +233,14 @@ fn a_damaged_database_is_not_saved_as_a_backup() {
     bytes[from..].fill(0x5a);
     std::fs::write(&database, bytes).unwrap();
     let file = place.path("damaged.db");
-    let said = refused(&place.data(), &["backup", &file]);
+    let error = refused(&place.data(), &["backup", &file]);
     assert!(
-        said.contains("damaged") && said.contains("see `hearth-server --data ") && said.contains(" check`"),
-        "{said}"
+        error.contains("damaged") && error.contains("see `hearth-server --data ") && error.contains(" check`"),
+        "{error}"
     );
     let older = std::fs::read(&sound).unwrap();
     assert!(refused(&place.data(), &["backup", &sound]).contains("exists"));
-    assert_eq!(std::fs::read(&sound).unwrap(), older, "an older backup stays");
+    assert_eq!(std::fs::read(&sound).unwrap(), older, "an older backup is never overwritten");
     let left: Vec<String> = std::fs::read_dir(place.dir.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -254,64 +250,67 @@ fn a_damaged_database_is_not_saved_as_a_backup() {
 }
 
 #[test]
-fn a_key_that_was_revoked_stays_so_when_an_older_copy_is_put_back() {
+fn revoked_key_stays_revoked_after_restore() {
     let place = Place::new();
     let data = place.data();
     for name in ["lost phone", "laptop", "old tablet"] {
-        said(&data, &["key", "create", "--team", "Hill house", "--env", "test", "--name", name, "--quiet"]);
+        stdout(&data, &["key", "create", "--team", "Hill house", "--env", "test", "--name", name, "--quiet"]);
     }
-    said(&data, &["key", "revoke", "old tablet"]);
+    stdout(&data, &["key", "revoke", "old tablet"]);
     let saved = place.backup("saved.db");
-    said(&data, &["key", "revoke", "lost phone"]);
-    let keys = || -> Value { serde_json::from_str(&said(&data, &["key", "list", "--json"])).unwrap() };
+    stdout(&data, &["key", "revoke", "lost phone"]);
+    let keys = || -> Value { serde_json::from_str(&stdout(&data, &["key", "list", "--json"])).unwrap() };
     let before = keys();
-    let told = noted(&data, &["restore", &saved]);
-    assert!(told.contains("1 key stays revoked"), "{told}");
+    let note = stderr(&data, &["restore", &saved]);
+    assert!(note.contains("1 key stays revoked"), "{note}");
     assert_eq!(keys(), before);
-    let told: Value = serde_json::from_str(&said(&data, &["restore", &saved, "--json"])).unwrap();
-    assert_eq!(told["keys_kept_revoked"], 1);
-    // On a new machine nothing is known of what came after the backup.
+    let result: Value = serde_json::from_str(&stdout(&data, &["restore", &saved, "--json"])).unwrap();
+    assert_eq!(result["keys_kept_revoked"], 1);
+    // A new machine has no keys that were revoked after the backup.
     let new = place.dir.path().join("new");
-    assert!(!noted(&new, &["restore", &saved]).contains("revoked"));
+    assert!(!stderr(&new, &["restore", &saved]).contains("revoked"));
 }
 
 #[test]
-fn restore_is_refused_while_any_command_has_the_database_open() {
+fn restore_is_refused_while_database_is_open() {
     let place = Place::new();
     let saved = place.backup("saved.db");
     let other = Db::open(&place.data(), Tail::default(), 1).unwrap();
     assert!(refused(&place.data(), &["restore", &saved]).contains("another command works on"));
-    assert!(said(&place.data(), &["check"]).starts_with("sound"), "who only opens it waits for nobody");
+    assert!(
+        stdout(&place.data(), &["check"]).starts_with("sound"),
+        "commands other than restore run beside an open database"
+    );
     drop(other);
-    let ended = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while !run(&place.data(), &["restore", &saved]).status.success() {
-        assert!(std::time::Instant::now() < ended, "its threads have not ended");
+        assert!(std::time::Instant::now() < deadline, "the threads of the database have not ended");
     }
 }
 
 #[test]
-fn a_refused_restore_makes_no_directory_and_none_makes_files_beside_the_copy() {
+fn restore_creates_no_stray_files() {
     let place = Place::new();
     let unsound = place.path("notes.txt");
     std::fs::write(&unsound, "no database").unwrap();
     let missing = place.dir.path().join("misspelt");
     assert!(refused(&missing, &["restore", &unsound]).contains("notes.txt"));
     assert!(!missing.exists());
-    // A database as it lies in a data directory, whose log was folded in when it was closed.
+    // A database file copied from a data directory after a clean close, so its WAL is empty.
     let copies = place.dir.path().join("100% copies?");
     std::fs::create_dir(&copies).unwrap();
     let copy = copies.join("raw#1.db");
     std::fs::copy(place.data().join("hearth.db"), &copy).unwrap();
-    said(&place.data(), &["restore", copy.to_str().unwrap()]);
+    stdout(&place.data(), &["restore", copy.to_str().unwrap()]);
     let names: Vec<_> = std::fs::read_dir(&copies).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["raw#1.db"]);
 }
 
 #[test]
-fn an_interrupted_backup_leaves_nothing_behind() {
+fn interrupted_backup_leaves_no_file() {
     let place = Place::new();
     let bulky = Connection::open(place.data().join("hearth.db")).unwrap();
-    // Large enough that it is still being copied when it is noticed.
+    // Large enough that the copy is still in progress when the signal arrives.
     bulky.execute_batch("CREATE TABLE bulky (bytes BLOB) STRICT").unwrap();
     for _ in 0..64 {
         bulky.execute("INSERT INTO bulky VALUES (zeroblob(2000000))", []).unwrap();
@@ -328,24 +327,24 @@ fn an_interrupted_backup_leaves_nothing_behind() {
     }
     std::process::Command::new("kill").args(["-INT", &backup.id().to_string()]).status().unwrap();
     let output = backup.wait_with_output().unwrap();
-    // Whoever is quicker, there is a whole copy or none.
+    // Whichever comes first, the copy or the signal: the directory has a whole copy or no file.
     match output.status.code() {
         Some(0) => assert_eq!(names(), ["saved.db"]),
         code => {
             assert_eq!((code, names()), (Some(1), Vec::new()), "{}", text(&output.stderr));
-            assert!(text(&output.stderr).contains("nothing is left of it"), "{}", text(&output.stderr));
+            assert!(text(&output.stderr).contains("its partial file was deleted"), "{}", text(&output.stderr));
         }
     }
 }
 
 #[test]
-fn a_database_is_put_back_with_its_log_by_whatever_name() {
+fn restore_includes_wal_for_any_file_name() {
     let place = Place::new();
     let db = Db::open(&place.data(), Tail::default(), 1).unwrap();
-    said(&place.data(), &["team", "create", "Lake"]);
+    stdout(&place.data(), &["team", "create", "Lake"]);
     let taken = place.dir.path().join("taken");
     std::fs::create_dir(&taken).unwrap();
-    // As a crash leaves it: the second team is in the log alone.
+    // The files after a crash: only the WAL has the second team.
     for name in ["hearth.db", "hearth.db-wal"] {
         std::fs::copy(place.data().join(name), taken.join(name)).unwrap();
     }
@@ -354,12 +353,12 @@ fn a_database_is_put_back_with_its_log_by_whatever_name() {
     std::os::unix::fs::symlink(taken.join("hearth.db"), &link).unwrap();
     for (into, file) in [("a", link), ("b", taken.join("hearth.db"))] {
         let new = place.dir.path().join(into);
-        assert!(noted(&new, &["restore", file.to_str().unwrap()]).contains("4 homes"), "{}", file.display());
+        assert!(stderr(&new, &["restore", file.to_str().unwrap()]).contains("4 homes"), "{}", file.display());
     }
 }
 
 #[test]
-fn of_two_backups_under_one_name_at_once_none_disturbs_the_other() {
+fn concurrent_backups_to_one_name_do_not_mix() {
     let place = Place::new();
     let file = place.path("saved.db");
     let start = || {
@@ -372,7 +371,7 @@ fn of_two_backups_under_one_name_at_once_none_disturbs_the_other() {
         assert!(text(&output.stderr).contains("exists"), "{}", text(&output.stderr));
     }
     let new = place.dir.path().join("new");
-    assert!(noted(&new, &["restore", &file]).contains("2 homes"));
+    assert!(stderr(&new, &["restore", &file]).contains("2 homes"));
     let names: Vec<_> = std::fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!names.iter().any(|name| name.to_string_lossy().contains("saving")), "{names:?}");
 }
