@@ -104,7 +104,7 @@ fn a_live_home_is_touched_only_when_told_so() {
         let said = place.refused(&[&["lab"], tool, &["--env", "live"]].concat());
         assert!(said.contains("--live"), "{said}");
     }
-    assert!(place.said(&["lab", "trim", "--env", "live", "--live"]).contains("nothing to thin out"));
+    assert!(place.said(&["lab", "trim", "--env", "live", "--live"]).contains("nothing to trim"));
     assert_eq!(place.lab(&["churn", "--count", "3", "--rate", "1000", "--env", "live", "--live"])["changes"], 3);
 }
 

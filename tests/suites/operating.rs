@@ -458,7 +458,7 @@ async fn teams_and_keys_go_by_id_or_unique_name_and_commands_work_while_it_serve
     for _ in 0..2 {
         place.said(&["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone"]);
     }
-    refused(&["key", "revoke", "phone"], "2 keys are named `phone`");
+    refused(&["key", "revoke", "phone"], "2 keys have the name `phone`");
     refused(&["team", "create", "Hill house"], "already");
     let keys: Value = serde_json::from_str(&place.said(&["key", "list", "--json"])).unwrap();
     let phones: Vec<&Value> = keys.as_array().unwrap().iter().filter(|key| key["name"] == "phone").collect();
