@@ -396,7 +396,7 @@ async fn a_log_that_nobody_takes_stops_nothing() {
     fill().await;
     // Once somebody reads, it says how much is missing.
     let mut lines = BufReader::new(unread).lines().map(|line| line.unwrap());
-    let said = lines.find(|line| line.contains("lines of the log were left out")).expect("what was left out is told");
+    let said = lines.find(|line| line.contains("lines of the log were dropped")).expect("what was left out is told");
     assert!(said.contains(" WARN ") && !said.contains("lines=0"), "{said}");
     fill().await;
     assert_eq!(server.terminate().code(), Some(0));
