@@ -56,7 +56,7 @@ pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
 
 fn tell(misread: Option<String>) {
     if let Some(why) = misread {
-        tracing::warn!("HEARTH_LOG is left out of account: {why}");
+        tracing::warn!("HEARTH_LOG is ignored: {why}");
     }
 }
 

@@ -1,54 +1,70 @@
-//! What a handler may touch. Must not know what any handler does.
+//! The state that all handlers share. Must not know HTTP, nor what a handler does.
+//!
+//! - [`keyring`]: verified keys, remembered for half a second.
+//! - [`limits`]: how often a key may call, and how many streams the key may hold open.
+//! - [`frame_cache`]: encoded feed frames that several streams send.
 
-use std::sync::{Arc, LazyLock};
+pub mod frame_cache;
+pub mod keyring;
+pub mod limits;
 
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use bytes::Bytes;
 use tokio::sync::watch;
 
-use crate::api::shelf::Shelves;
+use self::frame_cache::FrameCaches;
+use self::keyring::Keyring;
+use self::limits::{Limits, Refusals, Streams};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
-use crate::faults::Faults;
-use crate::http::keyring::Keyring;
-use crate::http::limits::{Limits, Refusals, Streams};
+use crate::interceptor::Interceptor;
 use crate::metrics::Metrics;
-use crate::openapi::Document;
-use crate::stopping::Stopping;
+use crate::shutdown::Shutdown;
 use crate::store::Db;
 use crate::store::notifier::Notifier;
 
-/// The running service.
+/// The state of a running service.
 pub struct App {
-    /// Its settings.
+    /// The settings.
     pub config: Config,
-    /// How clients reach it; what links begin with.
+    /// The URL at which clients reach the service, without a slash at the end. Links begin with this text.
     pub base_url: Arc<str>,
-    /// The description of its API, written when it is first asked for.
+    /// The OpenAPI description, built on first use.
     pub document: LazyLock<Document, Box<dyn FnOnce() -> Document + Send>>,
-    /// Its database.
+    /// The database.
     pub db: Db,
-    /// The bells of its homes.
+    /// Notifications of new events, one channel per home.
     pub notifier: Notifier,
-    /// Its clock.
+    /// The clock: wall time and monotonic time.
     pub clock: Clock,
-    /// The keys it knows.
+    /// Recently verified keys.
     pub keyring: Keyring,
-    /// The windows of calls.
+    /// Calls counted per key and window.
     pub limits: Limits,
-    /// The latest refusals for too many calls.
+    /// Recent 429 responses per key.
     pub refusals: Refusals,
     /// The export jobs that run.
     pub exports: Exports,
-    /// What was counted of requests.
+    /// Request counts and durations.
     pub metrics: Metrics,
-    /// The open streams.
+    /// The open streams per key.
     pub streams: Streams,
-    /// What they share.
-    pub shelves: Shelves,
-    /// True once it is stopping.
-    pub stopping: Stopping,
-    /// Faults on order; None in every service that was not started for tests.
-    pub faults: Option<Faults>,
-    /// Changes whenever another process wrote to the database: what was read before may be stale.
+    /// Encoded feed frames per home, shared by the streams.
+    pub frame_caches: FrameCaches,
+    /// Set once the service is stopping.
+    pub shutdown: Shutdown,
+    /// The hook in front of every request, for tests of clients. Unset in a normal service.
+    pub interceptor: OnceLock<Box<dyn Interceptor<App>>>,
+    /// Changes whenever another process wrote to the database: rows read before the change may be stale.
     pub outside: watch::Receiver<u64>,
+}
+
+/// The OpenAPI description of the API, ready to send.
+pub struct Document {
+    /// The description as JSON.
+    pub json: Bytes,
+    /// The description as YAML.
+    pub yaml: Bytes,
 }

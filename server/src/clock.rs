@@ -1,44 +1,44 @@
-//! The two clocks of the machine, as a value, so that a test can move them. Must not know what they are read for.
+//! The two clocks of the machine as a value, which a test can replace. Must not know why callers ask for the time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hearth_contract::formats::Timestamp;
 
-/// Tells the moment, and how much time has passed.
+/// A wall clock and a monotonic clock. Cheap to clone.
 #[derive(Clone)]
 pub struct Clock {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    passed: Arc<dyn Fn() -> Duration + Send + Sync>,
+    elapsed: Arc<dyn Fn() -> Duration + Send + Sync>,
 }
 
 impl Clock {
-    /// The machine's own.
+    /// The clocks of this machine.
     pub fn system() -> Clock {
-        let begun = Instant::now();
-        Clock::new(machine_now, move || begun.elapsed())
+        let start = Instant::now();
+        Clock::new(machine_now, move || start.elapsed())
     }
 
-    /// A clock made of two functions: the moment (may step), and the time passed (never goes back).
+    /// A clock from two functions: `now` may jump in both directions, `elapsed` never decreases.
     pub fn new(
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
-        passed: impl Fn() -> Duration + Send + Sync + 'static,
+        elapsed: impl Fn() -> Duration + Send + Sync + 'static,
     ) -> Clock {
-        Clock { now: Arc::new(now), passed: Arc::new(passed) }
+        Clock { now: Arc::new(now), elapsed: Arc::new(elapsed) }
     }
 
-    /// The moment.
+    /// The wall clock time.
     pub fn now(&self) -> Timestamp {
         (self.now)()
     }
 
-    /// Time passed since some fixed point; steps of the wall clock do not touch it.
-    pub fn passed(&self) -> Duration {
-        (self.passed)()
+    /// The time since a fixed point. A change of the wall clock does not affect this value.
+    pub fn elapsed(&self) -> Duration {
+        (self.elapsed)()
     }
 }
 
-/// The moment by the machine's clock, for who needs no other: the log.
+/// The wall clock time of this machine. Only for code without a [`Clock`], such as the log.
 pub fn machine_now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

@@ -1,4 +1,4 @@
-//! What `serve` can be told (contract 17), validated once. Must not know how it is used.
+//! The settings of `serve` (contract 17), and the parsers that validate them. Must not know how the service uses a setting.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -7,51 +7,47 @@ use std::time::Duration;
 use axum::http::Uri;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use crate::faults::Plan;
-
 /// Settings of a serving process.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where the database lies.
+    /// Directory of the database.
     pub data: PathBuf,
-    /// Where to accept connections; port 0 takes a free one.
+    /// Address of the API. Port 0: a free port.
     pub listen: SocketAddr,
-    /// Where metrics are told, apart from the API; None: nowhere.
+    /// Address of `/metrics`, `/healthz` and `/readyz`, separate from the API. None: the server does not offer them there.
     pub metrics_listen: Option<SocketAddr>,
-    /// How long events are kept whole; None: for ever.
+    /// How long the feed keeps each event. None: forever.
     pub retention: Option<Duration>,
-    /// Between two heartbeats of a stream.
+    /// Time between two heartbeats of a stream.
     pub heartbeat: Duration,
-    /// Silence after which a stream carries a comment.
+    /// Silence after which a stream sends a comment.
     pub keepalive: Duration,
-    /// How long idempotency keys are remembered.
+    /// How long the server remembers an `Idempotency-Key`.
     pub idempotency_ttl: Duration,
-    /// Calls for each key and minute; None: no limits.
+    /// Calls per key and minute. None: no limits.
     pub rate_limits: Option<RateLimits>,
-    /// Open streams for each key.
+    /// Open streams per key, at most.
     pub max_streams: usize,
-    /// Networks whose `X-Forwarded-For` is believed.
+    /// Networks of proxies whose `X-Forwarded-For` header the server trusts.
     pub trusted_proxies: Vec<IpNet>,
-    /// Origins of web pages that may speak to `/mcp`, each as [`origin`] writes it.
+    /// Origins of web pages that may call `/mcp`, in the form that [`origin`] returns.
     pub allow_origins: Vec<String>,
-    /// How clients reach the service; None: by the address it listens on.
+    /// Public URL of the service, for links. None: the address in `listen`.
     pub base_url: Option<String>,
-    /// Faults on order, for tests of clients.
-    pub faults: Option<Plan>,
-    /// Connections at once; further ones wait in the system's queue until one closes.
+    /// Open connections, at most. Further connections wait in the queue of the operating system.
     pub connections_max: usize,
-    /// Time for a request's headers to arrive (contract 12), also between two requests on one connection.
+    /// Time limit for the headers of a request (contract 12), also between two requests on one connection.
     pub headers_time_max: Duration,
-    /// Time for a body to arrive (contract 12).
+    /// Time limit for the body of a request (contract 12).
     pub body_time_max: Duration,
-    /// Time in which a client must take some of its answer, streams aside: those are read as slowly as their reader will.
+    /// Time limit for a client to accept some bytes of a response. Streams have no such limit.
     pub write_time_max: Duration,
-    /// Time for a search, from when it is asked.
+    /// Time limit for a search, including its time in the queue.
     pub search_time_max: Duration,
 }
 
 impl Config {
-    /// The defaults of the contract, on a free port of the loopback address.
+    /// The defaults of the contract, with a free port on the loopback address.
     pub fn new(data: PathBuf) -> Config {
         Config {
             data,
@@ -66,7 +62,6 @@ impl Config {
             trusted_proxies: Vec::new(),
             allow_origins: Vec::new(),
             base_url: None,
-            faults: None,
             connections_max: 16_384,
             headers_time_max: Duration::from_secs(10),
             body_time_max: Duration::from_secs(30),
@@ -76,14 +71,14 @@ impl Config {
     }
 }
 
-/// Calls that a key has in each window of a minute.
+/// Calls that a key may make in a window of one minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimits {
-    /// GET and HEAD.
+    /// Limit of GET and HEAD requests.
     pub reads: u32,
-    /// POST, PATCH and DELETE.
+    /// Limit of POST, PATCH and DELETE requests.
     pub writes: u32,
-    /// Bulk calls.
+    /// Limit of bulk requests.
     pub bulk: u32,
 }
 
@@ -93,7 +88,7 @@ impl Default for RateLimits {
     }
 }
 
-/// Reads `off`, or `reads=300,writes=60,bulk=20` with any of the three left at its default.
+/// Parses `off` (None) or `reads=300,writes=60,bulk=20`. Each of the three names is optional and has a default.
 pub fn parse_rate_limits(text: &str) -> Result<Option<RateLimits>, String> {
     if text == "off" {
         return Ok(None);
@@ -103,7 +98,7 @@ pub fn parse_rate_limits(text: &str) -> Result<Option<RateLimits>, String> {
         let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=NUMBER"))?;
         let number: u32 = number.parse().map_err(|_| format!("`{number}` is not a number of calls"))?;
         if number == 0 {
-            return Err(format!("{name} must be at least 1; leave limits out altogether with `off`"));
+            return Err(format!("{name} must be at least 1; `off` switches all limits off"));
         }
         match name {
             "reads" => limits.reads = number,
@@ -115,7 +110,7 @@ pub fn parse_rate_limits(text: &str) -> Result<Option<RateLimits>, String> {
     Ok(Some(limits))
 }
 
-/// Reads a time such as `500ms`, `30s`, `15m`, `12h` or `30d`.
+/// Parses a duration such as `500ms`, `30s`, `15m`, `12h` or `30d`. Limit: 100 years.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -127,7 +122,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "h" => 3600 * 1000,
         "d" => 86_400 * 1000,
         _ if unit.starts_with(['.', ',']) => {
-            return Err(format!("`{text}` is no whole number; write it in a smaller unit, as 500ms"));
+            return Err(format!("`{text}` is not a whole number; use a smaller unit, as in 500ms"));
         }
         _ => return Err(format!("`{text}` needs a unit: ms, s, m, h or d")),
     };
@@ -135,52 +130,52 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     whole.map(Duration::from_millis).ok_or_else(|| format!("`{text}` is longer than 100 years"))
 }
 
-/// Reads a time between two things that happen again and again: not nothing, or they would happen all the time.
+/// Parses the duration between two repeated actions. Zero is an error, because the action would never pause.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text)?;
-    if time.is_zero() { Err(format!("`{text}` must be longer than nothing, such as 15s")) } else { Ok(time) }
+    if time.is_zero() { Err(format!("`{text}` must be longer than 0, such as 15s")) } else { Ok(time) }
 }
 
-/// The longest silence of a stream. Clients take 45 s of it for a dead one, and what is on its way takes time too.
+/// The longest silence of a stream. Clients treat a stream as dead after 45 s; the rest is reserve for the network.
 const KEEPALIVE_MAX: Duration = Duration::from_secs(30);
 
-/// Reads the silence after which a stream carries a comment.
+/// Parses the silence after which a stream sends a comment: more than 0, at most 30 s.
 pub fn parse_keepalive(text: &str) -> Result<Duration, String> {
     let time = parse_interval(text)?;
     if time <= KEEPALIVE_MAX {
         return Ok(time);
     }
-    Err(format!("`{text}` is too long: clients take 45s of silence for a dead stream; 30s at most"))
+    Err(format!("`{text}` is too long: use 30s at most, because clients close a stream after 45s of silence"))
 }
 
-/// Reads a number of things of which there must be one at least.
+/// Parses a whole number from 1.
 pub fn parse_number(text: &str) -> Result<usize, String> {
     let number = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
-    if number == 0 { Err("it must be at least 1".to_owned()) } else { Ok(number) }
+    if number == 0 { Err("the number must be at least 1".to_owned()) } else { Ok(number) }
 }
 
-/// Reads what links begin with: an http or https address, perhaps with a path.
+/// Parses a base URL: http or https, with a host and an optional path.
 pub fn parse_base_url(text: &str) -> Result<String, String> {
     let whole = text.parse::<Uri>().is_ok_and(|uri| uri.query().is_none()) && !text.contains(['@', '#']);
     match origin(text).filter(|_| whole) {
         Some(_) => Ok(text.to_owned()),
-        None => Err(format!("`{text}` is not an address such as https://hearth.example.org")),
+        None => Err(format!("`{text}` is not a URL such as https://hearth.example.org")),
     }
 }
 
-/// Reads a retention: a time, or `forever`.
+/// Parses a retention: a duration, or `forever` (None).
 pub fn parse_retention(text: &str) -> Result<Option<Duration>, String> {
     if text == "forever" { Ok(None) } else { parse_duration(text).map(Some) }
 }
 
-/// Reads a network, such as `10.0.0.0/8`; an address is a network of its own.
+/// Parses a network, such as `10.0.0.0/8`. A single address is a network of one address.
 pub fn parse_network(text: &str) -> Result<IpNet, String> {
     let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
     network.map(canonical).ok_or_else(|| format!("`{text}` is neither a network such as 192.168.1.0/24 nor an address"))
 }
 
-/// A network of IPv4 addresses in their IPv6 form (RFC 4291 2.5.5.2) as the network of IPv4 addresses that it is: so are those
-/// written that come from it.
+/// Converts a network of IPv4-mapped IPv6 addresses (RFC 4291 2.5.5.2) to the IPv4 network, because the server converts
+/// the addresses of peers in the same way.
 fn canonical(network: IpNet) -> IpNet {
     let mapped = |v6: Ipv6Net| Ipv4Net::new(v6.addr().to_ipv4_mapped()?, v6.prefix_len().checked_sub(96)?).ok();
     match network {
@@ -189,7 +184,8 @@ fn canonical(network: IpNet) -> IpNet {
     }
 }
 
-/// The origin of an http or https address, its port said (RFC 6454): `https://example.org:443`.
+/// The origin of an http or https URL, always with its port (RFC 6454): `https://example.org:443`. None: another scheme,
+/// or not a URL.
 pub fn origin(url: &str) -> Option<String> {
     let uri: Uri = url.parse().ok()?;
     let scheme = uri.scheme_str()?;
@@ -201,19 +197,20 @@ pub fn origin(url: &str) -> Option<String> {
     Some(format!("{scheme}://{}:{}", uri.host()?.to_ascii_lowercase(), uri.port_u16().unwrap_or(usual)))
 }
 
-/// What stands in an address after the host, before every path of the service; "" where it is nothing.
+/// The path of a base URL, without a slash at the end; "" for a URL without a path.
 pub fn base_path(url: &str) -> &str {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     rest.find('/').map_or("", |at| rest[at..].trim_end_matches('/'))
 }
 
-/// Reads an origin: scheme, host and perhaps port, and nothing else.
+/// Parses an origin: scheme, host and an optional port, without a path.
 pub fn parse_origin(text: &str) -> Result<String, String> {
     let bare = text.parse::<Uri>().is_ok_and(|uri| uri.path() == "/" && uri.query().is_none() && !text.ends_with('/'));
     let origin = origin(text).filter(|_| bare && !text.contains('@'));
     origin.ok_or_else(|| format!("`{text}` is not an origin such as https://example.org or http://localhost:3000"))
 }
 
+/// The longest duration in milliseconds: 100 years.
 const MAX_MILLIS: u64 = 100 * 366 * 86_400 * 1000;
 
 #[cfg(test)]
@@ -221,14 +218,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_limits_are_read_or_refused() {
+    fn durations_and_limits_parse_or_fail() {
         assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(parse_duration("12h"), Ok(Duration::from_secs(43_200)));
         assert_eq!(parse_retention("forever"), Ok(None));
         for bad in ["", "s", "10", "10y", "-1s", "99999999999d", "18446744073709551615ms", "3162240000001ms"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
-        assert!(parse_duration("0.5s").is_err_and(|why| why.contains("no whole number")));
+        assert!(parse_duration("0.5s").is_err_and(|why| why.contains("not a whole number")));
         assert_eq!(parse_network("::ffff:127.0.0.0/104"), parse_network("127.0.0.0/8"));
         assert_eq!(parse_network("fd00::/8").unwrap().to_string(), "fd00::/8");
         assert_eq!(parse_rate_limits("off"), Ok(None));
@@ -240,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_is_an_address_that_paths_can_follow() {
+    fn base_url_is_http_without_query() {
         for good in ["https://hearth.example.org", "http://127.0.0.1:8750/", "https://example.org/hearth"] {
             assert_eq!(parse_base_url(good), Ok(good.to_owned()));
         }
@@ -252,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_have_a_scheme_a_host_and_a_port() {
+    fn origin_has_scheme_host_and_port() {
         assert_eq!(parse_origin("https://Example.org"), Ok("https://example.org:443".to_owned()));
         assert_eq!(parse_origin("http://[::1]:3000"), Ok("http://[::1]:3000".to_owned()));
         for bad in ["example.org", "https://example.org/", "https://example.org/app", "ftp://example.org", "*", ""] {

@@ -1,209 +1,229 @@
 //! The Hearth service. Read in this order:
 //!
-//! - [`start`] and [`Running`]: a serving process, from settings to a clean end. [`Inside`]: the same without sockets.
-//! - [`http`]: accept, route, the wrapper around every request.
+//! - [`start`] and [`Running`]: a serving process, from its settings to its shutdown. [`InProcess`]: the same without sockets.
+//! - [`routes`]: the table of all operations, above the handlers.
+//! - [`http`]: connections, routing, and the steps around every request.
 //! - [`api`]: the handlers.
-//! - [`home`]: what a home does; the one way a write happens.
+//! - [`home`]: the rules of a home, and the single path of every write.
 //! - [`store`]: the only SQL.
-//! - [`versions`]: older requests upward, answers downward.
-//! - [`openapi`]: the API's description, out of the routes and the resource table.
-//! - [`exports`]: files of a home's records, made in the background.
-//! - [`metrics`]: what is counted.
-//! - [`operate`]: what an operator does beside serving: teams, keys, backup, restore, check.
-//! - [`upkeep`]: what is done now and then; [`stopping`]: how all of it ends.
-//! - [`faults`]: faults on order, in front of the edge.
-//! - [`lab`]: the test bench for developers who sync against the service.
-//! - [`config`], [`clock`], [`chance`], [`app`]: what all of these are given.
+//! - [`versions`]: converts older requests up and responses down.
+//! - [`openapi`]: the description of the API, from the routes and the resource table.
+//! - [`exports`]: files with the records of a home, written in the background.
+//! - [`metrics`]: counters for Prometheus.
+//! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
+//! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
+//! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
+//! - [`interceptor`]: the hook for tests in front of every request.
+//! - [`bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
-//! Data flows one way: `http → api → home → store`; what was written rings `store::notifier`, and streams read on.
+//! Imports point one way: `routes → api → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
 
 pub mod api;
 pub mod app;
-pub mod chance;
+pub mod bench;
 pub mod clock;
 pub mod config;
 pub mod exports;
-pub mod faults;
 pub mod home;
 pub mod http;
-pub mod lab;
+pub mod interceptor;
+pub mod maintenance;
 pub mod metrics;
 pub mod openapi;
 pub mod operate;
-pub mod stopping;
+pub mod random;
+pub mod routes;
+pub mod shutdown;
 pub mod store;
-pub mod upkeep;
 pub mod versions;
 
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::api::shelf::Shelves;
 use crate::app::App;
-use crate::chance::random;
+use crate::app::frame_cache::FrameCaches;
+use crate::app::keyring::Keyring;
+use crate::app::limits::{Limits, Refusals, Streams};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
-use crate::faults::Faults;
 use crate::http::edge::Edge;
-use crate::http::keyring::Keyring;
-use crate::http::limits::{Limits, Refusals, Streams};
 use crate::http::listener;
+use crate::maintenance::Maintenance;
 use crate::metrics::Metrics;
-use crate::openapi::Document;
-use crate::stopping::Stopping;
+use crate::random::random_bytes;
+use crate::shutdown::Shutdown;
 use crate::store::Db;
 use crate::store::homes::Team;
 use crate::store::notifier::Notifier;
 use crate::store::open::OpenError;
-use crate::upkeep::Upkeep;
 
 /// Why the service did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Another process serves this directory.
-    #[error("{0} is served by another process; stop it first, or choose another --data")]
+    /// Another process serves this data directory.
+    #[error("{0} is served by another process; stop that process first, or choose another --data")]
     Taken(PathBuf),
-    /// The data directory cannot be used.
-    #[error("the data directory {0} cannot be used: {1}")]
+    /// The database in this data directory cannot be opened.
+    #[error("cannot use the data directory {0}: {1}")]
     Data(PathBuf, OpenError),
-    /// The address cannot be listened on.
+    /// The address is in use or not allowed.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
-    /// Its teams could not be read, or the first not be made.
-    #[error("the data directory {0} cannot be used: {1}")]
+    /// The teams could not be read, or the first team could not be created.
+    #[error("cannot use the data directory {0}: {1}")]
     Operate(PathBuf, operate::Error),
 }
 
 /// A service that accepts connections.
 pub struct Running {
-    /// Where it listens.
+    /// The address of the API, with the actual port.
     pub address: SocketAddr,
-    /// Where it tells its metrics.
+    /// The address of `/metrics`, with the actual port. None: `metrics_listen` is not set.
     pub metrics_address: Option<SocketAddr>,
-    /// The team that it made, where there was none.
+    /// The team that this start created in an empty database.
     pub first_team: Option<Team>,
-    /// Its inside, for tests and embedding programs.
+    /// The parts of the service, for tests and for programs that embed the service.
     pub app: Arc<App>,
-    stop: watch::Sender<bool>,
-    serving: JoinHandle<()>,
-    telling: JoinHandle<()>,
-    exporting: JoinHandle<()>,
-    upkeep: JoinHandle<()>,
+    shutdown: watch::Sender<bool>,
+    api_task: JoinHandle<()>,
+    metrics_task: JoinHandle<()>,
+    exports_task: JoinHandle<()>,
+    maintenance_task: JoinHandle<()>,
     _lock: File,
 }
 
 impl Running {
-    /// Stops accepting, ends the streams, lets requests in flight finish (at most 10 s), and leaves a checkpointed
-    /// database.
+    /// Stops accepting connections, ends the streams, waits for requests in progress (at most 10 s), and closes the
+    /// database with an empty WAL.
     pub async fn stop(self) {
-        self.stop.send_replace(true);
-        // Streams hear only their bells.
+        self.shutdown.send_replace(true);
+        // Streams wait only for notifications of their homes.
         self.app.notifier.notify_all();
-        let _ = self.serving.await;
-        let _ = self.telling.await;
-        let _ = self.exporting.await;
-        let _ = self.upkeep.await;
+        let _ = self.api_task.await;
+        let _ = self.metrics_task.await;
+        let _ = self.exports_task.await;
+        let _ = self.maintenance_task.await;
         self.app.db.close().await;
     }
 }
 
-/// Opens the data directory, makes the first team if there is none, and serves.
-pub async fn start(mut config: Config, clock: Clock) -> Result<Running, StartError> {
-    let data_error = |error| StartError::Data(config.data.clone(), error);
-    let Some(lock) = store::open::lock_for_serving(&config.data).map_err(|error| data_error(error.into()))? else {
-        return Err(StartError::Taken(config.data));
-    };
+/// Opens the data directory, creates the first team in an empty database, and serves.
+pub async fn start(config: Config, clock: Clock) -> Result<Running, StartError> {
+    start_with(config, clock, |_| ()).await
+}
+
+/// As [`start`]; calls `prepare` before the first connection is accepted, for example to set `app.interceptor`.
+pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&App)) -> Result<Running, StartError> {
+    let lock = lock(&config)?;
     let notifier = Notifier::default();
-    let db = Db::open(&config.data, notifier.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
+    let db = Db::open(&config.data, notifier.clone(), i64::from_be_bytes(random_bytes()));
+    let db = db.map_err(|error| StartError::Data(config.data.clone(), error))?;
     let (listener, address) = listen(config.listen).await?;
     config.listen = address;
     let metrics = match config.metrics_listen {
         Some(address) => Some(listen(address).await?),
         None => None,
     };
-    // Once nothing is in the way any more: only the start that makes it says what to do with it.
+    // After all errors: only the start that creates the team prints how to make a key.
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let metrics_address = metrics.as_ref().map(|(_, address)| *address);
     if let Some(address) = metrics_address {
-        tracing::info!(%address, "metrics are told");
+        tracing::info!(%address, "metrics are served");
     }
 
-    let (stop, stopping) = Stopping::new();
+    let (sender, shutdown) = Shutdown::new();
     if config.base_url.is_none() && address.ip().is_unspecified() {
-        tracing::warn!(%address, "links lead to an address that no client can reach; say how clients reach the service with --base-url");
+        tracing::warn!(%address, "links contain an address that no client can reach; set --base-url to the public URL of this service");
     }
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
-    let (app, outside) = assemble(config, &base_url, db, notifier, clock, stopping.clone());
-    let apology = app.clone();
+    let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
+    prepare(&app);
+    let timed_out = app.clone();
     let rules = listener::Rules {
         connections_max: app.config.connections_max,
         headers_time_max: app.config.headers_time_max,
         write_time_max: app.config.write_time_max,
-        too_late: Arc::new(move || http::edge::too_late(&apology)),
+        too_late: Arc::new(move || http::edge::too_late(&timed_out)),
     };
-    let edge = Edge::new(app.clone());
-    faults::announce(&app).await;
-    let serving = tokio::spawn(listener::serve(listener, edge, rules.clone(), stopping.clone()));
-    let telling = tokio::spawn(tell(metrics, Edge::operating(app.clone()), rules, stopping));
-    let exporting = tokio::spawn(exports::run::run(app.clone()));
-    let upkeep = tokio::spawn(upkeep::run(app.clone(), outside));
-    Ok(Running { address, metrics_address, first_team, app, stop, serving, telling, exporting, upkeep, _lock: lock })
+    let edge = Edge::new(app.clone(), &routes::API);
+    let api_task = tokio::spawn(listener::serve(listener, edge, rules.clone(), shutdown.clone()));
+    let metrics_task =
+        tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), rules, shutdown));
+    let exports_task = tokio::spawn(exports::worker::run(app.clone()));
+    let maintenance_task = tokio::spawn(maintenance::run(app.clone(), external_writes));
+    Ok(Running {
+        address,
+        metrics_address,
+        first_team,
+        app,
+        shutdown: sender,
+        api_task,
+        metrics_task,
+        exports_task,
+        maintenance_task,
+        _lock: lock,
+    })
 }
 
-/// The service without sockets, threads and tasks of its own: requests go straight to its edge, and its upkeep is
-/// done when its holder says. Dropping it is the end of a process that had no time to tidy up.
-pub struct Inside {
-    /// Its inside.
+/// The service without sockets, threads and background tasks: the holder passes requests to `edge` and runs
+/// `maintenance`. Dropping the value simulates a process that was killed.
+pub struct InProcess {
+    /// The parts of the service.
     pub app: Arc<App>,
-    /// What answers requests.
+    /// Answers requests.
     pub edge: Edge,
-    /// What it does beside answering.
-    pub upkeep: Upkeep,
-    /// Held, because a dropped sender would be the word to stop.
-    _stop: watch::Sender<bool>,
+    /// The background work, which the holder runs step by step.
+    pub maintenance: Maintenance,
+    /// A dropped sender would request the shutdown.
+    _shutdown: watch::Sender<bool>,
     _lock: File,
 }
 
-impl Inside {
-    /// Opens the data directory as it is: no first team is made.
-    pub fn open(config: Config, clock: Clock) -> Result<Inside, StartError> {
-        let data_error = |error| StartError::Data(config.data.clone(), error);
-        let Some(lock) = store::open::lock_for_serving(&config.data).map_err(|error| data_error(error.into()))? else {
-            return Err(StartError::Taken(config.data));
-        };
+impl InProcess {
+    /// Opens the data directory. Creates no team.
+    pub fn open(config: Config, clock: Clock) -> Result<InProcess, StartError> {
+        let lock = lock(&config)?;
         let notifier = Notifier::default();
-        let db =
-            Db::open_unthreaded(&config.data, notifier.clone(), i64::from_be_bytes(random())).map_err(data_error)?;
-        let (stop, stopping) = Stopping::new();
+        let db = Db::open_unthreaded(&config.data, notifier.clone(), i64::from_be_bytes(random_bytes()));
+        let db = db.map_err(|error| StartError::Data(config.data.clone(), error))?;
+        let (sender, shutdown) = Shutdown::new();
         let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
-        let (app, outside) = assemble(config, &base_url, db, notifier, clock, stopping);
-        let (edge, upkeep) = (Edge::new(app.clone()), Upkeep::new(app.clone(), outside));
-        Ok(Inside { app, edge, upkeep, _stop: stop, _lock: lock })
+        let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown);
+        let (edge, maintenance) =
+            (Edge::new(app.clone(), &routes::API), Maintenance::new(app.clone(), external_writes));
+        Ok(InProcess { app, edge, maintenance, _shutdown: sender, _lock: lock })
     }
 }
 
-/// Puts together what handlers may touch; and the bell to ring when another process has written.
+/// Locks the data directory for the only process that may serve the directory.
+fn lock(config: &Config) -> Result<File, StartError> {
+    let lock = store::open::lock_for_serving(&config.data);
+    let lock = lock.map_err(|error| StartError::Data(config.data.clone(), error.into()))?;
+    lock.ok_or_else(|| StartError::Taken(config.data.clone()))
+}
+
+/// Builds the value that all handlers receive. The sender counts the writes of other processes.
 fn assemble(
     config: Config,
     base_url: &str,
     db: Db,
     notifier: Notifier,
     clock: Clock,
-    stopping: Stopping,
+    shutdown: Shutdown,
 ) -> (Arc<App>, watch::Sender<u64>) {
-    let (ring, outside) = watch::channel(0);
+    let (external_writes, outside) = watch::channel(0);
     let base_url: Arc<str> = base_url.trim_end_matches('/').into();
     let described = base_url.clone();
     let app = Arc::new(App {
-        document: LazyLock::new(Box::new(move || Document::new(&described))),
+        document: LazyLock::new(Box::new(move || openapi::document(&described, &routes::ROUTES))),
         base_url,
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
@@ -211,16 +231,16 @@ fn assemble(
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),
-        shelves: Shelves::default(),
-        faults: config.faults.clone().map(Faults::new),
+        frame_caches: FrameCaches::default(),
+        interceptor: OnceLock::new(),
         config,
         db,
         notifier,
         clock,
-        stopping,
+        shutdown,
         outside,
     });
-    (app, ring)
+    (app, external_writes)
 }
 
 async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
@@ -230,9 +250,14 @@ async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartEr
     Ok((listener, address))
 }
 
-/// Serves what watches ask on an address of its own, if there is one.
-async fn tell(metrics: Option<(TcpListener, SocketAddr)>, edge: Edge, rules: listener::Rules, stopping: Stopping) {
+/// Serves `/metrics`, `/healthz` and `/readyz` on their own address, if there is one.
+async fn serve_metrics(
+    metrics: Option<(TcpListener, SocketAddr)>,
+    edge: Edge,
+    rules: listener::Rules,
+    shutdown: Shutdown,
+) {
     if let Some((listener, _)) = metrics {
-        listener::serve(listener, edge, rules, stopping).await;
+        listener::serve(listener, edge, rules, shutdown).await;
     }
 }

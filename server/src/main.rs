@@ -1,8 +1,8 @@
-//! The program `hearth-server`.
+//! The program `hearth-server`. Must not know more than its command line.
 
 mod cli;
 
-/// What is asked for and let go in thousands at a time, by many threads, goes back to the system soon.
+/// mimalloc returns memory to the system soon after many threads allocate and free thousands of small blocks.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

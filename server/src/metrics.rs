@@ -1,6 +1,5 @@
-//! What is counted of requests, and all counts in Prometheus's text form. A small registry of our own: it lives with
-//! the service it counts, where the usual libraries count for the whole process. Must not know who asks,
-//! nor of an answer more than the type of its error.
+//! Counters of requests, and the text format of Prometheus for all metrics. The registry belongs to one service, because
+//! the usual libraries count for the whole process. Must not know callers, nor more of a response than its error type.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,54 +7,50 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hearth_contract::envelope::error_type;
-
-use crate::http::reply::{Payload, Reply};
 use crate::store::counters::WriterCounters;
 
-/// Upper bounds of the times that are counted together, in seconds.
-const TIMES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
+/// Upper bounds of the buckets of the duration histogram, in seconds.
+const DURATION_BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
 
-/// Counts of requests since the start. Every label is one of a fixed list, so memory has its bound.
+/// Counters of requests since the start. All labels come from fixed lists, which limits the memory.
 #[derive(Default)]
 pub struct Metrics {
-    seen: Mutex<Seen>,
+    counts: Mutex<Counts>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Counts {
     requests: BTreeMap<(&'static str, u16), u64>,
-    times: BTreeMap<&'static str, Times>,
+    durations: BTreeMap<&'static str, Durations>,
     refusals: BTreeMap<String, u64>,
 }
 
 #[derive(Default)]
-struct Times {
-    within: [u64; TIMES.len()],
+struct Durations {
+    buckets: [u64; DURATION_BUCKETS.len()],
     count: u64,
     seconds: f64,
 }
 
 impl Metrics {
-    /// Counts an answer and the time it took, up to its head; `operation` is "" for a path that does not exist.
-    pub fn answered(&self, operation: &'static str, reply: &Reply, took: Duration) {
+    /// Counts a response. `operation`: the name of the operation, "" for an unknown path. `took`: the time from the
+    /// request to the head of the response.
+    pub fn record_response(&self, operation: &'static str, status: u16, error: Option<&str>, took: Duration) {
         let operation = if operation.is_empty() { "none" } else { operation };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        *seen.requests.entry((operation, reply.status)).or_default() += 1;
-        let times = seen.times.entry(operation).or_default();
-        times.count += 1;
-        times.seconds += took.as_secs_f64();
-        if let Some(place) = TIMES.iter().position(|bound| took.as_secs_f64() <= *bound) {
-            times.within[place] += 1;
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.requests.entry((operation, status)).or_default() += 1;
+        let durations = counts.durations.entry(operation).or_default();
+        durations.count += 1;
+        durations.seconds += took.as_secs_f64();
+        if let Some(bucket) = DURATION_BUCKETS.iter().position(|bound| took.as_secs_f64() <= *bound) {
+            durations.buckets[bucket] += 1;
         }
-        if let Payload::Json(text) = &reply.payload
-            && let Some(kind) = error_type(text)
-        {
-            *seen.refusals.entry(kind.to_owned()).or_default() += 1;
+        if let Some(kind) = error {
+            *counts.refusals.entry(kind.to_owned()).or_default() += 1;
         }
     }
 
-    /// All counts as text: those of requests, the open streams, and the writer's.
+    /// All metrics in the text format of Prometheus: requests, open streams, and the work of the writer.
     pub fn write(&self, open_streams: usize, tally: &WriterCounters) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail.
@@ -65,19 +60,20 @@ impl Metrics {
     }
 
     fn write_requests(&self, out: &mut String) -> std::fmt::Result {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         head(out, "hearth_requests_total", "counter", "Requests by operation and status")?;
-        for ((operation, status), count) in &seen.requests {
+        for ((operation, status), count) in &counts.requests {
             writeln!(out, "hearth_requests_total{{operation=\"{operation}\",status=\"{status}\"}} {count}")?;
         }
         let name = "hearth_request_duration_seconds";
-        head(out, name, "histogram", "Time from a request's head to its answer's")?;
-        for (operation, times) in &seen.times {
+        head(out, name, "histogram", "Time from the head of a request to the head of its response")?;
+        for (operation, durations) in &counts.durations {
             let label = format!("operation=\"{operation}\"");
-            histogram(out, name, &label, TIMES.iter().zip(times.within), times.count, times.seconds)?;
+            let buckets = DURATION_BUCKETS.iter().zip(durations.buckets);
+            histogram(out, name, &label, buckets, durations.count, durations.seconds)?;
         }
-        head(out, "hearth_refusals_total", "counter", "Error answers by type")?;
-        for (kind, count) in &seen.refusals {
+        head(out, "hearth_refusals_total", "counter", "Error responses by type")?;
+        for (kind, count) in &counts.refusals {
             writeln!(out, "hearth_refusals_total{{type=\"{kind}\"}} {count}")?;
         }
         Ok(())
@@ -86,14 +82,14 @@ impl Metrics {
 
 fn write_work(out: &mut String, open_streams: usize, tally: &WriterCounters) -> std::fmt::Result {
     let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    for (name, sort, about, value) in [
-        ("hearth_open_streams", "gauge", "Event streams that are open", open_streams as u64),
-        ("hearth_writer_queue_depth", "gauge", "Writes that wait for the writer", load(&tally.waiting)),
-        ("hearth_commits_total", "counter", "Transactions that were committed", load(&tally.commits)),
-        ("hearth_commit_failures_total", "counter", "Transactions that could not be committed", load(&tally.failures)),
+    for (name, metric_type, help, value) in [
+        ("hearth_open_streams", "gauge", "Open event streams", open_streams as u64),
+        ("hearth_writer_queue_depth", "gauge", "Writes in the queue of the writer", load(&tally.waiting)),
+        ("hearth_commits_total", "counter", "Committed transactions", load(&tally.commits)),
+        ("hearth_commit_failures_total", "counter", "Transactions whose commit failed", load(&tally.failures)),
         ("hearth_events_appended_total", "counter", "Events appended to the feeds", load(&tally.events)),
     ] {
-        head(out, name, sort, about)?;
+        head(out, name, metric_type, help)?;
         writeln!(out, "{name} {value}")?;
     }
     let name = "hearth_writer_batch_size";
@@ -102,11 +98,11 @@ fn write_work(out: &mut String, open_streams: usize, tally: &WriterCounters) -> 
     histogram(out, name, "", sizes, load(&tally.commits), load(&tally.writes) as f64)
 }
 
-fn head(out: &mut String, name: &str, sort: &str, about: &str) -> std::fmt::Result {
-    writeln!(out, "# HELP {name} {about}\n# TYPE {name} {sort}")
+fn head(out: &mut String, name: &str, metric_type: &str, help: &str) -> std::fmt::Result {
+    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {metric_type}")
 }
 
-/// A histogram out of the counts of each bucket by itself; Prometheus wants each with all below it.
+/// Writes a histogram. Each count of `buckets` covers one bucket; Prometheus wants cumulative counts.
 fn histogram<'a, B: std::fmt::Display + 'a>(
     out: &mut String,
     name: &str,
@@ -115,12 +111,12 @@ fn histogram<'a, B: std::fmt::Display + 'a>(
     count: u64,
     sum: f64,
 ) -> std::fmt::Result {
-    let (comma, own) = if label.is_empty() { ("", String::new()) } else { (",", format!("{{{label}}}")) };
-    let mut below = 0;
-    for (bound, within) in buckets {
-        below += within;
-        writeln!(out, "{name}_bucket{{{label}{comma}le=\"{bound}\"}} {below}")?;
+    let (comma, labels) = if label.is_empty() { ("", String::new()) } else { (",", format!("{{{label}}}")) };
+    let mut total = 0;
+    for (bound, in_bucket) in buckets {
+        total += in_bucket;
+        writeln!(out, "{name}_bucket{{{label}{comma}le=\"{bound}\"}} {total}")?;
     }
-    writeln!(out, "{name}_bucket{{{label}{comma}le=\"+Inf\"}} {}", count.max(below))?;
-    writeln!(out, "{name}_sum{own} {sum}\n{name}_count{own} {}", count.max(below))
+    writeln!(out, "{name}_bucket{{{label}{comma}le=\"+Inf\"}} {}", count.max(total))?;
+    writeln!(out, "{name}_sum{labels} {sum}\n{name}_count{labels} {}", count.max(total))
 }

@@ -13,7 +13,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::{CURRENT_VERSION, SERVICE_API_VERSION};
 use hearth_contract::key::{Environment, key_text};
 use hearth_replica::sync::{Answer, Ask};
-use hearth_server::Inside;
+use hearth_server::InProcess;
 use hearth_server::clock::Clock;
 use hearth_server::config::Config;
 use hearth_server::http::scopes::SCOPES;
@@ -66,7 +66,7 @@ pub enum NoAnswer {
 pub struct ServerSide {
     /// Its data directory.
     pub data: PathBuf,
-    inside: Option<Inside>,
+    inside: Option<InProcess>,
     config: Config,
     runtime: Runtime,
     interruptions: Interruptions,
@@ -105,7 +105,7 @@ impl ServerSide {
             move || DAWN.plus_millis(passed.get() + wrong_by.get()),
             move || Duration::from_millis(since.get().unsigned_abs()),
         );
-        let opened = Inside::open(self.config.clone(), clock).map_err(|error| error.to_string())?;
+        let opened = InProcess::open(self.config.clone(), clock).map_err(|error| error.to_string())?;
         self.inside = Some(opened);
         self.notice();
         Ok(())
@@ -191,9 +191,10 @@ impl ServerSide {
     pub fn notice(&mut self) -> Option<&'static str> {
         let inside = self.inside.as_mut()?;
         let guard = self.runtime.enter();
-        let (done, crashed) = self.interruptions.run(Who::Server, || inside.upkeep.notice().now_or_never());
+        let (done, crashed) =
+            self.interruptions.run(Who::Server, || inside.maintenance.detect_external_writes().now_or_never());
         drop(guard);
-        done.expect("upkeep does not wait").ok();
+        done.expect("maintenance does not wait").ok();
         self.crashed(crashed)
     }
 
@@ -201,9 +202,9 @@ impl ServerSide {
     pub fn tidy(&mut self) -> Option<&'static str> {
         let inside = self.inside.as_mut()?;
         let guard = self.runtime.enter();
-        let (done, crashed) = self.interruptions.run(Who::Server, || inside.upkeep.tidy().now_or_never());
+        let (done, crashed) = self.interruptions.run(Who::Server, || inside.maintenance.clean_up().now_or_never());
         drop(guard);
-        done.expect("upkeep does not wait").ok();
+        done.expect("maintenance does not wait").ok();
         self.crashed(crashed)
     }
 
@@ -225,7 +226,7 @@ impl ServerSide {
     /// Puts its files back, by its own command or by hand. It must not run.
     pub fn put_back(&self, copy: &Path, by_files: bool, run: i64) -> Result<(), String> {
         if !by_files {
-            let done = hearth_server::operate::copies::restore(&self.data, copy, run);
+            let done = hearth_server::operate::backup::restore(&self.data, copy, run);
             return done.map(drop).map_err(|error| format!("the restore failed: {error}"));
         }
         let file = self.data.join("hearth.db");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use hearth_server::faults::{Plan, grammar};
+use hearth_server::bench::faults::{FaultInjector, FaultPlan, grammar};
 use hearth_tests::client::Client;
 use hearth_tests::process::{Process, run, stdout};
 use hearth_tests::server::Server;
@@ -104,7 +104,7 @@ fn a_live_home_is_touched_only_when_told_so() {
         let said = place.refused(&[&["lab"], tool, &["--env", "live"]].concat());
         assert!(said.contains("--live"), "{said}");
     }
-    assert!(place.said(&["lab", "trim", "--env", "live", "--live"]).contains("nothing to thin out"));
+    assert!(place.said(&["lab", "trim", "--env", "live", "--live"]).contains("nothing to trim"));
     assert_eq!(place.lab(&["churn", "--count", "3", "--rate", "1000", "--env", "live", "--live"])["changes"], 3);
 }
 
@@ -294,12 +294,13 @@ fn a_script_is_a_timed_list_and_names_the_line_of_a_slip() {
 
 /// A service with faults in front of it.
 async fn faulty(text: &str, on_live: bool) -> Server {
-    let plan = Plan { on_live, ..grammar::read(text).unwrap() };
-    Server::start_with(|config| {
-        config.faults = Some(plan);
+    let plan = FaultPlan { on_live, ..grammar::parse(text).unwrap() };
+    let server = Server::start_with(|config| {
         config.keepalive = Duration::from_millis(50);
     })
-    .await
+    .await;
+    FaultInjector::new(plan).install(&server.running.app);
+    server
 }
 
 async fn task(client: &Client, title: &str) -> Result<u16, reqwest::Error> {

@@ -284,9 +284,9 @@ async fn metrics_are_told_on_their_own_address() {
     let told = || {
         let logged = std::fs::read_to_string(&log).unwrap();
         let mut lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        lines.find(|line| line["message"] == "metrics are told")
+        lines.find(|line| line["message"] == "metrics are served")
     };
-    wait_until("the log says where metrics are told", || told().is_some());
+    wait_until("the log says where metrics are served", || told().is_some());
     let metrics = Client::new(&format!("http://{}", told().unwrap()["address"].as_str().unwrap()), "");
     let client = Client::new(&url, &place.key);
     add_rooms(&client, &["a", "b"]).await;
@@ -397,7 +397,7 @@ async fn a_log_that_nobody_takes_stops_nothing() {
     fill().await;
     // Once somebody reads, it says how much is missing.
     let mut lines = BufReader::new(unread).lines().map(|line| line.unwrap());
-    let said = lines.find(|line| line.contains("lines of the log were left out")).expect("what was left out is told");
+    let said = lines.find(|line| line.contains("lines of the log were dropped")).expect("what was left out is told");
     assert!(said.contains(" WARN ") && !said.contains("lines=0"), "{said}");
     fill().await;
     assert_eq!(server.terminate().code(), Some(0));
@@ -459,7 +459,7 @@ async fn teams_and_keys_go_by_id_or_unique_name_and_commands_work_while_it_serve
     for _ in 0..2 {
         place.said(&["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone"]);
     }
-    refused(&["key", "revoke", "phone"], "2 keys are named `phone`");
+    refused(&["key", "revoke", "phone"], "2 keys have the name `phone`");
     refused(&["team", "create", "Hill house"], "already");
     let keys: Value = serde_json::from_str(&place.said(&["key", "list", "--json"])).unwrap();
     let phones: Vec<&Value> = keys.as_array().unwrap().iter().filter(|key| key["name"] == "phone").collect();

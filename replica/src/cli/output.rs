@@ -37,7 +37,7 @@ fn heard(written: io::Result<()>) -> io::Result<()> {
             Ok(())
         }
         // The error alone would be taken for one of the replica's own disk.
-        kind => Err(io::Error::new(kind, format!("what was done could not be told on stdout: {error}"))),
+        kind => Err(io::Error::new(kind, format!("cannot write the result to stdout: {error}"))),
     })
 }
 

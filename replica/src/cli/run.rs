@@ -62,7 +62,7 @@ impl Run {
                 None => None,
             };
             let counts = listening.map(|(listener, address)| {
-                tracing::info!(%address, "metrics are told");
+                tracing::info!(%address, "metrics are served");
                 tokio::spawn(metrics::serve(listener, db.clone()))
             });
             let ended = keep_in_step(&config, db, lock).await;

@@ -80,7 +80,7 @@ fn it_tells_counts_to_who_asks_and_logs_as_json() {
     set_up(&db);
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let mut daemon = daemon(&db, &["--metrics-listen", "127.0.0.1:0", "--log", "json"], &[]);
-    let line: serde_json::Value = serde_json::from_str(&until_it_says(&mut daemon, "metrics are told")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&until_it_says(&mut daemon, "metrics are served")).unwrap();
     let mut socket = TcpStream::connect(line["address"].as_str().unwrap()).unwrap();
     socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let mut answer = String::new();

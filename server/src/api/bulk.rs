@@ -1,4 +1,5 @@
-//! `POST /v1/{collection}/bulk`: up to 50 commands in one transaction, each with its own result (contract 7).
+//! `POST /v1/{collection}/bulk`: up to 50 commands in one transaction, each with its own result (contract 7). Must not
+//! know how a command is carried out.
 
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::{Command, Preconditions, RevMatch};
@@ -11,21 +12,40 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::records::{as_of_meta, once};
-use crate::chance::fresh_id;
+use super::records::{as_of_meta, write_once};
 use crate::home::apply::{WriteOutcome, WriteResult, not_found};
+use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
+use crate::random::fresh_id;
 
-/// Operations in one call.
-pub const OPERATIONS_MAX: usize = 50;
-/// What an operation can do.
-const METHODS: [&str; 3] = ["create", "update", "delete"];
+/// The method of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Create,
+    Update,
+    Delete,
+}
 
-/// One operation: what it is called, the id it names, written as ids are, and what it asks for. Err: what it names
-/// cannot exist.
+impl Method {
+    const ALL: [Method; 3] = [Method::Create, Method::Update, Method::Delete];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Method::Create => "create",
+            Method::Update => "update",
+            Method::Delete => "delete",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Method> {
+        Method::ALL.into_iter().find(|method| method.as_str() == word)
+    }
+}
+
+/// One operation. `id` is the id of the result; `command` is an error if the named record cannot exist.
 struct Operation {
-    method: &'static str,
+    method: Method,
     id: Option<String>,
     command: Result<Command, Problem>,
 }
@@ -33,37 +53,39 @@ struct Operation {
 /// Carries out the operations in order.
 pub async fn run(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let operations = read(kind, &call.body);
+    let operations = parse_operations(kind, &call.body);
     let now = call.app.clock.now();
-    once(call, move |writing, wording| {
+    write_once(call, move |writing, context| {
         let operations = match operations {
             Ok(operations) => operations,
             Err(faults) => {
                 let problem = Problem::validation(&faults);
-                return Ok((wording.problem(&problem), Some(problem.kind)));
+                return Ok((context.problem_reply(&problem), Some(problem.kind)));
             }
         };
         let count = operations.len();
         let mut results = Vec::with_capacity(count);
-        // What one answer tells at most is for all operations together, and each has something to tell.
-        let mut tells = FAULTS_MAX;
+        // The limit of reported field faults applies to the whole response, and each operation reports at least one
+        // entry.
+        let mut faults_left = FAULTS_MAX;
         for (index, operation) in operations.into_iter().enumerate() {
             let Operation { method, id, command } = operation;
             let verdict = match command {
                 Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
                 Err(problem) => Err(problem),
             };
-            let verdict = verdict.map_err(|problem| problem.limit_faults(tells - (count - 1 - index)));
-            tells -= verdict.as_ref().err().map_or(0, Problem::fault_count).max(1);
-            results.push(result(index, method, id, verdict, &wording.base_url));
+            let verdict = verdict.map_err(|problem| problem.limit_faults(faults_left - (count - 1 - index)));
+            faults_left -= verdict.as_ref().err().map_or(0, Problem::fault_count).max(1);
+            results.push(result_json(index, method, id, verdict, &context.base_url));
         }
-        Ok((wording.one(207, &format!("[{}]", results.join(",")), &as_of_meta(writing.as_of())), None))
+        Ok((context.data_reply(207, &format!("[{}]", results.join(",")), &as_of_meta(writing.as_of())), None))
     })
     .await
 }
 
-/// One result as finished JSON: the record's text goes in as it is stored.
-fn result(index: usize, method: &str, asked: Option<String>, verdict: WriteResult, base_url: &str) -> String {
+/// The result of one operation as JSON text. The stored text of the record is copied unchanged.
+fn result_json(index: usize, method: Method, asked: Option<String>, verdict: WriteResult, base_url: &str) -> String {
+    let method = method.as_str();
     let one = |status: u16, id: Value, member: &str, text: &str| {
         format!(r#"{{"index":{index},"method":"{method}","status":{status},"id":{id},"{member}":{text}}}"#)
     };
@@ -78,9 +100,9 @@ fn result(index: usize, method: &str, asked: Option<String>, verdict: WriteResul
     }
 }
 
-/// The operations of a body, or everything that is wrong with its form. What is wrong with a record's fields is for
-/// the operation's own result.
-fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
+/// Parses the operations of a body. Errors: all mistakes in the form of the body. A mistake in the fields of a record
+/// is an error of its own operation.
+fn parse_operations(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
     let Some(members) = body.as_object() else {
         return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
     };
@@ -105,8 +127,8 @@ fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
         0 if members.get("operations").is_some_and(Value::is_array) => {
             fault(FaultCode::TooShort, "must have at least one operation.");
         }
-        0..=OPERATIONS_MAX => (),
-        // So many are not looked through.
+        0..=BULK_OPERATIONS_MAX => (),
+        // Too many operations are not examined.
         _ => {
             fault(FaultCode::TooLong, "must have at most 50 operations.");
             return Err(faults);
@@ -117,38 +139,67 @@ fn read(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
         let at = format!("operations[{index}]");
         match operation.as_object() {
             None => faults.push(FieldFault::new(&at, FaultCode::WrongType, format!("{at} must be an object."))),
-            Some(members) => found.extend(read_one(kind, &at, members, &mut faults)),
+            Some(members) => found.extend(parse_operation(kind, &at, members, &mut faults)),
         }
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
 }
 
-fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec<FieldFault>) -> Option<Operation> {
-    let known = faults.len();
-    let mut fault = |member: &str, code, rule: &str| {
-        faults.push(FieldFault::new(format!("{at}.{member}"), code, format!("{at}.{member} {rule}")));
-    };
-    let method = match members.get("method") {
-        None => {
-            fault("method", FaultCode::Required, "is required.");
-            ""
-        }
-        Some(Value::String(word)) => match METHODS.into_iter().find(|method| method == word) {
-            Some(method) => method,
+/// Parses one operation. None: the form is wrong, and `faults` has all mistakes. `at` is the place in the body, for
+/// example `operations[3]`.
+fn parse_operation(
+    kind: Kind,
+    at: &str,
+    members: &Map<String, Value>,
+    faults: &mut Vec<FieldFault>,
+) -> Option<Operation> {
+    let faults_before = faults.len();
+    let mut report = Report { at, faults };
+    let method = parse_method(members, &mut report);
+    let only = parse_if_match(members, &mut report);
+    let id = parse_record_id(members, method, &mut report);
+    let fields = parse_fields(members, &mut report);
+    if faults.len() > faults_before {
+        return None;
+    }
+    let (method, guard) = (method?, Preconditions { if_match: only, if_none_match: None });
+    Some(Operation { method, command: build_command(kind, method, members.get("id"), fields, guard), id })
+}
+
+/// Collects the mistakes of one operation.
+struct Report<'a> {
+    at: &'a str,
+    faults: &'a mut Vec<FieldFault>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, member: &str, code: FaultCode, rule: &str) {
+        let at = self.at;
+        self.faults.push(FieldFault::new(format!("{at}.{member}"), code, format!("{at}.{member} {rule}")));
+    }
+}
+
+fn parse_method(members: &Map<String, Value>, report: &mut Report<'_>) -> Option<Method> {
+    match members.get("method") {
+        None => report.add("method", FaultCode::Required, "is required."),
+        Some(Value::String(word)) => match Method::parse(word) {
+            Some(method) => return Some(method),
             None => {
-                let near = nearest(word, METHODS).map(|near| format!("; did you mean {near}?")).unwrap_or(".".into());
-                fault("method", FaultCode::NotAChoice, &format!("must be one of {}{near}", METHODS.join(", ")));
-                ""
+                let words = Method::ALL.map(Method::as_str);
+                let near = nearest(word, words).map(|near| format!("; did you mean {near}?")).unwrap_or(".".into());
+                report.add("method", FaultCode::NotAChoice, &format!("must be one of {}{near}", words.join(", ")));
             }
         },
-        Some(_) => {
-            fault("method", FaultCode::WrongType, "must be a string.");
-            ""
-        }
-    };
-    let only = match members.get("if_match") {
+        Some(_) => report.add("method", FaultCode::WrongType, "must be a string."),
+    }
+    None
+}
+
+/// The precondition of an operation: a revision, an ETag, or `*` for every revision.
+fn parse_if_match(members: &Map<String, Value>, report: &mut Report<'_>) -> Option<RevMatch> {
+    match members.get("if_match") {
         None | Some(Value::Null) => None,
-        // `3.0` is an integer, as in JSON Schema.
+        // `3.0` is an integer in JSON Schema.
         Some(Value::Number(rev)) if rev.as_f64().is_some_and(|rev| rev.fract() == 0.0) => {
             Some(RevMatch::OneOf(rev.as_i64().or(rev.as_f64().map(|rev| rev as i64)).into_iter().collect()))
         }
@@ -157,69 +208,65 @@ fn read_one(kind: Kind, at: &str, members: &Map<String, Value>, faults: &mut Vec
             Some(RevMatch::OneOf(parse_etag(tag).into_iter().collect()))
         }
         Some(_) => {
-            fault("if_match", FaultCode::WrongType, "must be a revision or a quoted ETag.");
+            report.add("if_match", FaultCode::WrongType, "must be a revision or a quoted ETag.");
             None
         }
-    };
-    let id = match members.get("id") {
-        None | Some(Value::Null) if !matches!(method, "update" | "delete") => None,
-        None | Some(Value::Null) => {
-            fault("id", FaultCode::Required, "is required.");
-            None
-        }
-        Some(Value::String(id)) => Some(spelt(id)),
-        Some(_) if !matches!(method, "update" | "delete") => None,
-        Some(_) => {
-            fault("id", FaultCode::WrongType, "must be a string.");
-            None
-        }
-    };
-    let nested = members.get("data").and_then(|data| data.get("id")).filter(|id| method == "create" && !id.is_null());
-    if nested.is_some() && members.get("id").is_some_and(|id| !id.is_null()) {
-        fault("data.id", FaultCode::Inconsistent, "and the id beside data cannot both be sent.");
     }
-    // What was asked for by either form is what the result is about.
-    let id = id.or_else(|| nested.and_then(Value::as_str).map(spelt));
+}
+
+/// The id of the result. A create may have its id beside `data` or inside, but not both.
+fn parse_record_id(members: &Map<String, Value>, method: Option<Method>, report: &mut Report<'_>) -> Option<String> {
+    let needs_id = matches!(method, Some(Method::Update | Method::Delete));
+    let id = match members.get("id") {
+        Some(Value::String(id)) => Some(normalized_id(id)),
+        None | Some(Value::Null) if needs_id => {
+            report.add("id", FaultCode::Required, "is required.");
+            None
+        }
+        Some(_) if needs_id => {
+            report.add("id", FaultCode::WrongType, "must be a string.");
+            None
+        }
+        _ => None,
+    };
+    let nested = members.get("data").and_then(|data| data.get("id"));
+    let nested = nested.filter(|id| method == Some(Method::Create) && !id.is_null());
+    if nested.is_some() && members.get("id").is_some_and(|id| !id.is_null()) {
+        report.add("data.id", FaultCode::Inconsistent, "and the id beside data cannot both be sent.");
+    }
+    id.or_else(|| nested.and_then(Value::as_str).map(normalized_id))
+}
+
+/// The fields of the record: either all inside `data`, or all beside `method`.
+fn parse_fields(members: &Map<String, Value>, report: &mut Report<'_>) -> Map<String, Value> {
     let is_field = |name: &str| !matches!(name, "method" | "id" | "if_match" | "data");
-    let mut fields: Map<String, Value> =
+    let beside: Map<String, Value> =
         members.iter().filter(|(name, _)| is_field(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
     match members.get("data") {
         None => (),
-        Some(Value::Object(_)) if !fields.is_empty() => {
-            fault("data", FaultCode::Inconsistent, "and fields beside it cannot both be sent.");
+        Some(Value::Object(_)) if !beside.is_empty() => {
+            report.add("data", FaultCode::Inconsistent, "and fields beside it cannot both be sent.");
         }
-        Some(Value::Object(data)) => fields = data.clone(),
-        Some(_) => fault("data", FaultCode::WrongType, "must be an object."),
+        Some(Value::Object(data)) => return data.clone(),
+        Some(_) => report.add("data", FaultCode::WrongType, "must be an object."),
     }
-    if faults.len() > known {
-        return None;
-    }
-    Some(Operation {
-        method,
-        command: command(
-            kind,
-            method,
-            members.get("id"),
-            fields,
-            Preconditions { if_match: only, if_none_match: None },
-        ),
-        id,
-    })
+    beside
 }
 
-/// An id as ids are written; what is none stays as it was sent.
-fn spelt(id: &str) -> String {
+/// A valid id in canonical form. An invalid id stays unchanged.
+fn normalized_id(id: &str) -> String {
     parse_id(id).map_or_else(|| id.to_owned(), |id| id.to_string())
 }
 
-fn command(
+/// The command of an operation. Error: no record can have the id, or a precondition or field does not fit the method.
+fn build_command(
     kind: Kind,
-    method: &str,
+    method: Method,
     id: Option<&Value>,
     mut fields: Map<String, Value>,
     guard: Preconditions,
 ) -> Result<Command, Problem> {
-    if method == "create" {
+    if method == Method::Create {
         if !guard.admits(None) {
             let message = "A record that is to be made has no revision yet.";
             let fix = "Leave if_match out; a create with an id is applied at most once.";
@@ -233,7 +280,7 @@ fn command(
     let text = id.and_then(Value::as_str).unwrap_or_default();
     let id: Uuid =
         parse_id(text).ok_or_else(|| not_found(kind, format_args!("`{}`", shorten(text, QUOTED_NAME_MAX))))?;
-    if method == "update" {
+    if method == Method::Update {
         return Ok(Command::Update {
             kind,
             id: Some(id),

@@ -1,5 +1,5 @@
-//! What there is, for machines (contract 14): the root index, the catalogues and the API's description. All of it comes
-//! from the tables that the service itself works by.
+//! Discovery for programs (contract 14): the root index, the catalogues and the OpenAPI description, all from the
+//! tables that the service itself uses. Must not know single routes.
 
 use hearth_contract::paths;
 use hearth_contract::problem::ProblemType;
@@ -7,20 +7,19 @@ use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::{COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
-use super::{bulk, records};
 use crate::home::search::QUESTION;
-use crate::http::call::Visit;
+use crate::http::bodies::BULK_OPERATIONS_MAX;
+use crate::http::call::PublicRequest;
 use crate::http::parameters::{
-    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, SORT, Takes, UPDATED_SINCE,
+    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, ParameterType, RECORDS_PAGE, SORT, UPDATED_SINCE,
 };
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::http::scopes::{SCOPES, scope_about};
-use crate::openapi::STABILITY;
-use crate::versions;
+use crate::versions::{self, STABILITY};
 
-/// `GET /v1`.
-pub async fn index(visit: Visit) -> Result<Reply, Refusal> {
-    let link = |path: &str| format!("{}{path}", visit.app.base_url);
+/// `GET /v1`: resources, conventions, formats and links.
+pub async fn index(request: PublicRequest) -> Result<Reply, Refusal> {
+    let link = |path: &str| format!("{}{path}", request.app.base_url);
     let data = json!({
         "name": "Hearth",
         "stability": STABILITY,
@@ -37,12 +36,12 @@ pub async fn index(visit: Visit) -> Result<Reply, Refusal> {
             "changelog": link(paths::CHANGELOG),
         },
     });
-    Ok(visit.wording.one(200, &data.to_string(), ""))
+    Ok(request.context.data_reply(200, &data.to_string(), ""))
 }
 
-/// `GET /v1/_meta`.
-pub async fn meta(visit: Visit) -> Result<Reply, Refusal> {
-    let (config, now) = (&visit.app.config, visit.app.clock.now());
+/// `GET /v1/_meta`: versions, scopes, errors and limits.
+pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
+    let (config, now) = (&request.app.config, request.app.clock.now());
     let errors = ProblemType::ALL.map(
         |kind| json!({ "type": kind.as_str(), "status": kind.status(), "description": kind.about(), "fix": kind.fix() }),
     );
@@ -55,27 +54,28 @@ pub async fn meta(visit: Visit) -> Result<Reply, Refusal> {
             "reads_per_minute": config.rate_limits.map(|limits| limits.reads),
             "writes_per_minute": config.rate_limits.map(|limits| limits.writes),
             "bulk_per_minute": config.rate_limits.map(|limits| limits.bulk),
-            "bulk_operations_max": bulk::OPERATIONS_MAX,
-            "page_default": records::PAGE.0,
-            "page_max": records::PAGE.1,
+            "bulk_operations_max": BULK_OPERATIONS_MAX,
+            "page_default": RECORDS_PAGE.default,
+            "page_max": RECORDS_PAGE.max,
             "query_min_characters": QUESTION.0,
             "idempotency_hours": number(config.idempotency_ttl.as_secs_f64() / 3600.0),
             "heartbeat_seconds": number(config.heartbeat.as_secs_f64()),
         },
     });
-    Ok(visit.wording.one(200, &data.to_string(), ""))
+    Ok(request.context.data_reply(200, &data.to_string(), ""))
 }
 
-/// `GET /openapi/v1`, in the form that was chosen.
-pub async fn document(visit: Visit) -> Result<Reply, Refusal> {
-    let text = if visit.media == "application/yaml" { &visit.app.document.yaml } else { &visit.app.document.json };
-    Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(visit.media, text.clone()) })
+/// `GET /openapi/v1`, in the negotiated media type.
+pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
+    let text =
+        if request.media == "application/yaml" { &request.app.document.yaml } else { &request.app.document.json };
+    Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(request.media, text.clone()) })
 }
 
-/// What every list takes.
+/// The parameters of every list.
 const LIST: [Parameter; 8] = [LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND];
 
-/// The rules of the formats, in words (contract 2).
+/// The rules of the field formats, for people (contract 2).
 const FORMATS: [(&str, &str); 10] = [
     ("id", "a UUID, lower case with hyphens; the one you send on create may be of any version"),
     ("text", "UTF-8 without control characters; several lines where the field says multiline"),
@@ -90,7 +90,7 @@ const FORMATS: [(&str, &str); 10] = [
 ];
 
 fn resource(resource: &Resource) -> Value {
-    // There is one of a singleton, and nothing to look for (contract 8).
+    // A singleton is not searchable (contract 8).
     let is_searched = !resource.kind.is_singleton();
     json!({
         "kind": resource.kind.as_str(),
@@ -146,12 +146,12 @@ fn field(field: &Field) -> Value {
 
 fn parameter(parameter: &Parameter) -> Value {
     let mut value = json!({ "name": parameter.name, "description": parameter.about });
-    match parameter.takes {
-        Takes::Limit { default, max } => {
+    match parameter.value_type {
+        ParameterType::Limit { default, max } => {
             value["default"] = default.into();
             value["maximum"] = max.into();
         }
-        Takes::Choice { words, .. } => {
+        ParameterType::Choice { words, .. } => {
             value["default"] = words[0].into();
             value["choices"] = words.into();
         }
@@ -160,7 +160,7 @@ fn parameter(parameter: &Parameter) -> Value {
     value
 }
 
-/// A number without a fraction where there is none.
+/// A JSON integer if the number has no fraction.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 { (value as u64).into() } else { value.into() }
 }

@@ -1,5 +1,5 @@
-//! The pages for people: portal, reference, changelog and error catalogue. They work offline: style and viewer come
-//! from here, nothing from elsewhere.
+//! The HTML pages: portal, reference, changelog and error catalogue. All assets come from the service, so the pages
+//! work offline. Must not know single routes.
 
 use bytes::Bytes;
 use hearth_contract::headers::CURRENT_VERSION;
@@ -8,7 +8,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, json};
 
 use crate::config::base_path;
-use crate::http::call::Visit;
+use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::versions::{Version, supported};
 
@@ -16,69 +16,66 @@ const FRAME: &str = include_str!("../../assets/frame.html");
 const PORTAL: &str = include_str!("../../assets/portal.html");
 const REFERENCE: &str = include_str!("../../assets/reference.html");
 const STYLE: &str = include_str!("../../assets/style.css");
-/// RapiDoc 9.3.8 (MIT), as its package has it.
+/// RapiDoc 9.3.8 (MIT), unchanged from its package.
 const VIEWER: &[u8] = include_bytes!("../../assets/rapidoc/rapidoc-min.js");
 
-/// What a page may load: its own style, and nothing else.
+/// Content-Security-Policy of a page: only the style sheet of the service.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
                            frame-ancestors 'none'";
-/// The viewer also runs its script, reads the description, tries calls out, and styles its own parts.
+/// The reference also runs its script, loads the description, calls the API, and styles its own elements.
 const VIEWER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                              img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                              frame-ancestors 'none'";
 
-/// `GET /docs`.
-pub async fn portal(visit: Visit) -> Result<Reply, Refusal> {
+/// `GET /docs`: the developer portal.
+pub async fn portal(request: PublicRequest) -> Result<Reply, Refusal> {
     let errors: String = ProblemType::ALL
         .iter()
         .map(|kind| {
             format!(
                 "<tr><td>{}</td><td><a href=\"/docs/errors/{word}\"><code>{word}</code></a></td><td>{}</td></tr>\n",
                 kind.status(),
-                marked_up(kind.about()),
+                code_markup(kind.about()),
                 word = kind.as_str()
             )
         })
         .collect();
     let body = PORTAL
-        .replace("{base_url}", &visit.app.base_url)
+        .replace("{base_url}", &request.app.base_url)
         .replace("{version}", CURRENT_VERSION)
         .replace("{errors}", &errors);
-    Ok(page(&visit, "Hearth API", &body))
+    Ok(page(&request, "Hearth API", &body))
 }
 
-/// `GET /docs/reference`.
-pub async fn reference(visit: Visit) -> Result<Reply, Refusal> {
-    Ok(guarded("text/html", placed(&visit, REFERENCE).into(), VIEWER_POLICY))
+/// `GET /docs/reference`: the API reference.
+pub async fn reference(request: PublicRequest) -> Result<Reply, Refusal> {
+    Ok(browser_reply("text/html", with_base_path(&request, REFERENCE).into(), VIEWER_POLICY))
 }
 
-/// `GET /docs/changelog`.
-pub async fn changelog(visit: Visit) -> Result<Reply, Refusal> {
-    let versions: Vec<&Version> = supported(visit.app.clock.now()).collect();
-    let body: String = versions.into_iter().rev().map(entry).collect();
-    Ok(page(&visit, "Changelog", &format!("<h1>Changelog</h1>\n{body}")))
+/// `GET /docs/changelog`: the news of each version, newest first.
+pub async fn changelog(request: PublicRequest) -> Result<Reply, Refusal> {
+    let versions: Vec<&Version> = supported(request.app.clock.now()).collect();
+    let body: String = versions.into_iter().rev().map(version_section).collect();
+    Ok(page(&request, "Changelog", &format!("<h1>Changelog</h1>\n{body}")))
 }
 
-fn entry(version: &Version) -> String {
-    let standing = match &version.past {
+fn version_section(version: &Version) -> String {
+    let status = match &version.past {
         None => "The current version.".to_owned(),
         Some(past) => format!("Deprecated on {}; refused from {}.", past.deprecated_on, past.sunset_on),
     };
-    let news: String = version.news.iter().map(|news| format!("<li>{}</li>\n", marked_up(news))).collect();
-    format!(
-        "<h2 id=\"{name}\">{name}</h2>\n<p class=\"quiet\">{standing}</p>\n<ul>\n{news}</ul>\n",
-        name = version.name
-    )
+    let news: String = version.news.iter().map(|news| format!("<li>{}</li>\n", code_markup(news))).collect();
+    format!("<h2 id=\"{name}\">{name}</h2>\n<p class=\"quiet\">{status}</p>\n<ul>\n{news}</ul>\n", name = version.name)
 }
 
-/// `GET /docs/errors/{type}`.
-pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
-    let Some(kind) = ProblemType::parse(&visit.name) else {
-        let message = format!("There is no error type `{}`.", visit.name);
+/// `GET /docs/errors/{type}`: an entry of the error catalogue.
+pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
+    let Some(kind) = ProblemType::parse(&request.name) else {
+        let message = format!("There is no error type `{}`.", request.name);
         let fix = format!("See {} for every error type.", paths::META);
         return Err(Problem::new(ProblemType::NotFound, message).with_fix(fix).into());
     };
-    if visit.media == "application/json" {
+    if request.media == "application/json" {
         let data = json!({
             "type": kind.as_str(),
             "status": kind.status(),
@@ -87,7 +84,7 @@ pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
             "details": kind.details().iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<Map<_, _>>(),
             "retryable": kind.retryable(),
         });
-        return Ok(visit.wording.one(200, &data.to_string(), ""));
+        return Ok(request.context.data_reply(200, &data.to_string(), ""));
     }
     let retry = if kind.retryable() {
         "The same request may succeed later."
@@ -97,57 +94,57 @@ pub async fn error(visit: Visit) -> Result<Reply, Refusal> {
     let members: String = kind
         .details()
         .iter()
-        .map(|(name, about)| format!("<tr><td><code>{name}</code></td><td>{}</td></tr>\n", marked_up(about)))
+        .map(|(name, about)| format!("<tr><td><code>{name}</code></td><td>{}</td></tr>\n", code_markup(about)))
         .collect();
     let details = match members.as_str() {
         "" => String::new(),
-        _ => format!("<h2>What <code>details</code> tells</h2>\n<table><tbody>\n{members}</tbody></table>\n"),
+        _ => format!("<h2>Members of <code>details</code></h2>\n<table><tbody>\n{members}</tbody></table>\n"),
     };
     let body = format!(
         "<h1><code>{word}</code></h1>\n<p class=\"quiet\">Status {status}</p>\n<p>{about}</p>\n<h2>What to do</h2>\n\
          <p>{fix}</p>\n<p class=\"quiet\">{retry}</p>\n{details}",
         word = kind.as_str(),
         status = kind.status(),
-        about = marked_up(kind.about()),
-        fix = marked_up(kind.fix()),
+        about = code_markup(kind.about()),
+        fix = code_markup(kind.fix()),
     );
-    Ok(page(&visit, kind.as_str(), &body))
+    Ok(page(&request, kind.as_str(), &body))
 }
 
-/// `GET /docs/style.css`.
-pub async fn style(_visit: Visit) -> Result<Reply, Refusal> {
-    Ok(guarded("text/css", Bytes::from_static(STYLE.as_bytes()), PAGE_POLICY))
+/// `GET /docs/style.css`: the style sheet of the pages.
+pub async fn style(_visit: PublicRequest) -> Result<Reply, Refusal> {
+    Ok(browser_reply("text/css", Bytes::from_static(STYLE.as_bytes()), PAGE_POLICY))
 }
 
-/// `GET /docs/viewer.js`.
-pub async fn viewer(_visit: Visit) -> Result<Reply, Refusal> {
-    Ok(guarded("text/javascript", Bytes::from_static(VIEWER), PAGE_POLICY))
+/// `GET /docs/viewer.js`: the script of the reference.
+pub async fn viewer(_visit: PublicRequest) -> Result<Reply, Refusal> {
+    Ok(browser_reply("text/javascript", Bytes::from_static(VIEWER), PAGE_POLICY))
 }
 
-fn page(visit: &Visit, title: &str, body: &str) -> Reply {
+fn page(request: &PublicRequest, title: &str, body: &str) -> Reply {
     let text = FRAME.replace("{title}", title).replace("{body}", body);
-    guarded("text/html", placed(visit, &text).into(), PAGE_POLICY)
+    browser_reply("text/html", with_base_path(request, &text).into(), PAGE_POLICY)
 }
 
-/// A page whose links lead to where the service is found: a proxy may have put something before its paths.
-fn placed(visit: &Visit, html: &str) -> String {
-    let base = base_path(&visit.app.base_url);
+/// Prefixes the links of a page with the base path, because a proxy may serve the API below a path of its own.
+fn with_base_path(request: &PublicRequest, html: &str) -> String {
+    let base = base_path(&request.app.base_url);
     let link = |html: String, name: &str| html.replace(&format!("{name}=\"/"), &format!("{name}=\"{base}/"));
     ["href", "src", "spec-url"].into_iter().fold(html.to_owned(), link)
 }
 
-/// A text for browsers, with the headers that keep it from being misused.
-fn guarded(media: &'static str, text: Bytes, policy: &str) -> Reply {
+/// A text for browsers, with the security headers.
+fn browser_reply(media: &'static str, text: Bytes, policy: &str) -> Reply {
     let payload = Payload::Text(media, text);
     Reply { status: 200, headers: Vec::new(), payload }
-        .with("content-type", format!("{media}; charset=utf-8"))
-        .with("content-security-policy", policy)
-        .with("x-content-type-options", "nosniff")
-        .with("referrer-policy", "no-referrer")
+        .with_header("content-type", format!("{media}; charset=utf-8"))
+        .with_header("content-security-policy", policy)
+        .with_header("x-content-type-options", "nosniff")
+        .with_header("referrer-policy", "no-referrer")
 }
 
-/// A sentence as HTML: what HTML would read otherwise is escaped, and what stands in backticks is code.
-fn marked_up(text: &str) -> String {
+/// Escapes a sentence for HTML. Text in backticks becomes `<code>`.
+fn code_markup(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     escaped
         .split('`')

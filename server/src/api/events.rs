@@ -1,4 +1,4 @@
-//! Polling the change feed (contract 9.1).
+//! `GET /v1/events`: polling the change feed (contract 9.1). Must not know how events are stored.
 
 use hearth_contract::envelope::Page;
 use hearth_contract::problem::Problem;
@@ -8,22 +8,21 @@ use serde_json::json;
 use crate::app::App;
 use crate::home::feed::{self, FeedPage, FeedStart, PageLimit};
 use crate::http::call::Call;
+use crate::http::parameters::EVENTS_PAGE;
 use crate::http::query::Query;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::events;
 
-/// Events on a page when nothing is said, and at most.
-pub const PAGE: (usize, usize) = (50, 1000);
-/// Bytes of the records on a page; the event that reaches this is the last. Of long records a thousand would be an answer
-/// that neither side should have to hold.
+/// Bytes of records on a page. The event that reaches the limit is the last. A page of a thousand long records would
+/// need too much memory on both sides.
 const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// How a poll begins with everything.
+/// The hint for `cursor=start`, which only a stream accepts.
 const BEGIN: &str = "Leave cursor out: without one a poll begins with the oldest event.";
 
-/// `GET /v1/events`.
+/// Returns the events after a cursor.
 pub async fn poll(call: Call) -> Result<Reply, Refusal> {
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let limit = call.query.limit(EVENTS_PAGE)?;
     let kinds = kinds(&call.query)?;
     let begin = call.query.get("cursor").map_or(FeedStart::Oldest, |cursor| FeedStart::After(cursor.to_owned()));
     let (number, retention) = (call.principal.key.home, retention_seconds(&call.app));
@@ -43,7 +42,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
             }
         })
         .await?;
-    // It is a stream's word.
+    // `start` is valid for a stream only.
     let read = read.map_err(|problem| if is_word { problem.with_fix(BEGIN) } else { problem });
     let (FeedPage { events, next_text, has_more, head, .. }, oldest) = read?;
     let texts: Vec<String> = events
@@ -56,15 +55,15 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
         .collect();
     let feed = json!({ "head": head, "oldest": oldest, "retention_seconds": retention });
     let page = Page { has_more, next_cursor: Some(next_text) };
-    Ok(call.wording.many(&texts, &page, &format!(r#""feed":{feed}"#)))
+    Ok(call.context.list_reply(&texts, &page, &format!(r#""feed":{feed}"#)))
 }
 
-/// The kinds that `types` names; none: all.
+/// The kinds in the parameter `types`. Empty: all kinds.
 pub(super) fn kinds(query: &Query) -> Result<Vec<Kind>, Problem> {
     query.choices("types", &Kind::ALL.map(|kind| (kind.as_str(), kind)))
 }
 
-/// How long the feed keeps events whole, as it is told to readers.
+/// How long the feed keeps events, in seconds. None: forever.
 pub(super) fn retention_seconds(app: &App) -> Option<u64> {
     app.config.retention.map(|retention| retention.as_secs())
 }

@@ -1,5 +1,4 @@
-//! Export jobs: asking for one, looking how far it is, fetching its file, forgetting it (contract 16). Must not know
-//! how a file is made.
+//! Export jobs: create, list, read, download, delete (contract 16). Must not know how a file is written.
 
 use std::io::ErrorKind;
 
@@ -15,40 +14,40 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::once::once;
-use super::records::PAGE;
 use crate::app::App;
-use crate::chance::fresh_id;
 use crate::home::cursor::ExportCursor;
 use crate::home::feed::cursor_problem;
 use crate::http::call::Call;
+use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Payload, Refusal, Reply};
+use crate::random::fresh_id;
 use crate::store::exports::{self, Format, Job, Product, Status};
 
-/// Jobs of a home that may wait, run or have a file at once, so that files do not fill the disk.
-const KEPT_MAX: i64 = 100;
-/// When to come again once there are too many, in seconds.
+/// Jobs of a home that wait, run or have a file, at most. The files would fill the disk otherwise.
+const JOBS_MAX: i64 = 100;
+/// Retry-After of the refusal over [`JOBS_MAX`], in seconds.
 const RETRY_SECONDS: u64 = 60;
 
-/// `POST /v1/exports`.
+/// `POST /v1/exports`: queues a job.
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
     let now = call.app.clock.now();
     let app = call.app.clone();
-    // Before the transaction: nobody who writes waits while a body is looked through.
-    let wish = read_wish(&call.body);
+    // Parsed before the transaction, because writers wait for the transaction.
+    let parsed = parse_request(&call.body);
     let reply = once(call, now, move |tx, call, home| {
-        let (format, kinds) = match wish {
-            Ok(wish) => wish,
+        let (format, kinds) = match parsed {
+            Ok(parsed) => parsed,
             Err(faults) => {
                 let problem = Problem::validation(&faults);
-                return Ok((call.wording.problem(&problem), Some(problem.kind)));
+                return Ok((call.context.problem_reply(&problem), Some(problem.kind)));
             }
         };
-        if exports::count_active(tx, home)? >= KEPT_MAX {
-            let message = format!("This home has {KEPT_MAX} exports; delete one, or wait until one expires.");
+        if exports::count_active(tx, home)? >= JOBS_MAX {
+            let message = format!("This home has {JOBS_MAX} exports; delete one, or wait until one expires.");
             let problem = Problem::new(ProblemType::RateLimited, message)
                 .with("retry_after_seconds", RETRY_SECONDS)
                 .with_fix("Delete an export that is no longer needed: its place is free at once.");
-            return Ok((call.wording.problem(&problem), Some(problem.kind)));
+            return Ok((call.context.problem_reply(&problem), Some(problem.kind)));
         }
         let job = Job {
             number: None,
@@ -56,7 +55,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
             home,
             format,
             kinds,
-            version: call.wording.version.name.to_owned(),
+            version: call.context.version.name.to_owned(),
             status: Status::Queued,
             done: 0,
             total: 0,
@@ -67,17 +66,22 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
             error: None,
         };
         exports::insert(tx, &job)?;
-        let text = to_json(&job, &call.app, now).to_string();
-        Ok((call.wording.one(202, &text, "").with("location", call.wording.place(&paths::export(job.id))), None))
+        let text = job_json(&job, &call.app, now).to_string();
+        Ok((
+            call.context
+                .data_reply(202, &text, "")
+                .with_header("location", call.context.base_path_of(&paths::export(job.id))),
+            None,
+        ))
     });
     let reply = reply.await?;
-    app.exports.ring();
+    app.exports.notify();
     Ok(reply)
 }
 
-/// `GET /v1/exports`.
+/// `GET /v1/exports`: a page of jobs, newest first.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let limit = call.query.limit(RECORDS_PAGE)?;
     let home = Uuid::try_parse(&call.principal.key.home_id).unwrap_or_default();
     let before = match call.query.get("cursor") {
         Some(text) => Some(ExportCursor::decode(text, home).map_err(cursor_problem)?.before),
@@ -90,20 +94,20 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let next_cursor =
         jobs.last().filter(|_| has_more).and_then(|job| job.number).map(|before| ExportCursor { before }.encode(home));
     let now = call.app.clock.now();
-    let texts: Vec<String> = jobs.iter().map(|job| to_json(job, &call.app, now).to_string()).collect();
-    Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, ""))
+    let texts: Vec<String> = jobs.iter().map(|job| job_json(job, &call.app, now).to_string()).collect();
+    Ok(call.context.list_reply(&texts, &Page { has_more, next_cursor }, ""))
 }
 
-/// `GET /v1/exports/{id}`.
+/// `GET /v1/exports/{id}`: the status of a job.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
-    let job = find(&call).await?;
-    let text = to_json(&job, &call.app, call.app.clock.now()).to_string();
-    Ok(call.wording.one(200, &text, ""))
+    let job = find_job(&call).await?;
+    let text = job_json(&job, &call.app, call.app.clock.now()).to_string();
+    Ok(call.context.data_reply(200, &text, ""))
 }
 
-/// `GET /v1/exports/{id}/download`.
+/// `GET /v1/exports/{id}/download`: the file of a finished job.
 pub async fn download(call: Call) -> Result<Reply, Refusal> {
-    let job = find(&call).await?;
+    let job = find_job(&call).await?;
     let status = status_at(&job, call.app.clock.now());
     let (Some(Product { file, size_bytes, .. }), Status::Succeeded) = (&job.product, status) else {
         let message = format!("The export {} has no file: it is {}.", job.id, status.as_str());
@@ -116,10 +120,10 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
     };
     let file = match tokio::fs::File::open(call.app.exports.path(file)).await {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(unknown(job.id).into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(job_not_found(job.id).into()),
         Err(error) => return Err(crate::store::StoreError::Corrupt(format!("file of an export: {error}")).into()),
     };
-    // Like a stored answer, a file keeps its first version: its checksum is told.
+    // The file keeps the API version of its job, because clients compare the checksum.
     let headers = vec![
         ("content-disposition", format!("attachment; filename=\"{name}\"")),
         (SERVICE_API_VERSION, job.version.clone()),
@@ -127,23 +131,23 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
     Ok(Reply { status: 200, headers, payload: Payload::File { media, file, length: *size_bytes } })
 }
 
-/// `DELETE /v1/exports/{id}`: like a record's, the same for a job that is not there.
+/// `DELETE /v1/exports/{id}`: deletes a job and its file. An unknown job succeeds too.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
-    let id = id(&call);
+    let id = job_id(&call);
     let (app, now) = (call.app.clone(), call.app.clock.now());
     let (tell, forgotten) = std::sync::mpsc::channel();
     let reply = once(call, now, move |tx, call, home| {
         let id = match id {
             Ok(id) => id,
-            Err(problem) => return Ok((call.wording.problem(&problem), Some(problem.kind))),
+            Err(problem) => return Ok((call.context.problem_reply(&problem), Some(problem.kind))),
         };
         if let Some(job) = exports::remove(tx, home, id)? {
             let _ = tell.send(job);
         }
-        Ok((call.wording.one(200, &json!({ "id": id, "deleted": true }).to_string(), ""), None))
+        Ok((call.context.data_reply(200, &json!({ "id": id, "deleted": true }).to_string(), ""), None))
     });
     let reply = reply.await?;
-    // Only now is it certain that the job is forgotten. A file left over by a crash just here goes at the next start.
+    // The file is removed after the commit. After a crash at this point, the next start removes the file.
     for job in forgotten.try_iter() {
         app.exports.cancel(job.id);
         job.product.iter().for_each(|product| app.exports.remove(&product.file));
@@ -151,25 +155,25 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     Ok(reply)
 }
 
-async fn find(call: &Call) -> Result<Job, Refusal> {
-    let (id, home) = (id(call)?, call.principal.key.home);
+async fn find_job(call: &Call) -> Result<Job, Refusal> {
+    let (id, home) = (job_id(call)?, call.principal.key.home);
     let found = call.app.db.read(move |tx| exports::find(tx, home, id)).await?;
-    found.ok_or_else(|| unknown(id).into())
+    found.ok_or_else(|| job_not_found(id).into())
 }
 
-/// The id in the path. A malformed one is of no job.
-fn id(call: &Call) -> Result<Uuid, Problem> {
+/// The id in the path. Error: `not_found` for a malformed id.
+fn job_id(call: &Call) -> Result<Uuid, Problem> {
     let text = call.id.as_deref().unwrap_or_default();
-    parse_id(text).ok_or_else(|| unknown(format_args!("`{text}`")))
+    parse_id(text).ok_or_else(|| job_not_found(format_args!("`{text}`")))
 }
 
-fn unknown(id: impl std::fmt::Display) -> Problem {
+fn job_not_found(id: impl std::fmt::Display) -> Problem {
     Problem::new(ProblemType::NotFound, format!("No export {id} in this home."))
         .with_fix("List the exports to find the ids that exist.")
 }
 
-/// Why a job failed, as every error is told (contract 12).
-fn failed(why: &str) -> Problem {
+/// The error of a failed job, in the form of every error (contract 12).
+fn failure_problem(why: &str) -> Problem {
     Problem::new(ProblemType::InternalError, why).with_fix(next_step(Status::Failed))
 }
 
@@ -180,7 +184,7 @@ const fn next_step(status: Status) -> &'static str {
     }
 }
 
-/// A file that has had its time is gone, also before it is cleared away.
+/// The status of a job at a time: an expired file counts as expired even before its removal.
 fn status_at(job: &Job, now: Timestamp) -> Status {
     match job.status {
         Status::Succeeded if job.expires_at.is_some_and(|end| end <= now) => Status::Expired,
@@ -188,7 +192,7 @@ fn status_at(job: &Job, now: Timestamp) -> Status {
     }
 }
 
-fn to_json(job: &Job, app: &App, now: Timestamp) -> Value {
+fn job_json(job: &Job, app: &App, now: Timestamp) -> Value {
     let (done, total) = app.exports.progress(job.id).unwrap_or((job.done, job.total));
     let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.as_str()).collect();
     json!({
@@ -202,12 +206,12 @@ fn to_json(job: &Job, app: &App, now: Timestamp) -> Value {
         "expires_at": job.expires_at,
         "size_bytes": job.product.as_ref().map(|product| product.size_bytes),
         "sha256": job.product.as_ref().map(|product| &product.sha256),
-        "error": job.error.as_ref().map(|why| failed(why).to_value(&app.base_url)),
+        "error": job.error.as_ref().map(|why| failure_problem(why).to_value(&app.base_url)),
     })
 }
 
-/// What a body asks for, or all that is wrong with it.
-fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
+/// Parses the body of an export. Errors: all field faults.
+fn parse_request(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
     let Value::Object(members) = body else {
         return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
     };
@@ -221,12 +225,12 @@ fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
             "format" if value.is_null() => (),
             "format" => {
                 let words = Format::ALL.map(Format::as_str);
-                match word("format", value, &words) {
+                match parse_word("format", value, &words) {
                     Ok(word) => format = Format::parse(word),
                     Err(fault) => faults.push(fault),
                 }
             }
-            "types" => match read_kinds(value) {
+            "types" => match parse_kinds(value) {
                 Ok(named) => kinds = named,
                 Err(wrong) => faults.extend(wrong),
             },
@@ -247,8 +251,8 @@ fn read_wish(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
     }
 }
 
-/// The kinds that `types` names, in the contract's order; null is as absent.
-fn read_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
+/// Parses `types`: the kinds in the order of the contract. Null means all kinds.
+fn parse_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
     let items = match value {
         Value::Null => return Ok(Kind::ALL.to_vec()),
         Value::Array(items) if items.is_empty() => {
@@ -262,7 +266,7 @@ fn read_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
         _ => return Err(vec![FieldFault::new("types", FaultCode::WrongType, "types must be an array.")]),
     };
     let words = Kind::ALL.map(Kind::as_str);
-    let named = items.iter().enumerate().map(|(index, item)| word(&format!("types[{index}]"), item, &words));
+    let named = items.iter().enumerate().map(|(index, item)| parse_word(&format!("types[{index}]"), item, &words));
     let (mut kinds, mut faults) = (Vec::new(), Vec::new());
     for named in named {
         match named {
@@ -274,7 +278,7 @@ fn read_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
     if faults.is_empty() { Ok(kinds) } else { Err(faults) }
 }
 
-fn word<'a>(name: &str, value: &'a Value, words: &[&str]) -> Result<&'a str, FieldFault> {
+fn parse_word<'a>(name: &str, value: &'a Value, words: &[&str]) -> Result<&'a str, FieldFault> {
     let Some(text) = value.as_str() else {
         return Err(FieldFault::new(name, FaultCode::WrongType, format!("{name} must be a string.")));
     };

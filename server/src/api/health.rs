@@ -1,29 +1,29 @@
-//! Liveness, readiness and metrics, for whoever watches the service.
+//! Liveness, readiness and metrics, for monitoring. Must not know a home.
 
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::json;
 
-use crate::http::call::Visit;
+use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::homes;
 
-/// The process answers.
-pub async fn live(visit: Visit) -> Result<Reply, Refusal> {
-    Ok(visit.wording.one(200, &json!({ "status": "ok" }).to_string(), ""))
+/// `GET /healthz`: the process answers.
+pub async fn live(request: PublicRequest) -> Result<Reply, Refusal> {
+    Ok(request.context.data_reply(200, &json!({ "status": "ok" }).to_string(), ""))
 }
 
-/// The database answers, and the service is not stopping.
-pub async fn ready(visit: Visit) -> Result<Reply, Refusal> {
-    if visit.app.stopping.is_said() {
+/// `GET /readyz`: the database answers, and the service is not stopping.
+pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
+    if request.app.shutdown.is_requested() {
         return Err(Problem::new(ProblemType::Unavailable, "The service is stopping.").into());
     }
-    visit.app.db.read(homes::numbers).await?;
-    Ok(visit.wording.one(200, &json!({ "status": "ready" }).to_string(), ""))
+    request.app.db.read(homes::numbers).await?;
+    Ok(request.context.data_reply(200, &json!({ "status": "ready" }).to_string(), ""))
 }
 
-/// Counts and times in Prometheus's text form.
-pub async fn metrics(visit: Visit) -> Result<Reply, Refusal> {
-    let text = visit.app.metrics.write(visit.app.streams.count(), visit.app.db.writer_counters());
+/// `GET /metrics`: all metrics in the text format of Prometheus.
+pub async fn metrics(request: PublicRequest) -> Result<Reply, Refusal> {
+    let text = request.app.metrics.write(request.app.streams.count(), request.app.db.writer_counters());
     let payload = Payload::Text("text/plain; version=0.0.4; charset=utf-8", text.into());
     Ok(Reply { status: 200, headers: Vec::new(), payload })
 }

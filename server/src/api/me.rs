@@ -1,11 +1,11 @@
-//! `GET /v1/me`: what the key is and may do (contract 14).
+//! `GET /v1/me`: the key, its home, scopes and limits (contract 14). Must not know how the key was verified.
 
 use serde_json::{Value, json};
 
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 
-/// Shows the key that asks.
+/// Shows the key of the request.
 pub async fn show(call: Call) -> Result<Reply, Refusal> {
     let key = &call.principal.key;
     let rate_limits = call.app.config.rate_limits.map(|limits| {
@@ -29,13 +29,11 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
         },
         "scopes": key.scopes,
         "plan": key.plan.as_str(),
-        "api_version": { "pinned": key.pinned, "resolved": call.wording.version.name },
+        "api_version": { "pinned": key.pinned, "resolved": call.context.version.name },
         "rate_limits": rate_limits.unwrap_or(Value::Null),
     });
-    if let Some(faults) = &call.app.faults {
-        let plan = faults.plan();
-        let rules: Vec<&str> = plan.rules.iter().map(|rule| rule.text.as_str()).collect();
-        data["faults"] = json!({ "rules": rules, "seed": plan.seed, "reaches_this_key": plan.reaches_key(key) });
+    if let Some(interceptor) = call.app.interceptor.get() {
+        data["faults"] = interceptor.describe(key);
     }
-    Ok(call.wording.one(200, &data.to_string(), ""))
+    Ok(call.context.data_reply(200, &data.to_string(), ""))
 }

@@ -1,5 +1,5 @@
-//! The handlers: thin turns of a call into a question to the home, and of its outcome into a reply. Must not speak
-//! SQL or decide rules.
+//! The handlers: each translates a call into a request to the home, and the outcome into a reply. Must not contain SQL
+//! or rules, nor know the table of routes.
 
 pub mod bulk;
 pub mod discovery;
@@ -10,8 +10,7 @@ pub mod health;
 pub mod mcp;
 pub mod me;
 pub mod once;
+mod projection;
 pub mod records;
 pub mod search;
-mod shape;
-pub mod shelf;
 pub mod stream;

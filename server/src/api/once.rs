@@ -1,4 +1,5 @@
-//! A write that happens once under its idempotency key, whatever it writes (contract 6.4). Must not know what that is.
+//! Idempotent writes: a write and its receipt in one transaction (contract 6.4). Must not know the content of the
+//! write.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::ProblemType;
@@ -8,8 +9,8 @@ use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::{HomeNo, StoreError, Tx, receipts};
 
-/// Runs a write at a moment in one transaction with its receipt, or gives the answer of the first time. The write says
-/// how it is answered, and with which refusal if it was one.
+/// Carries out a write with its receipt in one transaction, or returns the stored reply of an earlier request with the
+/// same key. `write` returns the reply, and the error type if the reply is a refusal.
 pub async fn once(
     call: Call,
     now: Timestamp,
@@ -21,8 +22,8 @@ pub async fn once(
         if let Some(ticket) = &call.ticket {
             match find_receipt(tx, number, ticket, since)? {
                 ReceiptLookup::Absent => (),
-                ReceiptLookup::Stored(receipt) => return Ok(Reply::replay(receipt)),
-                ReceiptLookup::KeyReused(problem) => return Ok(call.wording.problem(&problem)),
+                ReceiptLookup::Stored(receipt) => return Ok(Reply::from_receipt(receipt)),
+                ReceiptLookup::KeyReused(problem) => return Ok(call.context.problem_reply(&problem)),
             }
         }
         let (reply, refused) = write(tx, &call, number)?;

@@ -1,5 +1,5 @@
-//! Listing, reading and writing records of every kind, the home's profile included. A write builds a command and hands
-//! it to the home; nothing else here changes anything.
+//! Lists, reads and writes records of every kind, including the home's profile. A write becomes a command for the home;
+//! the handlers change nothing themselves. Must not know the rules of a write.
 
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::Command;
@@ -12,48 +12,47 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::shape::Shape;
-use crate::chance::fresh_id;
+use super::projection::Projection;
 use crate::home::apply::{HomeWriter, WriteOutcome, WriteResult, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::cursor_problem;
 use crate::http::call::Call;
+use crate::http::parameters::RECORDS_PAGE;
 use crate::http::query::Query;
-use crate::http::reply::{Payload, Refusal, Reply, Wording};
+use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
+use crate::random::fresh_id;
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
 use crate::store::{StoreError, Tx, homes};
 
-/// Bytes of a record for which a page has room from the start.
+/// Typical size of a record in bytes, for the capacity of a page.
 const RECORD_USUAL: usize = 400;
-/// Records on a page when nothing is said, and at most.
-pub const PAGE: (usize, usize) = (50, 100);
 
-/// `GET /v1/{collection}`.
+/// `GET /v1/{collection}`: a page of records.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
-    let shape = Shape::read(kind, &call.query, &call.principal)?;
+    let limit = call.query.limit(RECORDS_PAGE)?;
+    let projection = Projection::parse(kind, &call.query, &call.principal)?;
     let home = call.principal.home_id();
-    let place = place(kind, &call.query, home)?;
+    let start = list_start(kind, &call.query, home)?;
     let number = call.principal.key.home;
-    // What the other order's filter leaves out is passed one by one.
-    let passes = match place.cursor.sort {
-        Sort::Created => place.cursor.updated_since.is_some(),
-        Sort::Updated => place.cursor.created_since.is_some(),
+    // A filter on the other time column examines the excluded records too.
+    let is_scan = match start.cursor.sort {
+        Sort::Created => start.cursor.updated_since.is_some(),
+        Sort::Updated => start.cursor.created_since.is_some(),
     };
-    let is_whole = shape.is_whole();
+    let is_whole = projection.is_whole();
     let job = move |tx: &Tx<'_>| {
         let since = |sort, moment: Option<i64>| match moment {
             Some(moment) => records::first_since(tx, number, kind, sort, Timestamp::from_millis(moment)),
             None => Ok(0),
         };
         let bounds = Bounds {
-            after: place.after,
-            created_from: since(Sort::Created, place.cursor.created_since)?,
-            changed_from: since(Sort::Updated, place.cursor.updated_since)?,
+            after: start.after,
+            created_from: since(Sort::Created, start.cursor.created_since)?,
+            changed_from: since(Sort::Updated, start.cursor.updated_since)?,
         };
-        let order = (place.cursor.sort, place.cursor.direction);
-        let mut page = Records { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..Records::default() };
+        let order = (start.cursor.sort, start.cursor.direction);
+        let mut page = PageText { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..PageText::default() };
         records::show_page(tx, number, kind, order, bounds, limit + 1, |position, json| {
             if page.count == limit {
                 page.has_more = true;
@@ -65,38 +64,38 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
             if is_whole {
                 page.text.push_str(json);
             } else {
-                page.text.push_str(&shape.apply(tx, number, kind, json.to_owned())?);
+                page.text.push_str(&projection.apply(tx, number, kind, json.to_owned())?);
             }
             Ok(())
         })?;
         Ok((page, homes::load(tx, number)?.head))
     };
     let db = &call.app.db;
-    // To pass other records by, or to take each apart, is too much for the threads that all requests share.
-    let (page, as_of) = if passes || !is_whole { db.read(job).await? } else { db.read_inline(job).await? };
-    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..place.cursor }.encode(home));
+    // Such a scan, or a projection of each record, takes too long for the shared async threads.
+    let (page, as_of) = if is_scan || !is_whole { db.read(job).await? } else { db.read_inline(job).await? };
+    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..start.cursor }.encode(home));
     let texts = if page.count == 0 { &[][..] } else { &[page.text] };
     let page = Page { has_more: page.has_more, next_cursor };
-    Ok(call.wording.many(texts, &page, &as_of_meta(as_of)))
+    Ok(call.context.list_reply(texts, &page, &as_of_meta(as_of)))
 }
 
-/// What stands on a page.
+/// The records of a page as text.
 #[derive(Default)]
-struct Records {
-    /// The records, with commas between them.
+struct PageText {
+    /// The records, separated by commas.
     text: String,
     count: usize,
-    /// The position of the last.
+    /// The list position of the last record.
     last: i64,
     has_more: bool,
 }
 
-/// `GET /v1/{collection}/{id}` and `GET /v1/property`.
+/// `GET /v1/{collection}/{id}` and `GET /v1/property`: one record.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let shape = Shape::read(kind, &call.query, &call.principal)?;
+    let projection = Projection::parse(kind, &call.query, &call.principal)?;
     let id = if kind.is_singleton() { None } else { Some(call.record_id(kind)?) };
-    let is_whole = shape.is_whole();
+    let is_whole = projection.is_whole();
     let number = call.principal.key.home;
     let (image, as_of) = call
         .app
@@ -108,7 +107,7 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
             };
             let (image, head) = records::image_and_head(tx, number, kind, id)?;
             let image = match image {
-                Some(Image { rev, json }) => Some(Image { rev, json: shape.apply(tx, number, kind, json)? }),
+                Some(Image { rev, json }) => Some(Image { rev, json: projection.apply(tx, number, kind, json)? }),
                 None => None,
             };
             Ok((image, head))
@@ -116,23 +115,25 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
         .await?;
     match (image, id) {
         (None, Some(id)) => Err(not_found(kind, id).into()),
-        (None, None) => Ok(call.wording.one(200, "null", &as_of_meta(as_of))),
-        (Some(image), _) if !is_whole => Ok(call.wording.one(200, &image.json, &as_of_meta(as_of))),
-        (Some(image), _) if call.has_revision(image.rev) => {
+        (None, None) => Ok(call.context.data_reply(200, "null", &as_of_meta(as_of))),
+        (Some(image), _) if !is_whole => Ok(call.context.data_reply(200, &image.json, &as_of_meta(as_of))),
+        (Some(image), _) if call.client_has_revision(image.rev) => {
             Ok(Reply { status: 304, headers: vec![("etag", etag(image.rev))], payload: Payload::Empty })
         }
-        (Some(image), _) => Ok(call.wording.one(200, &image.json, &as_of_meta(as_of)).with("etag", etag(image.rev))),
+        (Some(image), _) => {
+            Ok(call.context.data_reply(200, &image.json, &as_of_meta(as_of)).with_header("etag", etag(image.rev)))
+        }
     }
 }
 
-/// `POST /v1/{collection}`.
+/// `POST /v1/{collection}`: creates a record.
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let body = check(kind, Intent::Create, &call.body);
     commit(call, Ok(Command::Create { kind, body })).await
 }
 
-/// `PATCH /v1/{collection}/{id}` and `PATCH /v1/property`.
+/// `PATCH /v1/{collection}/{id}` and `PATCH /v1/property`: changes fields of a record.
 pub async fn update(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let id = if kind.is_singleton() { Ok(None) } else { call.record_id(kind).map(Some) };
@@ -141,33 +142,33 @@ pub async fn update(call: Call) -> Result<Reply, Refusal> {
     commit(call, id.map(|id| Command::Update { kind, id, body, guard })).await
 }
 
-/// `DELETE /v1/{collection}/{id}`.
+/// `DELETE /v1/{collection}/{id}`: deletes a record.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     let (kind, guard) = (call.kind()?, call.guard());
     let id = call.record_id(kind);
     commit(call, id.map(|id| Command::Delete { kind, id, guard })).await
 }
 
-/// Carries a command out once. What names no record is refused only there: a retry's first answer goes before existence
-/// (contract 6.4).
+/// Carries out a command once. The reply to a malformed id comes after the look-up of the receipt, because a stored
+/// reply takes precedence (contract 6.4).
 async fn commit(call: Call, command: Result<Command, Problem>) -> Result<Reply, Refusal> {
     let (kind, now) = (call.kind, call.app.clock.now());
-    once(call, move |writing, wording| {
+    write_once(call, move |writing, context| {
         let verdict = match command {
             Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
             Err(problem) => Err(problem),
         };
         let refused = verdict.as_ref().err().map(|problem| problem.kind);
-        Ok((word(wording, kind, verdict, writing.as_of()), refused))
+        Ok((write_reply(context, kind, verdict, writing.as_of()), refused))
     })
     .await
 }
 
-/// Does a write to records once, and words what came of it in its transaction, so that a retry gets the same bytes. The
-/// work gives its answer, and the refusal if the whole of it is one.
-pub(super) async fn once(
+/// Carries out a write to records once, and builds the reply inside the transaction, because a repeated request must
+/// get the same bytes. `work` returns the reply, and the error type if the reply is a refusal.
+pub(super) async fn write_once(
     call: Call,
-    work: impl FnOnce(&mut HomeWriter<'_, '_>, &Wording) -> Result<(Reply, Option<ProblemType>), StoreError>
+    work: impl FnOnce(&mut HomeWriter<'_, '_>, &ResponseContext) -> Result<(Reply, Option<ProblemType>), StoreError>
     + Send
     + 'static,
 ) -> Result<Reply, Refusal> {
@@ -175,64 +176,78 @@ pub(super) async fn once(
     super::once::once(call, now, move |tx, call, number| {
         let key = call.ticket.as_ref().map(|ticket| ticket.key.clone());
         let mut writing = HomeWriter::begin(tx, number, call.app.db.epoch(), now, key)?;
-        let answered = work(&mut writing, &call.wording)?;
+        let answered = work(&mut writing, &call.context)?;
         writing.finish()?;
         Ok(answered)
     })
     .await
 }
 
-fn word(wording: &Wording, kind: Option<Kind>, verdict: WriteResult, as_of: i64) -> Reply {
+fn write_reply(context: &ResponseContext, kind: Option<Kind>, verdict: WriteResult, as_of: i64) -> Reply {
     let meta = as_of_meta(as_of);
     match verdict {
-        Err(problem) => wording.problem(&problem),
+        Err(problem) => context.problem_reply(&problem),
         Ok(WriteOutcome::Created(id, image)) => {
-            let location = kind.map(|kind| wording.place(&paths::record(kind, id))).unwrap_or_default();
-            wording.one(201, &image.json, &meta).with("etag", etag(image.rev)).with("location", location)
+            let location = kind.map(|kind| context.base_path_of(&paths::record(kind, id))).unwrap_or_default();
+            context
+                .data_reply(201, &image.json, &meta)
+                .with_header("etag", etag(image.rev))
+                .with_header("location", location)
         }
-        Ok(WriteOutcome::Current(Some(image))) => wording.one(200, &image.json, &meta).with("etag", etag(image.rev)),
-        Ok(WriteOutcome::Current(None)) => wording.one(200, "null", &meta),
-        Ok(WriteOutcome::Deleted(id)) => wording.one(200, &json!({ "id": id, "deleted": true }).to_string(), &meta),
+        Ok(WriteOutcome::Current(Some(image))) => {
+            context.data_reply(200, &image.json, &meta).with_header("etag", etag(image.rev))
+        }
+        Ok(WriteOutcome::Current(None)) => context.data_reply(200, "null", &meta),
+        Ok(WriteOutcome::Deleted(id)) => {
+            context.data_reply(200, &json!({ "id": id, "deleted": true }).to_string(), &meta)
+        }
     }
 }
 
-/// Where a page begins, and all that decides what comes next.
+/// The start of a page, with the order and filters of the whole list.
 #[derive(Clone, Copy)]
-struct Place {
+struct ListStart {
     cursor: ListCursor,
     after: Option<i64>,
 }
 
-/// What the cursor says, which the other parameters may repeat but not contradict.
-fn place(kind: Kind, query: &Query, home: Uuid) -> Result<Place, Problem> {
+/// Reads order, filters and start from the cursor or the parameters. With a cursor, the parameters may repeat its
+/// values but not contradict them.
+fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Problem> {
     let sort = query.choice("sort", &[("created_at", Sort::Created), ("updated_at", Sort::Updated)])?;
     let direction = query.choice("order", &[("asc", Direction::Ascending), ("desc", Direction::Descending)])?;
-    let created_since = query.since("created_since")?.map(Timestamp::millis);
-    let updated_since = query.since("updated_since")?.map(Timestamp::millis);
+    let created_since = query.moment("created_since")?.map(Timestamp::millis);
+    let updated_since = query.moment("updated_since")?.map(Timestamp::millis);
     let Some(text) = query.get("cursor") else {
         let (sort, direction) = (sort.unwrap_or(Sort::Created), direction.unwrap_or(Direction::Descending));
         let cursor = ListCursor { kind, sort, direction, created_since, updated_since, after: 0 };
-        return Ok(Place { cursor, after: None });
+        return Ok(ListStart { cursor, after: None });
     };
     let cursor = ListCursor::decode(text, home).map_err(cursor_problem)?;
-    let contradicted = [
-        ("the collection", cursor.kind != kind),
+    if cursor.kind != kind {
+        let fix = "Use the cursor with the collection that it was given out for.";
+        return Err(contradiction("the collection", fix));
+    }
+    let parameters = [
         ("sort", sort.is_some_and(|sort| sort != cursor.sort)),
         ("order", direction.is_some_and(|direction| direction != cursor.direction)),
         ("created_since", created_since.is_some_and(|since| Some(since) != cursor.created_since)),
         ("updated_since", updated_since.is_some_and(|since| Some(since) != cursor.updated_since)),
     ];
-    if let Some((what, _)) = contradicted.iter().find(|(_, differs)| *differs) {
-        let message = format!("The cursor was given out for another value of {what}.");
-        let fix = match *what {
-            "the collection" => "Use the cursor with the collection that it was given out for.".to_owned(),
-            what => format!("Leave {what} out, or send it as for the first page; or start again without cursor."),
-        };
-        return Err(Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").with_fix(fix));
+    if let Some((name, _)) = parameters.iter().find(|(_, differs)| *differs) {
+        let fix = format!("Leave {name} out, or send it as for the first page; or start again without cursor.");
+        return Err(contradiction(name, &fix));
     }
-    Ok(Place { cursor, after: Some(cursor.after) })
+    Ok(ListStart { cursor, after: Some(cursor.after) })
 }
 
+/// The refusal of a cursor that belongs to another list. `value` names the value that differs.
+fn contradiction(value: &str, fix: &str) -> Problem {
+    let message = format!("The cursor was given out for another value of {value}.");
+    Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").with_fix(fix)
+}
+
+/// The member `as_of` of `meta`: the home's position at the time of the read, an event id.
 pub(super) fn as_of_meta(position: i64) -> String {
     format!(r#""as_of":{position}"#)
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/search` (contract 8).
+//! `GET /v1/search`: full-text search (contract 8). Must not know the index.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,10 @@ use crate::home::cursor::SearchCursor;
 use crate::home::feed::cursor_problem;
 use crate::home::search::{shown, words};
 use crate::http::call::Call;
+use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::search::Hit;
 use crate::store::{StoreError, homes, search};
-
-/// Hits on a page when nothing is said, and at most.
-const PAGE: (usize, usize) = (50, 100);
 
 /// Finds records by the beginnings of their words.
 pub async fn find(call: Call) -> Result<Reply, Refusal> {
@@ -27,9 +25,9 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     };
     let words = words(question)?;
     let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.as_str(), kind)))?;
-    // In one order, so that a cursor is good however they are named.
+    // In a fixed order, because the cursor is bound to the list of kinds.
     let mut kinds: Vec<Kind> = Kind::COLLECTIONS.into_iter().filter(|kind| named.contains(kind)).collect();
-    let limit = call.query.limit(PAGE.0, PAGE.1)?;
+    let limit = call.query.limit(RECORDS_PAGE)?;
     let home = call.principal.home_id();
     let after = match call.query.get("cursor") {
         None => None,
@@ -51,7 +49,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         })
         .await;
     let (mut hits, as_of) = match found {
-        Err(StoreError::TimeUp) => return Err(too_long(time_max).into()),
+        Err(StoreError::TimeUp) => return Err(time_limit_problem(time_max).into()),
         found => found?,
     };
     let has_more = hits.len() > limit;
@@ -60,18 +58,18 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
         .last()
         .filter(|_| has_more)
         .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.encode(home, &words));
-    let texts: Vec<String> = hits.iter().map(|hit| describe(hit, &words)).collect::<Result<_, StoreError>>()?;
-    Ok(call.wording.many(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
+    let texts: Vec<String> = hits.iter().map(|hit| hit_json(hit, &words)).collect::<Result<_, StoreError>>()?;
+    Ok(call.context.list_reply(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
 
-fn too_long(time_max: Duration) -> Problem {
+fn time_limit_problem(time_max: Duration) -> Problem {
     let message = format!("The search did not end within {} s.", time_max.as_secs_f32());
     Problem::new(ProblemType::Unavailable, message)
         .with("retry_after_seconds", 1)
         .with_fix("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
-fn describe(hit: &Hit, words: &[String]) -> Result<String, StoreError> {
+fn hit_json(hit: &Hit, words: &[String]) -> Result<String, StoreError> {
     let Hit { kind, json, fit, .. } = hit;
     let record = Record::from_json(*kind, json)
         .ok_or_else(|| StoreError::Corrupt(format!("image of a {kind} that was found")))?;

@@ -1,90 +1,90 @@
-//! The commands about keys. Must not know how anything is done.
+//! The commands for API keys. Must not know how the library does the work.
 
 use clap::{Subcommand, ValueEnum};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::parse_network;
-use hearth_server::operate::{self, MadeKey, NewKey};
+use hearth_server::operate::{self, CreatedKey, NewKey};
 use hearth_server::store::Db;
 use hearth_server::store::homes::Plan;
 use hearth_server::store::keys::Key;
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
-use super::output::{line, note};
+use super::output::{print_line, print_note};
 use super::team::parse_name;
 
 #[derive(Subcommand)]
 pub(super) enum KeyCommand {
-    /// Make a key and print it, this once
+    /// Create a key and print its text, which is never shown again
     Create {
         /// Id or name of the team
         #[arg(long)]
         team: String,
-        /// Which of its homes the key reaches
+        /// The home of the team that the key reaches
         #[arg(long, value_enum)]
-        env: EnvironmentWord,
-        /// Scopes, separated by commas, or all
+        env: EnvironmentArgument,
+        /// Scopes, separated by commas, or `all`
         #[arg(long, value_delimiter = ',', default_value = "all", value_parser = parse_scope)]
         scopes: Vec<String>,
-        /// What to call the key
+        /// Name of the key, for people
         #[arg(long, value_parser = parse_name)]
         name: Option<String>,
-        /// Network it may be used from; may be given several times
+        /// Network from which the key is accepted; repeat the option for several networks
         #[arg(long, value_parser = parse_network, value_name = "CIDR")]
         allow: Vec<IpNet>,
-        /// Version of the API that holds for it without a header, such as 2026-06-01
+        /// API version of requests without a version header, such as 2026-06-01
         #[arg(long, value_parser = parse_version, value_name = "VERSION")]
         pin: Option<String>,
-        /// Day or moment from which it is refused
-        #[arg(long, value_parser = parse_moment, value_name = "DATE")]
+        /// Day or time from which the key is refused
+        #[arg(long, value_parser = parse_expiry, value_name = "DATE")]
         expires: Option<Timestamp>,
-        /// Print the key alone
+        /// Print only the text of the key
         #[arg(long)]
         quiet: bool,
     },
-    /// List keys; their texts are never shown again
+    /// List keys, without their texts
     List {
-        /// Only of this team
+        /// Id or name of a team: list only its keys
         #[arg(long)]
         team: Option<String>,
     },
-    /// End a key
+    /// Revoke a key: clients that use the key are refused
     Revoke {
-        /// Its id or unique name
+        /// Id or unique name of the key
         key: String,
     },
-    /// End a key and print another like it, this once
+    /// Revoke a key and print a new key with the same properties
     Rotate {
-        /// Its id or unique name
+        /// Id or unique name of the key
         key: String,
-        /// Print the key alone
+        /// Print only the text of the key
         #[arg(long)]
         quiet: bool,
     },
-    /// Take the mark of repeated refusals from a key
+    /// Remove the flag that a key gets after repeated refusals
     Unflag {
-        /// Its id or unique name
+        /// Id or unique name of the key
         key: String,
     },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum EnvironmentWord {
+pub(super) enum EnvironmentArgument {
     Live,
     Test,
 }
 
 fn parse_scope(text: &str) -> Result<String, String> {
-    operate::scopes(&[text.to_owned()]).map(|_| text.to_owned())
+    operate::parse_scopes(&[text.to_owned()]).map(|_| text.to_owned())
 }
 
-fn parse_moment(text: &str) -> Result<Timestamp, String> {
-    let moment = Timestamp::parse(text).ok_or_else(|| format!("`{text}` is not a date such as 2027-01-01"))?;
-    match moment > Clock::system().now() {
-        true => Ok(moment),
-        false => Err(format!("{moment} is past, so the key would be refused; give a moment to come")),
+fn parse_expiry(text: &str) -> Result<Timestamp, String> {
+    let time = Timestamp::parse(text).ok_or_else(|| format!("`{text}` is not a date such as 2027-01-01"))?;
+    match time > Clock::system().now() {
+        true => Ok(time),
+        false => Err(format!("{time} is past; give a future date, because the key would be refused at once")),
     }
 }
 
@@ -97,64 +97,67 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
     match command {
         KeyCommand::Create { team, env, scopes, name, allow, pin, expires, quiet } => {
             let environment = match env {
-                EnvironmentWord::Live => Environment::Live,
-                EnvironmentWord::Test => Environment::Test,
+                EnvironmentArgument::Live => Environment::Live,
+                EnvironmentArgument::Test => Environment::Test,
             };
-            let wish = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
-            let made = operate::create_key(db, &Clock::system(), wish).await?;
-            show_made(made, quiet, as_json)?;
+            let new = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
+            let created = operate::create_key(db, &Clock::system(), new).await?;
+            print_new_key(created, quiet, as_json)?;
         }
         KeyCommand::List { team } => {
             let keys = operate::list_keys(db, team).await?;
             if as_json {
-                line(Value::Array(keys.iter().map(key_json).collect()))?;
+                print_line(Value::Array(keys.iter().map(key_json).collect()))?;
             } else {
                 let now = Clock::system().now();
                 for key in keys {
                     let state =
                         key.end_reason(now).unwrap_or(if key.flagged_at.is_some() { "flagged" } else { "good" });
-                    line(format_args!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name))?;
+                    print_line(format_args!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name))?;
                 }
             }
         }
         KeyCommand::Revoke { key } => {
             let key = operate::revoke_key(db, &Clock::system(), key).await?;
             if as_json {
-                line(key_json(&key))?;
+                print_line(key_json(&key))?;
             } else {
-                note(format_args!("revoked key {} ({})", key.id, key.name));
+                print_note(format_args!("revoked key {} ({})", key.id, key.name));
             }
         }
         KeyCommand::Rotate { key, quiet } => {
-            show_made(operate::rotate_key(db, &Clock::system(), key).await?, quiet, as_json)?;
+            print_new_key(operate::rotate_key(db, &Clock::system(), key).await?, quiet, as_json)?;
         }
         KeyCommand::Unflag { key } => {
             let key = operate::unflag_key(db, &Clock::system(), key).await?;
             if as_json {
-                line(key_json(&key))?;
+                print_line(key_json(&key))?;
             } else {
-                note(format_args!("key {} ({}) is no longer flagged", key.id, key.name));
+                print_note(format_args!("key {} ({}) has no flag any more", key.id, key.name));
             }
         }
     }
     Ok(())
 }
 
-/// Shows a key that was just made: its text alone on stdout, the rest beside it.
-fn show_made(made: MadeKey, quiet: bool, as_json: bool) -> anyhow::Result<()> {
-    let key = &made.key;
+/// Prints a new key: only its text to stdout, the rest to stderr.
+fn print_new_key(created: CreatedKey, quiet: bool, as_json: bool) -> anyhow::Result<()> {
+    let key = &created.key;
     if as_json {
         let mut value = key_json(key);
-        value["secret"] = made.secret.into();
-        line(value)?;
+        value["secret"] = created.secret.into();
+        print_line(value)?;
     } else {
-        line(made.secret)?;
+        print_line(created.secret)?;
     }
     if !quiet && !as_json {
-        note(format_args!("key {} ({}) of team {}; it is shown this once", key.id, key.name, key.team_name));
+        print_note(format_args!(
+            "created key {} ({}) of team {}; its text is never shown again",
+            key.id, key.name, key.team_name
+        ));
     }
     if key.environment == Environment::Live && key.plan == Plan::Free {
-        note("warning: live keys need the paid plan; this one is refused while the team's plan is free");
+        print_note("warning: live keys need the paid plan; this key is refused while the team is on the free plan");
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The log on stderr. Lines are gathered for a moment and written together, because a system call for each would cost as
-//! much as answering a read. One thread writes; nobody else waits for whoever takes the log. Must not know what is logged.
+//! The log on stderr. One thread writes the lines in batches, because a system call per line would cost as much as
+//! answering a read request. Other threads never wait for the reader of the log. Must not know the content of a line.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,124 +14,128 @@ use hearth_server::clock::machine_now;
 
 mod line;
 
-/// The form of a line.
+/// The format of a line.
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum LogForm {
+pub(super) enum LogFormat {
     Text,
     Json,
 }
 
-/// How long a line may wait for others.
-const GATHER: Duration = Duration::from_millis(10);
-/// Bytes that may wait. Lines that come then are left out and counted: whoever takes the log may be slow, or have stopped.
-const WAITING_MAX: usize = 512 * 1024;
-/// Bytes that wait for no others any more.
-const WAITING_LONG: usize = WAITING_MAX / 2;
-/// How long the end of the program waits for what is left to be taken.
-const END_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long a line may wait for further lines of its batch.
+const BATCH_TIME: Duration = Duration::from_millis(10);
+/// Buffered bytes, at most. Further lines are dropped and counted, because the reader of the log may be slow or stopped.
+const BUFFER_MAX: usize = 512 * 1024;
+/// From this number of bytes on, a batch is written immediately.
+const BATCH_BYTES: usize = BUFFER_MAX / 2;
+/// How long the end of the program waits for the last lines to be written.
+const FLUSH_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Begins to log. What is logged is written to the end once the keeper is dropped.
-pub(super) fn begin(form: LogForm) -> io::Result<Keeper> {
-    let (lines, keeper) = Lines::begin(io::stderr(), |count| {
-        tracing::warn!(lines = count, "lines of the log were left out, because nobody took it");
+/// Starts the log. Dropping the guard writes the last lines.
+pub(super) fn start(format: LogFormat) -> io::Result<LogGuard> {
+    let (lines, guard) = Lines::start(io::stderr(), |count| {
+        tracing::warn!(lines = count, "lines of the log were dropped, because the reader of the log is too slow");
     })?;
-    let said = std::env::var("HEARTH_LOG").unwrap_or_default();
-    let (filter, misread) = match read(&said) {
-        Ok(wanted) => (wanted, None),
-        Err(why) => (None, Some(why)),
+    let variable = std::env::var("HEARTH_LOG").unwrap_or_default();
+    let (filter, problem) = match parse_filter(&variable) {
+        Ok(filter) => (filter, None),
+        Err(problem) => (None, Some(problem)),
     };
     let filter = filter.unwrap_or_else(|| EnvFilter::new("info,rmcp=warn,refinery_core=warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
-    match form {
-        LogForm::Text if io::IsTerminal::is_terminal(&io::stderr()) => builder.init(),
-        LogForm::Text => builder.event_format(line::Plain(machine_now)).init(),
-        LogForm::Json => builder.json().flatten_event(true).init(),
+    match format {
+        LogFormat::Text if io::IsTerminal::is_terminal(&io::stderr()) => builder.init(),
+        LogFormat::Text => builder.event_format(line::PlainText(machine_now)).init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
     }
-    if let Some(why) = misread {
-        tracing::warn!("HEARTH_LOG is left out of account: {why}");
+    if let Some(problem) = problem {
+        tracing::warn!("HEARTH_LOG is ignored: {problem}");
     }
-    Ok(keeper)
+    Ok(guard)
 }
 
-/// What `HEARTH_LOG` says; None: nothing. A word alone is a level: as the name of a target, one that is misspelt would
-/// silence all the others.
-fn read(said: &str) -> Result<Option<EnvFilter>, String> {
-    let words: Vec<&str> = said.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+/// Parses `HEARTH_LOG`. None: the variable is empty. A word without `=` must be a level, because tracing would read a
+/// misspelt level as a target and silence all other targets.
+fn parse_filter(text: &str) -> Result<Option<EnvFilter>, String> {
+    let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if words.is_empty() {
         return Ok(None);
     }
     match words.iter().find(|word| !word.contains('=') && word.parse::<LevelFilter>().is_err()) {
-        Some(word) => Err(format!("`{word}` is neither error, warn, info, debug, trace or off nor TARGET=LEVEL")),
-        None => EnvFilter::try_new(said).map(Some).map_err(|error| error.to_string()),
+        Some(word) => Err(format!("`{word}` is not a level (error, warn, info, debug, trace, off), nor TARGET=LEVEL")),
+        None => EnvFilter::try_new(text).map(Some).map_err(|error| error.to_string()),
     }
 }
 
-/// Lines that wait to be written. Cheap to clone.
+/// The buffer of lines that the log thread writes. Cheap to clone.
 #[derive(Clone, Default)]
-struct Lines(Arc<(Mutex<Waiting>, Condvar)>);
+struct Lines(Arc<(Mutex<Buffer>, Condvar)>);
 
 #[derive(Default)]
-struct Waiting {
+struct Buffer {
     bytes: Vec<u8>,
-    /// Lines that found no room since the last were taken.
-    left_out: u64,
-    /// No more will come.
-    is_over: bool,
-    /// All that came was written.
-    is_done: bool,
+    /// Lines dropped since the last batch.
+    dropped: u64,
+    /// True at the end of the program: no further lines come.
+    is_closed: bool,
+    /// True after the log thread wrote the last line.
+    is_flushed: bool,
 }
 
-/// Stands for the thread that writes; dropping it waits for what is left, so long as somebody takes it.
-pub(super) struct Keeper(Lines);
+/// Guard of the log thread. Dropping the guard waits until the last lines are written, at most [`FLUSH_TIME_MAX`].
+pub(super) struct LogGuard(Lines);
 
 impl Lines {
-    /// Begins a thread that writes to a sink, and says by `tell` how many lines were left out.
-    fn begin(sink: impl Write + Send + 'static, tell: impl Fn(u64) + Send + 'static) -> io::Result<(Lines, Keeper)> {
+    /// Starts the log thread for a sink. `report` receives the number of dropped lines.
+    fn start(
+        sink: impl Write + Send + 'static,
+        report: impl Fn(u64) + Send + 'static,
+    ) -> io::Result<(Lines, LogGuard)> {
         let lines = Lines::default();
         let writing = lines.clone();
-        std::thread::Builder::new().name("hearth-log".into()).spawn(move || writing.keep_writing(sink, tell))?;
-        Ok((lines.clone(), Keeper(lines)))
+        std::thread::Builder::new().name("hearth-log".into()).spawn(move || writing.write_batches(sink, report))?;
+        Ok((lines.clone(), LogGuard(lines)))
     }
 
-    /// Nobody else writes: a log that nobody takes stops this thread, and no other.
-    fn keep_writing(&self, mut sink: impl Write, tell: impl Fn(u64)) {
+    /// The loop of the log thread. A sink that blocks stops only this thread.
+    fn write_batches(&self, mut sink: impl Write, report: impl Fn(u64)) {
         let mut bytes = Vec::new();
-        while let Some(left_out) = self.take(&mut bytes) {
-            // Told before the write that may be stopped again; there is room for it now, behind what was taken.
-            if left_out > 0 {
-                tell(left_out);
+        while let Some(dropped) = self.take(&mut bytes) {
+            // Reported before the next write, which may block again. The buffer is empty now and takes the report.
+            if dropped > 0 {
+                report(dropped);
             }
             let _ = sink.write_all(&bytes);
             bytes.clear();
         }
-        self.hold().is_done = true;
+        self.lock().is_flushed = true;
         self.0.1.notify_all();
     }
 
-    /// Takes what waits, once it has for a moment; says how many lines found no room. None: it is over.
+    /// Waits for a batch and moves the batch to `bytes`. Returns the number of dropped lines. None: the log is closed.
     fn take(&self, bytes: &mut Vec<u8>) -> Option<u64> {
-        let came = &self.0.1;
-        let nothing = |waiting: &mut Waiting| waiting.bytes.is_empty() && !waiting.is_over;
-        let little = |waiting: &mut Waiting| waiting.bytes.len() < WAITING_LONG && !waiting.is_over;
-        let waiting = came.wait_while(self.hold(), nothing).unwrap_or_else(PoisonError::into_inner);
-        let (mut waiting, _) = came.wait_timeout_while(waiting, GATHER, little).unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut waiting.bytes, bytes);
-        let left_out = std::mem::take(&mut waiting.left_out);
-        (!bytes.is_empty()).then_some(left_out)
+        let changed = &self.0.1;
+        let is_empty = |buffer: &mut Buffer| buffer.bytes.is_empty() && !buffer.is_closed;
+        let is_small = |buffer: &mut Buffer| buffer.bytes.len() < BATCH_BYTES && !buffer.is_closed;
+        let buffer = changed.wait_while(self.lock(), is_empty).unwrap_or_else(PoisonError::into_inner);
+        let (mut buffer, _) =
+            changed.wait_timeout_while(buffer, BATCH_TIME, is_small).unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut buffer.bytes, bytes);
+        let dropped = std::mem::take(&mut buffer.dropped);
+        (!bytes.is_empty()).then_some(dropped)
     }
 
-    fn hold(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, Buffer> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Keeper {
+impl Drop for LogGuard {
     fn drop(&mut self) {
-        let came = &self.0.0.1;
-        let mut waiting = self.0.hold();
-        waiting.is_over = true;
-        came.notify_all();
-        let _ = came.wait_timeout_while(waiting, END_TIME_MAX, |waiting| !waiting.is_done);
+        let changed = &self.0.0.1;
+        let mut buffer = self.0.lock();
+        buffer.is_closed = true;
+        changed.notify_all();
+        let _ = changed.wait_timeout_while(buffer, FLUSH_TIME_MAX, |buffer| !buffer.is_flushed);
     }
 }
 
@@ -144,18 +148,18 @@ impl<'a> MakeWriter<'a> for Lines {
 }
 
 impl Write for &Lines {
-    /// Takes a whole line, or leaves it out. It never waits.
+    /// Buffers a whole line, or drops the line. Never waits.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut waiting = self.hold();
-        let before = waiting.bytes.len();
-        if before + line.len() > WAITING_MAX {
-            waiting.left_out += 1;
+        let mut buffer = self.lock();
+        let before = buffer.bytes.len();
+        if before + line.len() > BUFFER_MAX {
+            buffer.dropped += 1;
             return Ok(line.len());
         }
-        waiting.bytes.extend_from_slice(line);
-        let has_become_much = before < WAITING_LONG && waiting.bytes.len() >= WAITING_LONG;
-        drop(waiting);
-        if before == 0 || has_become_much {
+        buffer.bytes.extend_from_slice(line);
+        let is_full_batch = before < BATCH_BYTES && buffer.bytes.len() >= BATCH_BYTES;
+        drop(buffer);
+        if before == 0 || is_full_batch {
             self.0.1.notify_all();
         }
         Ok(line.len())
@@ -172,18 +176,18 @@ mod tests {
 
     use super::*;
 
-    /// Says when something is to be written, and writes it once it may.
-    struct Stuck {
+    /// A sink that reports each write and blocks until the test permits the write.
+    struct BlockedSink {
         tried: mpsc::Sender<()>,
-        may: mpsc::Receiver<()>,
+        permitted: mpsc::Receiver<()>,
         written: Arc<Mutex<Vec<u8>>>,
     }
 
-    impl Write for Stuck {
+    impl Write for BlockedSink {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let _ = self.tried.send(());
-            // Nobody left to say so says so for good.
-            let _ = self.may.recv();
+            // A dropped sender permits all writes.
+            let _ = self.permitted.recv();
             self.written.lock().unwrap().write(bytes)
         }
 
@@ -193,29 +197,30 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_level_silences_nobody() {
-        assert!(read("").is_ok_and(|wanted| wanted.is_none()));
-        assert!(read("warn,hearth_server=debug").is_ok_and(|wanted| wanted.is_some()));
-        assert!(read("erorr").is_err_and(|why| why.starts_with("`erorr` is neither error")));
+    fn misspelt_level_is_refused() {
+        assert!(parse_filter("").is_ok_and(|filter| filter.is_none()));
+        assert!(parse_filter("warn,hearth_server=debug").is_ok_and(|filter| filter.is_some()));
+        assert!(parse_filter("erorr").is_err_and(|why| why.starts_with("`erorr` is not a level")));
     }
 
     #[test]
-    fn who_logs_never_waits_and_what_found_no_room_is_told() {
-        let ((tried, try_heard), (may, may_heard)) = (mpsc::channel(), mpsc::channel());
+    fn blocked_log_drops_and_reports_lines() {
+        let ((tried, attempts), (permit, permitted)) = (mpsc::channel(), mpsc::channel());
         let written = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let (sink, telling) = (Stuck { tried, may: may_heard, written: written.clone() }, told.clone());
-        let (lines, keeper) = Lines::begin(sink, move |count| telling.lock().unwrap().push(count)).unwrap();
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let sink = BlockedSink { tried, permitted, written: written.clone() };
+        let sender = reports.clone();
+        let (lines, guard) = Lines::start(sink, move |count| sender.lock().unwrap().push(count)).unwrap();
         (&lines).write_all(b"first\n").unwrap();
-        try_heard.recv().unwrap();
-        // The thread is held in its write from here on.
+        attempts.recv().unwrap();
+        // From here on the log thread is blocked in its write.
         let line = [b'x'; 1024];
-        for _ in 0..WAITING_MAX / 1024 + 7 {
+        for _ in 0..BUFFER_MAX / 1024 + 7 {
             (&lines).write_all(&line).unwrap();
         }
-        drop(may);
-        drop(keeper);
-        assert_eq!(*told.lock().unwrap(), [7]);
-        assert_eq!(written.lock().unwrap().len(), "first\n".len() + WAITING_MAX);
+        drop(permit);
+        drop(guard);
+        assert_eq!(*reports.lock().unwrap(), [7]);
+        assert_eq!(written.lock().unwrap().len(), "first\n".len() + BUFFER_MAX);
     }
 }

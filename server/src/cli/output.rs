@@ -1,4 +1,4 @@
-//! The one place that writes: data to stdout, everything else to stderr. Must not know what it writes.
+//! All output of the command line: data to stdout, everything else to stderr. Must not know what the text means.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -6,32 +6,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 
-/// Whether nobody reads the data any more.
-static IS_DEAF: AtomicBool = AtomicBool::new(false);
+/// Whether the reader of stdout has closed the pipe.
+static IS_STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody may still read the data. What is to be done besides is done all the same.
-pub(super) fn is_heard() -> bool {
-    !IS_DEAF.load(Ordering::Relaxed)
+/// Whether stdout still has a reader. A command completes its work without a reader too.
+pub(super) fn has_reader() -> bool {
+    !IS_STDOUT_CLOSED.load(Ordering::Relaxed)
 }
 
-/// Writes a line of data. A reader that has gone away, as `head` does, is no failure.
-pub(super) fn line(text: impl Display) -> anyhow::Result<()> {
-    match try_line(text) {
+/// Writes a line of data. A closed pipe, as with `head`, is not an error.
+pub(super) fn print_line(text: impl Display) -> anyhow::Result<()> {
+    match try_print_line(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            IS_DEAF.store(true, Ordering::Relaxed);
+            IS_STDOUT_CLOSED.store(true, Ordering::Relaxed);
             Ok(())
         }
-        result => result.context("what was done could not be told on stdout"),
+        result => result.context("cannot write the result to stdout"),
     }
 }
 
-/// Writes a line of data for whoever has more to do than to say it.
-pub(super) fn try_line(text: impl Display) -> io::Result<()> {
+/// Writes a line of data. For callers that continue after an error.
+pub(super) fn try_print_line(text: impl Display) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }
 
-/// Says something to the person beside the data.
-pub(super) fn note(text: impl Display) {
-    // Nobody is left to tell if this fails.
+/// Writes a message for a person to stderr.
+pub(super) fn print_note(text: impl Display) {
+    // An error of stderr cannot be reported anywhere.
     let _ = writeln!(io::stderr(), "{text}");
 }

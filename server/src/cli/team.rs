@@ -1,4 +1,4 @@
-//! The commands about teams. Must not know how anything is done.
+//! The commands for teams. Must not know how the library does the work.
 
 use clap::{Subcommand, ValueEnum};
 use hearth_server::clock::Clock;
@@ -7,49 +7,49 @@ use hearth_server::store::Db;
 use hearth_server::store::homes::{Plan, Team};
 use serde_json::{Value, json};
 
-use super::output::{line, note};
+use super::output::{print_line, print_note};
 
 #[derive(Subcommand)]
 pub(super) enum TeamCommand {
-    /// Make a team with its live home and its filled sandbox
+    /// Create a team with a live home and a sandbox with sample records
     Create {
-        /// Its name, unique on this server
+        /// Name of the team, unique on this server
         #[arg(value_parser = parse_name)]
         name: String,
-        /// What it pays for; live keys need paid
-        #[arg(long, value_enum, default_value_t = PlanWord::Paid)]
-        plan: PlanWord,
+        /// Plan of the team; live keys need the paid plan
+        #[arg(long, value_enum, default_value_t = PlanArgument::Paid)]
+        plan: PlanArgument,
     },
     /// List the teams
     List,
-    /// Change what a team pays for
+    /// Change the plan of a team
     Plan {
-        /// Its id or name
+        /// Id or name of the team
         team: String,
-        /// What it pays for
+        /// The new plan
         #[arg(value_enum)]
-        plan: PlanWord,
+        plan: PlanArgument,
     },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum PlanWord {
+pub(super) enum PlanArgument {
     Free,
     Paid,
 }
 
-impl PlanWord {
+impl PlanArgument {
     fn plan(self) -> Plan {
         match self {
-            PlanWord::Free => Plan::Free,
-            PlanWord::Paid => Plan::Paid,
+            PlanArgument::Free => Plan::Free,
+            PlanArgument::Paid => Plan::Paid,
         }
     }
 }
 
-/// What a team or a key may be called.
+/// Parses the name of a team or a key.
 pub(super) fn parse_name(text: &str) -> Result<String, String> {
-    if operate::is_name(text) { Ok(text.to_owned()) } else { Err(operate::NAME_RULE.to_owned()) }
+    if operate::is_valid_name(text) { Ok(text.to_owned()) } else { Err(operate::NAME_RULE.to_owned()) }
 }
 
 pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow::Result<()> {
@@ -57,11 +57,11 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
         TeamCommand::Create { name, plan } => {
             let team = operate::create_team(db, &Clock::system(), name, plan.plan()).await?;
             if as_json {
-                line(team_json(&team))?;
+                print_line(team_json(&team))?;
             } else {
-                line(&team.id)?;
-                note(format_args!(
-                    "made team {} ({}) with a live home and a filled sandbox",
+                print_line(&team.id)?;
+                print_note(format_args!(
+                    "created team {} ({}) with a live home and a sandbox with sample records",
                     team.name,
                     team.plan.as_str()
                 ));
@@ -70,19 +70,25 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
         TeamCommand::List => {
             let teams = operate::teams(db).await?;
             if as_json {
-                line(Value::Array(teams.iter().map(team_json).collect()))?;
+                print_line(Value::Array(teams.iter().map(team_json).collect()))?;
             } else {
                 for team in teams {
-                    line(format_args!("{}  {:4}  {}  {}", team.id, team.plan.as_str(), team.created_at, team.name))?;
+                    print_line(format_args!(
+                        "{}  {:4}  {}  {}",
+                        team.id,
+                        team.plan.as_str(),
+                        team.created_at,
+                        team.name
+                    ))?;
                 }
             }
         }
         TeamCommand::Plan { team, plan } => {
             let team = operate::set_plan(db, team, plan.plan()).await?;
             if as_json {
-                line(team_json(&team))?;
+                print_line(team_json(&team))?;
             } else {
-                note(format_args!("team {} is on the {} plan", team.name, team.plan.as_str()));
+                print_note(format_args!("team {} is on the {} plan", team.name, team.plan.as_str()));
             }
         }
     }

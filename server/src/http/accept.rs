@@ -1,23 +1,23 @@
-//! What a client admits as an answer (RFC 9110 12.5.1). Pure.
+//! Content negotiation: the media type that a client accepts (RFC 9110 12.5.1). Pure.
 
-/// The media type a client likes best among those on offer; the first of equals. None: it excludes all of them.
-pub fn choose(accept: Option<&str>, offered: &'static [&'static str]) -> Option<&'static str> {
-    // A header without a range excludes nothing.
+/// The offered media type with the highest quality; the first of equals. None: `accept` excludes all of them.
+pub fn choose_media_type(accept: Option<&str>, offered: &'static [&'static str]) -> Option<&'static str> {
+    // A header without a media range excludes nothing.
     let Some(accept) = accept.filter(|accept| accept.split(',').any(|range| !range.trim().is_empty())) else {
         return offered.first().copied();
     };
     let mut best: Option<(f32, &'static str)> = None;
     for media in offered {
-        let liking = liking(accept, media);
-        if liking > 0.0 && best.is_none_or(|(most, _)| liking > most) {
-            best = Some((liking, media));
+        let quality = quality(accept, media);
+        if quality > 0.0 && best.is_none_or(|(most, _)| quality > most) {
+            best = Some((quality, media));
         }
     }
     best.map(|(_, media)| media)
 }
 
-/// From 0, excluded, to 1: the weight of the most particular range that the media type falls in.
-fn liking(accept: &str, media: &str) -> f32 {
+/// The quality of a media type, from 0 (excluded) to 1: the `q` of the most specific range that matches.
+fn quality(accept: &str, media: &str) -> f32 {
     let (family, _) = media.split_once('/').unwrap_or_default();
     let mut found = (0, 0.0);
     for range in accept.split(',') {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_particular_range_decides() {
+    fn most_specific_range_decides() {
         const OFFERED: &[&str] = &["application/json", "application/yaml"];
         for (accept, chosen) in [
             (None, Some("application/json")),
@@ -58,7 +58,7 @@ mod tests {
             (Some("text/html"), None),
             (Some("application/*;q=0"), None),
         ] {
-            assert_eq!(choose(accept, OFFERED), chosen, "{accept:?}");
+            assert_eq!(choose_media_type(accept, OFFERED), chosen, "{accept:?}");
         }
     }
 }

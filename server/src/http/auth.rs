@@ -1,4 +1,5 @@
-//! Who asks: from the Authorization header to a principal (contract 11). Must not know what is asked for.
+//! Authentication: from the Authorization header to a [`Principal`] (contract 11). Must not know which operation the
+//! request asks for.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,29 +13,34 @@ use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::keyring::Principal;
 use super::reply::Refusal;
 use crate::app::App;
+use crate::app::keyring::Principal;
 use crate::store::keys;
 
-/// How exactly the last use of a key is kept.
-const TOUCH_EVERY_MS: i64 = 60_000;
+/// Precision of the stored last use of a key, in milliseconds.
+const LAST_USED_PRECISION_MS: i64 = 60_000;
 
-/// Finds out who asks: a key that holds.
+/// Verifies the key of a request. Errors: no key in the header, or a key that is unknown, revoked or expired.
 pub async fn identify(app: &Arc<App>, headers: &HeaderMap) -> Result<Arc<Principal>, Refusal> {
-    let principal = find(app, bearer(headers)?).await?;
-    if principal.holds(app.clock.now()) { Ok(principal) } else { Err(invalid_key().into()) }
+    let principal = find_key(app, bearer_token(headers)?).await?;
+    if principal.is_valid_at(app.clock.now()) { Ok(principal) } else { Err(invalid_key().into()) }
 }
 
-/// Whether who asks may ask from there: plan, then address.
-pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: SocketAddr) -> Result<(), Refusal> {
-    if !principal.is_paid_for() {
+/// Checks the plan of the team and then the client's address. Errors: `plan_required`, `ip_not_allowed`.
+pub fn check_plan_and_address(
+    app: &Arc<App>,
+    principal: &Principal,
+    headers: &HeaderMap,
+    peer: SocketAddr,
+) -> Result<(), Refusal> {
+    if !principal.is_allowed_by_plan() {
         return Err(
             Problem::new(ProblemType::PlanRequired, "Live keys need the paid plan; this team's is free.").into()
         );
     }
     let address = client_address(headers, peer, &app.config.trusted_proxies);
-    if !principal.may_come_from(address) {
+    if !principal.allows_address(address) {
         let message = match address {
             Some(address) => format!("This key may not be used from {address}."),
             None => "This key may not be used from an address that the proxy does not tell.".to_owned(),
@@ -42,14 +48,14 @@ pub fn admit(app: &Arc<App>, principal: &Principal, headers: &HeaderMap, peer: S
         let address = address.map(|address| address.to_string());
         return Err(Problem::new(ProblemType::IpNotAllowed, message).with("address", address).into());
     }
-    touch(app, principal, app.clock.now());
+    update_last_used(app, principal, app.clock.now());
     Ok(())
 }
 
-/// Notes that a key was refused with 429; flags it on disk when that happened too often (contract 11). A flagged key
+/// Counts a 429 response of a key. Sets `flagged_at` of the key after too many of them (contract 11); a flagged key
 /// still works.
-pub async fn refused(app: &Arc<App>, key: &str) {
-    if !app.refusals.note(key, app.clock.passed()) {
+pub async fn record_refusal(app: &Arc<App>, key: &str) {
+    if !app.refusals.record(key, app.clock.elapsed()) {
         return;
     }
     let (id, now) = (key.to_owned(), app.clock.now());
@@ -62,40 +68,41 @@ pub async fn refused(app: &Arc<App>, key: &str) {
     }
 }
 
-/// Whether a key that was good when its stream opened is good still. None: a database that is busy says nothing about it.
-pub async fn still_holds(app: &Arc<App>, principal: &Principal) -> Option<bool> {
+/// Whether the key of an open stream is still valid. None: the database is too busy to answer.
+pub async fn is_still_valid(app: &Arc<App>, principal: &Principal) -> Option<bool> {
     let hash = principal.key.hash;
     match app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await {
         Ok(Some(key)) => {
-            let principal = Principal::of(key);
-            Some(principal.holds(app.clock.now()) && principal.is_paid_for())
+            let principal = Principal::from_key(key);
+            Some(principal.is_valid_at(app.clock.now()) && principal.is_allowed_by_plan())
         }
         Ok(None) => Some(false),
         Err(_) => None,
     }
 }
 
-async fn find(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
+async fn find_key(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {
     let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-    if let Some(principal) = app.keyring.recall(&hash, app.clock.passed()) {
+    if let Some(principal) = app.keyring.recall(&hash, app.clock.elapsed()) {
         return Ok(principal);
     }
     if parse_key(text).is_none() {
         return Err(invalid_key().into());
     }
-    // No glance: that may be a moment behind another process, and a key that was just made there is good at once.
+    // Not an inline read, because an inline read may be a moment late: a key that another process just made is valid at
+    // once.
     let found = app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await?;
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
-            let principal = Arc::new(Principal::of(key));
-            app.keyring.remember(&principal, app.clock.passed());
+            let principal = Arc::new(Principal::from_key(key));
+            app.keyring.remember(&principal, app.clock.elapsed());
             Ok(principal)
         }
         _ => Err(invalid_key().into()),
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+fn bearer_token(headers: &HeaderMap) -> Result<&str, Problem> {
     let missing = |message: &str| Problem::new(ProblemType::AuthenticationRequired, message);
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
@@ -111,13 +118,13 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     }
 }
 
-/// One answer for unknown, revoked, expired and mistyped keys, so that it tells nothing about which keys exist.
+/// The same error for unknown, revoked, expired and mistyped keys, because the difference would reveal existing keys.
 fn invalid_key() -> Problem {
     Problem::new(ProblemType::InvalidApiKey, "The API key is unknown, revoked or expired.")
 }
 
-/// The socket's address, or what trusted proxies say of the client: the last address in `X-Forwarded-For` that is not
-/// itself a trusted proxy. None: a trusted proxy names somebody who is no address.
+/// The client's address: the peer's address, or the last address in `X-Forwarded-For` that is no trusted proxy. None: a
+/// trusted proxy names a client without a readable address.
 fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> Option<IpAddr> {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut address = peer.ip().to_canonical();
@@ -136,7 +143,7 @@ fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> O
     Some(address)
 }
 
-/// The address in one hop of `X-Forwarded-For`. Some proxies write the port as well, and quote what has colons.
+/// Parses one hop of `X-Forwarded-For`. Some proxies add the port, and put quotes around an IPv6 address.
 fn hop_address(hop: &str) -> Option<IpAddr> {
     let hop = hop.trim();
     let hop = hop.strip_prefix('"').and_then(|hop| hop.strip_suffix('"')).unwrap_or(hop);
@@ -145,9 +152,9 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
     address.ok().map(|address| address.to_canonical())
 }
 
-/// Keeps the last use, to the minute, without making the request wait.
-fn touch(app: &Arc<App>, principal: &Principal, now: Timestamp) {
-    let stale = |last: Timestamp| now.millis() - last.millis() >= TOUCH_EVERY_MS;
+/// Stores the last use of a key, with a precision of one minute. The request does not wait for the write.
+fn update_last_used(app: &Arc<App>, principal: &Principal, now: Timestamp) {
+    let stale = |last: Timestamp| now.millis() - last.millis() >= LAST_USED_PRECISION_MS;
     if principal.key.last_used_at.is_none_or(stale) {
         app.keyring.touch(principal, now);
         let (app, id) = (app.clone(), principal.key.id.clone());
@@ -164,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forwarded_addresses_count_only_from_trusted_proxies() {
+    fn forwarded_address_needs_trusted_proxy() {
         let peer: SocketAddr = "10.0.0.1:5".parse().unwrap();
         let proxies: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap()];
         let headers = |text: &str| [("x-forwarded-for".parse().unwrap(), text.parse().unwrap())].into_iter().collect();
@@ -181,7 +188,7 @@ mod tests {
             let found = client_address(&headers(forwarded), peer, trusted).map(|address| address.to_string());
             assert_eq!(found.as_deref(), Some(expected), "{forwarded}");
         }
-        // A client that the proxy hides is not the proxy.
+        // A client that the proxy hides does not have the address of the proxy.
         for hidden in ["unknown", "_hidden", "", "1.2.3.4, ", "nonsense"] {
             assert_eq!(client_address(&headers(hidden), peer, &proxies), None, "{hidden}");
         }

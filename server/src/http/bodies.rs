@@ -1,114 +1,117 @@
-//! The forms of what requests carry and answers give: statuses and media types, named so that the API's description can
-//! tell each. Must not know how a body is read or written.
+//! The kinds of request and response bodies, with statuses and media types. The OpenAPI description reads them. Must
+//! not know how a body is parsed or written.
 
-/// What the request carries; where it depends on a kind, on the route's.
+/// Operations in one bulk call, at most (contract 7).
+pub const BULK_OPERATIONS_MAX: usize = 50;
+
+/// The body of a request. Schemas depend on the kind of the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
-    /// No body; one that is sent means nothing.
-    Nothing,
-    /// A new record of the kind.
+pub enum RequestBody {
+    /// No body. The server ignores a body that a client sends.
+    None,
+    /// A new record.
     Create,
-    /// Fields of the kind that are merged (RFC 7396).
+    /// Fields to merge into a record (RFC 7396).
     Patch,
-    /// Up to 50 operations on the kind.
+    /// Up to [`BULK_OPERATIONS_MAX`] operations.
     Bulk,
-    /// What to export.
+    /// The format and the kinds of an export.
     Export,
-    /// A JSON-RPC message.
+    /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
 }
 
-impl Carries {
-    /// The media types in which it may come.
+impl RequestBody {
+    /// The media types that the server accepts; empty for [`RequestBody::None`].
     pub const fn media(self) -> &'static [&'static str] {
         match self {
-            Carries::Nothing => &[],
-            Carries::Patch => &["application/json", "application/merge-patch+json"],
-            Carries::Create | Carries::Bulk | Carries::Export | Carries::Rpc => &["application/json"],
+            RequestBody::None => &[],
+            RequestBody::Patch => &["application/json", "application/merge-patch+json"],
+            RequestBody::Create | RequestBody::Bulk | RequestBody::Export | RequestBody::Rpc => &["application/json"],
         }
     }
 }
 
-/// What a good answer gives; where it depends on a kind, on the route's.
+/// The body of a successful response. Schemas depend on the kind of the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
+pub enum ResponseBody {
     /// One record.
     Record,
-    /// One record that was made.
+    /// The record that the request created.
     Created,
     /// The home's profile, or null.
     Profile,
     /// A page of records.
     Records,
-    /// The id of a record that is gone.
+    /// The id of a record or export that does not exist any more.
     Deleted,
-    /// An outcome for each operation.
+    /// A result for each operation of a bulk call.
     Bulk,
     /// A page of search results.
-    Found,
+    SearchResults,
     /// A page of events.
     Events,
-    /// Events as they come.
+    /// A stream of events.
     Stream,
-    /// What the key is and may do.
-    Me,
+    /// The key of the request: home, scopes, limits.
+    KeyProfile,
     /// An export job.
     Export,
-    /// An export job that was taken on.
-    Exporting,
+    /// An export job that was queued.
+    ExportAccepted,
     /// A page of export jobs.
     Exports,
     /// The file of an export.
     File,
-    /// The root index.
+    /// The root index of resources and links.
     Index,
-    /// Versions, scopes, errors and limits.
+    /// The catalogue of versions, scopes, errors and limits.
     Meta,
-    /// One word on how the service is.
+    /// The status of the service in one word.
     Health,
-    /// Counts and times in Prometheus's text form.
+    /// Metrics in the text format of Prometheus.
     Metrics,
-    /// The API's description, as JSON or YAML.
+    /// The OpenAPI description, as JSON or YAML.
     Document,
-    /// The API's description as JSON.
+    /// The OpenAPI description as JSON.
     DocumentJson,
-    /// The API's description as YAML.
+    /// The OpenAPI description as YAML.
     DocumentYaml,
-    /// A page for people.
+    /// An HTML page.
     Page,
-    /// An entry of the error catalogue, as a page or as JSON.
+    /// An entry of the error catalogue, as HTML or JSON.
     ErrorPage,
-    /// A style sheet.
+    /// The style sheet of the HTML pages.
     Style,
-    /// A script.
+    /// The script of the API reference.
     Script,
-    /// A JSON-RPC message.
+    /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
 }
 
-impl Gives {
-    /// The status of a good answer.
+impl ResponseBody {
+    /// The status of a successful response.
     pub const fn status(self) -> u16 {
         match self {
-            Gives::Created => 201,
-            Gives::Exporting => 202,
-            Gives::Bulk => 207,
+            ResponseBody::Created => 201,
+            ResponseBody::ExportAccepted => 202,
+            ResponseBody::Bulk => 207,
             _ => 200,
         }
     }
 
-    /// The media types it has, the usual one first; Accept must admit one of them.
+    /// The media types on offer, the default first. `Accept` must admit at least one of them.
     pub const fn media(self) -> &'static [&'static str] {
         match self {
-            Gives::Stream => &["text/event-stream"],
-            Gives::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
-            Gives::Document => &["application/json", "application/yaml"],
-            Gives::DocumentYaml => &["application/yaml"],
-            Gives::Page => &["text/html"],
-            Gives::ErrorPage => &["text/html", "application/json"],
-            Gives::Metrics => &["text/plain"],
-            Gives::Style => &["text/css"],
-            Gives::Script => &["text/javascript"],
+            ResponseBody::Stream => &["text/event-stream"],
+            ResponseBody::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
+            ResponseBody::Document => &["application/json", "application/yaml"],
+            ResponseBody::DocumentYaml => &["application/yaml"],
+            ResponseBody::Page => &["text/html"],
+            ResponseBody::ErrorPage => &["text/html", "application/json"],
+            ResponseBody::Metrics => &["text/plain"],
+            ResponseBody::Style => &["text/css"],
+            ResponseBody::Script => &["text/javascript"],
             _ => &["application/json"],
         }
     }

@@ -1,5 +1,5 @@
-//! A request as a handler sees it: who asks for what, every part already read strictly. Must not know HTTP types
-//! beyond names and values; headers as they came are for a protocol that is spoken inside a request.
+//! A request as a handler receives it, with all parts parsed. Must not know HTTP types beyond names and values; only
+//! MCP reads raw headers.
 
 use std::sync::Arc;
 
@@ -12,86 +12,88 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::keyring::Principal;
 use super::query::Query;
-use super::reply::{Refusal, Wording};
+use super::reply::{Refusal, ResponseContext};
 use crate::app::App;
+use crate::app::keyring::Principal;
 use crate::home::receipts::Ticket;
 
-/// An authenticated, well-formed request.
+/// A request with a valid key.
 pub struct Call {
-    /// The service.
+    /// The state of the service.
     pub app: Arc<App>,
-    /// Who asks.
+    /// The key of the request, with its home and scopes.
     pub principal: Arc<Principal>,
-    /// The kind its path names.
+    /// The kind in the path.
     pub kind: Option<Kind>,
-    /// The id in its path as it was sent.
+    /// The `{id}` segment of the path, decoded but not validated.
     pub id: Option<String>,
-    /// Its parameters.
+    /// The query parameters.
     pub query: Query,
-    /// Its body; null when the route takes none.
+    /// The JSON body; null when the route has none.
     pub body: Value,
-    /// Its idempotency key with the request's digest.
+    /// The idempotency key with a digest of the request. None: the client sent no `Idempotency-Key`.
     pub ticket: Option<Ticket>,
-    /// `If-Match` as it was sent.
+    /// The header `If-Match`, unparsed.
     pub if_match: Option<String>,
-    /// `If-None-Match` as it was sent.
+    /// The header `If-None-Match`, unparsed.
     pub if_none_match: Option<String>,
-    /// `Last-Event-ID` as it was sent.
+    /// The header `Last-Event-ID`, unparsed.
     pub last_event_id: Option<String>,
-    /// All its headers, for a protocol that is spoken inside the request.
+    /// All headers, for MCP, which has a protocol of its own inside HTTP.
     pub headers: HeaderMap,
-    /// The words around its answer.
-    pub wording: Wording,
+    /// The facts that the texts of the response depend on.
+    pub context: ResponseContext,
 }
 
-/// A request that needs no key.
-pub struct Visit {
-    /// The service.
+/// A request to a route that needs no key.
+pub struct PublicRequest {
+    /// The state of the service.
     pub app: Arc<App>,
-    /// What its path names, or "".
+    /// The open segment of the path; "" when the path has none.
     pub name: String,
-    /// The media type to answer in, one of those of its route.
+    /// The media type of the response, negotiated from `Accept`.
     pub media: &'static str,
-    /// The words around its answer.
-    pub wording: Wording,
+    /// The facts that the texts of the response depend on.
+    pub context: ResponseContext,
 }
 
 impl Call {
-    /// The kind of a route that names one.
+    /// The kind in the path. Error: the route has no kind, which is a fault of the route table.
     pub fn kind(&self) -> Result<Kind, Refusal> {
         self.kind.ok_or_else(|| Problem::new(ProblemType::InternalError, "This path names no kind.").into())
     }
 
-    /// The id in the path. A malformed one is of no record (contract 2).
+    /// The id in the path. Error: `not_found` for a malformed id, since no record can have that id (contract 2).
     pub fn record_id(&self, kind: Kind) -> Result<Uuid, Problem> {
         let text = self.id.as_deref().unwrap_or_default();
         parse_id(text)
             .ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{}`", shorten(text, QUOTED_NAME_MAX))))
     }
 
-    /// The conditions of a write.
+    /// The preconditions of a write, from `If-Match` and `If-None-Match`.
     pub fn guard(&self) -> Preconditions {
         Preconditions {
-            if_match: self.if_match.as_deref().map(|list| revs(list, parse_etag)),
+            if_match: self.if_match.as_deref().map(|list| parse_revs(list, parse_etag)),
             if_none_match: self.unless(),
         }
     }
 
-    /// Whether the reader has this revision already.
-    pub fn has_revision(&self, rev: i64) -> bool {
+    /// Whether `If-None-Match` names this revision, so the client already has the record.
+    pub fn client_has_revision(&self, rev: i64) -> bool {
         self.unless().is_some_and(|revs| revs.matches(rev))
     }
 
-    /// The revisions of `If-None-Match`, to which a weak tag is as good as a strong one (RFC 9110 13.1.2).
+    /// The revisions of `If-None-Match`. A weak tag counts like a strong one (RFC 9110 13.1.2).
     fn unless(&self) -> Option<RevMatch> {
-        self.if_none_match.as_deref().map(|list| revs(list, |tag| parse_etag(tag.strip_prefix("W/").unwrap_or(tag))))
+        self.if_none_match
+            .as_deref()
+            .map(|list| parse_revs(list, |tag| parse_etag(tag.strip_prefix("W/").unwrap_or(tag))))
     }
 }
 
-/// The revisions that a list of tags names. A tag that is none of ours is of no revision.
-fn revs(list: &str, read: fn(&str) -> Option<i64>) -> RevMatch {
+/// The revisions in a list of ETags. Foreign tags match no revision.
+fn parse_revs(list: &str, read: fn(&str) -> Option<i64>) -> RevMatch {
     match list.trim() {
         "*" => RevMatch::Any,
         list => RevMatch::OneOf(list.split(',').filter_map(|tag| read(tag.trim())).collect()),

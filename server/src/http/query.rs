@@ -1,22 +1,22 @@
-//! Reading a query string strictly: every parameter known, once, and not empty (contract 5). Must not know what the
-//! parameters do.
+//! Parses a query string strictly: every parameter is known, occurs once, and has a value (contract 5). Must not know
+//! the effect of a parameter.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, QUOTED_NAME_MAX, nearest, shorten};
 use percent_encoding::percent_decode_str;
 
-use super::parameters::Parameter;
+use super::parameters::{PageSize, Parameter};
 
-/// The parameters of a request, each allowed and there at most once.
+/// The parameters of a request: only known names, each at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     pairs: Vec<(String, String)>,
 }
 
 impl Query {
-    /// Splits a query string and rewrites its values, by name, before they are judged; refuses what is not among the known
-    /// names, repeated, or empty.
-    pub fn read(text: &str, known: &[Parameter], rewrite: impl Fn(&str, &mut String)) -> Result<Query, Problem> {
+    /// Parses a query string. `rewrite` receives each name and value first, and upgrades values of older API versions.
+    /// Error: `invalid_request` for a parameter that is unknown, repeated, empty or not UTF-8.
+    pub fn parse(text: &str, known: &[Parameter], rewrite: impl Fn(&str, &mut String)) -> Result<Query, Problem> {
         let is_text = |part: &&str| percent_decode_str(part).decode_utf8().is_ok();
         if let Some(part) = text.split('&').find(|part| !is_text(part)) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
@@ -28,11 +28,14 @@ impl Query {
             rewrite(&name, &mut value);
             (name.into_owned(), value)
         });
-        Query::of(sent, known)
+        Query::from_pairs(sent, known)
     }
 
-    /// The same out of names and values that came some other way.
-    pub fn of<T: Into<String>>(sent: impl IntoIterator<Item = (T, T)>, known: &[Parameter]) -> Result<Query, Problem> {
+    /// As [`Query::parse`], from names and values that are already decoded.
+    pub fn from_pairs<T: Into<String>>(
+        sent: impl IntoIterator<Item = (T, T)>,
+        known: &[Parameter],
+    ) -> Result<Query, Problem> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         let names = || known.iter().map(|parameter| parameter.name);
         for (name, value) in sent {
@@ -43,7 +46,7 @@ impl Query {
                 return Err(if nearest(&name, names()).is_some() {
                     problem
                 } else {
-                    problem.with_fix(leave_out(known))
+                    problem.with_fix(leave_out_hint(known))
                 });
             }
             if value.is_empty() {
@@ -57,13 +60,13 @@ impl Query {
         Ok(Query { pairs })
     }
 
-    /// The value of a parameter.
+    /// The value of a parameter. None: the parameter is absent.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A number from 1 to `max`.
-    pub fn limit(&self, default: usize, max: usize) -> Result<usize, Problem> {
+    /// The parameter `limit`: a number from 1 to `max`, or the default.
+    pub fn limit(&self, PageSize { default, max }: PageSize) -> Result<usize, Problem> {
         let Some(value) = self.get("limit") else { return Ok(default) };
         match value.parse() {
             Ok(limit) if (1..=max).contains(&limit) && value.bytes().all(|b| b.is_ascii_digit()) => Ok(limit),
@@ -71,22 +74,22 @@ impl Query {
         }
     }
 
-    /// One of some words.
+    /// The meaning of a parameter with one of several words.
     pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match words.iter().find(|(word, _)| *word == value) {
             Some((_, meaning)) => Ok(Some(*meaning)),
-            None => Err(unknown_word(name, value, words)),
+            None => Err(unknown_choice(name, value, words)),
         }
     }
 
-    /// A comma-separated list of some words, without repetition.
+    /// The meanings of a comma-separated list of words. Repeated words count once.
     pub fn choices<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Vec<T>, Problem> {
         let mut seen = Vec::new();
         let mut meanings = Vec::new();
         for value in self.get(name).into_iter().flat_map(|list| list.split(',')) {
             let Some((word, meaning)) = words.iter().find(|(word, _)| *word == value) else {
-                return Err(unknown_word(name, value, words));
+                return Err(unknown_choice(name, value, words));
             };
             if !seen.contains(word) {
                 seen.push(word);
@@ -96,8 +99,8 @@ impl Query {
         Ok(meanings)
     }
 
-    /// A date or date-time from which on something is asked for.
-    pub fn since(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+    /// A date or an RFC 3339 date-time. A date means midnight UTC.
+    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match Timestamp::parse_rounded_up(value) {
             Some(moment) => Ok(Some(moment)),
@@ -109,7 +112,7 @@ impl Query {
     }
 }
 
-fn leave_out(known: &[Parameter]) -> String {
+fn leave_out_hint(known: &[Parameter]) -> String {
     let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
     match names.is_empty() {
         true => "Leave it out: there are no parameters here.".to_owned(),
@@ -117,7 +120,7 @@ fn leave_out(known: &[Parameter]) -> String {
     }
 }
 
-fn unknown_word<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
+fn unknown_choice<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     let message = format!("{name} must be one of {}.", known.join(", "));
     Problem::parameter(name, value, nearest(value, known.iter().copied()), message)
@@ -126,10 +129,10 @@ fn unknown_word<T>(name: &str, value: &str, words: &[(&str, T)]) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::parameters::{LIMIT, SORT};
+    use crate::http::parameters::{LIMIT, RECORDS_PAGE, SORT};
 
     #[test]
-    fn nothing_is_silently_ignored() {
+    fn wrong_parameter_is_refused_and_named() {
         for (text, parameter, nearest) in [
             ("limt=5", "limt", Some("limit")),
             ("limit=", "limit", None),
@@ -139,8 +142,8 @@ mod tests {
             ("limit=101", "limit", None),
             ("limit=+5", "limit", None),
         ] {
-            let refusal = Query::read(text, &[LIMIT, SORT], |_, _| ()).and_then(|query| {
-                query.limit(50, 100)?;
+            let refusal = Query::parse(text, &[LIMIT, SORT], |_, _| ()).and_then(|query| {
+                query.limit(RECORDS_PAGE)?;
                 query.choice("sort", &[("created_at", ()), ("updated_at", ())])
             });
             let details = refusal.unwrap_err().details;

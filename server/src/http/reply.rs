@@ -1,4 +1,4 @@
-//! An answer as a handler gives it, and the words around it. Must not know the request it answers.
+//! A response as a handler returns it, and the facts that its texts depend on. Must not know the request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,60 +15,68 @@ use crate::store::StoreError;
 use crate::store::receipts::Receipt;
 use crate::versions::{VERSIONS, Version};
 
-/// Gives a future that is done when a stream must end. Asked only where a reader does not keep up, so that others cost
-/// nothing.
-pub type Over = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+/// Creates a future that completes when the stream must end, although the client reads no frames. Created only while
+/// the client is slow, so fast clients cost nothing.
+pub type StreamEnd = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// What an answer carries.
+/// The body of a response.
 pub enum Payload {
-    /// A finished JSON text.
+    /// A complete JSON text.
     Json(String),
-    /// A finished text of another media type, with that type.
+    /// The media type and the bytes of a complete text.
     Text(&'static str, Bytes),
-    /// Frames of an event stream as they come, and when it must end though nobody takes them.
-    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>, Over),
-    /// A file, sent piece by piece.
+    /// The frames of an event stream, and the end for a client that reads no frames.
+    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>, StreamEnd),
+    /// A file, sent in pieces.
     File {
         /// The media type.
         media: &'static str,
-        /// The open file, at its start.
+        /// The open file, positioned at the start.
         file: tokio::fs::File,
-        /// Its size in bytes.
+        /// The size of the file in bytes.
         length: u64,
     },
-    /// Nothing.
+    /// No body.
     Empty,
 }
 
-/// An answer without the headers that the edge adds to all.
+/// A response without the common headers, which the edge adds.
 pub struct Reply {
-    /// Its status.
+    /// The HTTP status.
     pub status: u16,
-    /// Headers of its own.
+    /// The headers of this response.
     pub headers: Vec<(&'static str, String)>,
-    /// What it carries.
+    /// The body of the response.
     pub payload: Payload,
 }
 
 impl Reply {
-    /// The same with a header.
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Reply {
+    /// Adds a header.
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Reply {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// A header of its own.
+    /// The value of a header that the handler set.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
-    /// The version it is written in, when it says so: a stored answer keeps its first.
+    /// The error type in the body. None: the response is no refusal.
+    pub fn error_type(&self) -> Option<&str> {
+        match &self.payload {
+            Payload::Json(text) => envelope::error_type(text),
+            _ => None,
+        }
+    }
+
+    /// The API version of the body, if the reply names one: a stored reply keeps its first version.
     pub fn version(&self) -> Option<&'static Version> {
         let (_, named) = self.headers.iter().find(|(name, _)| *name == SERVICE_API_VERSION)?;
         VERSIONS.iter().find(|version| version.name == named)
     }
 
-    /// What a retry would get again: status, own headers and body.
+    /// The form in which a reply is stored for a repeated request: status, headers and body.
     pub fn to_receipt(&self, fingerprint: [u8; 32], at: hearth_contract::formats::Timestamp) -> Receipt {
         let headers: Map<String, Value> =
             self.headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
@@ -79,8 +87,8 @@ impl Reply {
         Receipt { fingerprint, at, status: self.status, headers: Value::Object(headers).to_string(), body }
     }
 
-    /// The stored answer, byte for byte, marked as such.
-    pub fn replay(receipt: Receipt) -> Reply {
+    /// The stored reply, byte for byte, marked as replayed.
+    pub fn from_receipt(receipt: Receipt) -> Reply {
         let stored: Map<String, Value> = serde_json::from_str(&receipt.headers).unwrap_or_default();
         let headers = STORED_HEADERS
             .into_iter()
@@ -91,38 +99,38 @@ impl Reply {
     }
 }
 
-/// The headers that belong to an answer itself and come again with it (contract 6.4).
+/// The headers that are stored with a reply (contract 6.4).
 const STORED_HEADERS: [&str; 3] = [SERVICE_API_VERSION, "etag", "location"];
 
-/// What the texts around an answer depend on. Cheap to clone into a transaction.
+/// The facts of a request that the texts of its response depend on. Cheap to clone into a transaction.
 #[derive(Clone)]
-pub struct Wording {
-    /// The request's id.
+pub struct ResponseContext {
+    /// The id of the request, for `meta.request_id`.
     pub request_id: Arc<str>,
-    /// What links begin with.
+    /// The URL at which clients reach the service.
     pub base_url: Arc<str>,
-    /// The version that the client speaks.
+    /// The API version of the client.
     pub version: &'static Version,
 }
 
-impl Wording {
-    /// Where a path of the service is found by who reads this answer: a proxy may have put something before it.
-    pub fn place(&self, path: &str) -> String {
+impl ResponseContext {
+    /// A path of the service as the client must send it: a proxy may serve the API below a path of its own.
+    pub fn base_path_of(&self, path: &str) -> String {
         format!("{}{path}", base_path(&self.base_url))
     }
 
-    /// `{ data, meta }` out of a finished text; `meta` is further members or "".
-    pub fn one(&self, status: u16, data: &str, meta: &str) -> Reply {
+    /// `{ data, meta }`. `data` is JSON text; `meta` is more members of `meta` as JSON text, or "".
+    pub fn data_reply(&self, status: u16, data: &str, meta: &str) -> Reply {
         self.json(status, envelope::success(data, &self.request_id, meta))
     }
 
-    /// `{ data: [...], meta }` out of finished texts.
-    pub fn many<T: AsRef<str>>(&self, items: &[T], page: &Page, meta: &str) -> Reply {
+    /// `{ data: [...], meta }`. The items are JSON texts.
+    pub fn list_reply<T: AsRef<str>>(&self, items: &[T], page: &Page, meta: &str) -> Reply {
         self.json(200, envelope::list(items, page, &self.request_id, meta))
     }
 
-    /// `{ error, meta }`, with the headers that its type demands.
-    pub fn problem(&self, problem: &Problem) -> Reply {
+    /// `{ error, meta }`, with the headers that the error type requires.
+    pub fn problem_reply(&self, problem: &Problem) -> Reply {
         let mut reply = self.json(problem.kind.status(), envelope::error(problem, &self.request_id, &self.base_url));
         let detail = |name: &str| problem.details.get(name).and_then(Value::as_str).unwrap_or_default();
         match problem.kind {
@@ -149,17 +157,27 @@ impl Wording {
         reply
     }
 
+    /// The problem that a client sees after a fault. The cause goes to the log, under the request id.
+    pub(crate) fn fault_problem(&self, fault: &StoreError) -> Problem {
+        tracing::error!(request_id = &*self.request_id, %fault, "a request failed");
+        if fault.is_transient() {
+            Problem::new(ProblemType::Unavailable, "The service cannot take this now.").with("retry_after_seconds", 1)
+        } else {
+            Problem::new(ProblemType::InternalError, "The service failed on this request.")
+        }
+    }
+
     fn json(&self, status: u16, text: String) -> Reply {
         let headers = vec![(SERVICE_API_VERSION, self.version.name.to_owned())];
-        Reply { status, headers, payload: Payload::Json(self.version.lower(text)) }
+        Reply { status, headers, payload: Payload::Json(self.version.downgrade(text)) }
     }
 }
 
-/// Why a handler has no answer: it refuses, or something broke.
+/// The reason why a handler has no reply.
 pub enum Refusal {
-    /// An expected refusal.
+    /// An expected refusal, for the client.
     Problem(Box<Problem>),
-    /// Something broke; it is logged and leaves as `internal_error` or `unavailable`.
+    /// A fault of the server. The edge logs the cause and sends `internal_error` or `unavailable`.
     StoreError(StoreError),
 }
 

@@ -1,5 +1,4 @@
-//! One thing that can be asked: its method and path, who may ask, what it carries and gives, and who answers. Must not
-//! know which routes there are.
+//! An operation of the API: method, path, access, bodies and handler. Must not know the table of routes.
 
 use std::pin::Pin;
 
@@ -8,84 +7,94 @@ use hearth_contract::paths;
 use hearth_contract::problem::Problem;
 use hearth_contract::schema::Kind;
 
-use super::bodies::{Carries, Gives};
-use super::call::{Call, Visit};
-use super::keyring::Principal;
-use super::limits::Class;
+use super::bodies::{RequestBody, ResponseBody};
+use super::call::{Call, PublicRequest};
 use super::parameters::Parameter;
 use super::reply::{Refusal, Reply};
+use crate::app::keyring::Principal;
+use crate::app::limits::RateClass;
 
-/// What a handler promises.
-pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;
+/// The pending result of a handler.
+pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;
 
-/// Who may ask.
+/// The access rule of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody.
+    /// No key is required.
     Open,
-    /// Any key that holds.
+    /// Any valid key.
     Key,
-    /// A key with this scope.
+    /// A valid key with this scope.
     Scope(String),
 }
 
-/// One thing that can be asked.
+/// An operation of the API.
 pub struct Route {
-    /// Its method. HEAD works wherever GET does.
+    /// The HTTP method. A GET route also serves HEAD.
     pub method: Method,
-    /// Its path; `{id}` stands for one segment.
+    /// The path; `{id}` stands for one segment.
     pub path: String,
-    /// Its name in documents and metrics.
+    /// The operation id in the OpenAPI document, the log and the metrics.
     pub operation: String,
-    /// What it does, in a phrase.
+    /// A phrase for the OpenAPI document.
     pub summary: String,
-    /// Who may ask.
+    /// The access rule.
     pub access: Access,
-    /// Which window it counts in.
-    pub class: Class,
-    /// The kind it is about.
+    /// The rate-limit window that counts the call.
+    pub class: RateClass,
+    /// The kind of the records. None: the operation concerns no single kind.
     pub kind: Option<Kind>,
-    /// What the request carries.
-    pub carries: Carries,
-    /// What the answer is.
-    pub gives: Gives,
-    /// Parameters it knows; any other is refused.
+    /// The body of the request.
+    pub request_body: RequestBody,
+    /// The body of a successful response.
+    pub response_body: ResponseBody,
+    /// The query parameters. All others are refused.
     pub parameters: &'static [Parameter],
-    /// Who answers.
+    /// The function that answers.
     pub handler: Handler,
 }
 
 impl Route {
-    /// Refuses a key that lacks the scope.
+    /// Refuses a key without the scope of the route.
     pub fn check_scope(&self, principal: &Principal) -> Result<(), Problem> {
         match &self.access {
-            Access::Scope(scope) => principal.check(scope),
+            Access::Scope(scope) => principal.require_scope(scope),
             Access::Open | Access::Key => Ok(()),
         }
     }
 
-    /// Whether it is a write of one record that may exist: it has a revision to hold conditions to.
+    /// Whether the route writes one record that may exist. Only such a route has a revision for preconditions.
     pub fn is_guarded(&self) -> bool {
-        self.carries == Carries::Patch || self.gives == Gives::Deleted && self.kind.is_some()
+        self.request_body == RequestBody::Patch || self.response_body == ResponseBody::Deleted && self.kind.is_some()
     }
 
-    /// Whether it speaks the version that the request asks for; discovery and tools always speak the current one
-    /// (contract 13).
+    /// Whether the path ends with the id of a record.
+    pub fn has_id(&self) -> bool {
+        self.path.ends_with("{id}")
+    }
+
+    /// Whether the route reads one record, which `If-None-Match` may answer with 304.
+    pub fn is_conditional(&self) -> bool {
+        self.method == Method::GET && matches!(self.response_body, ResponseBody::Record | ResponseBody::Profile)
+    }
+
+    /// Whether the route follows the version that the request asks for. Discovery and tools always use the current
+    /// version (contract 13).
     pub fn is_versioned(&self) -> bool {
         self.access != Access::Open && self.path.starts_with(paths::ROOT)
     }
 
-    /// Whether an idempotency key makes it happen once (contract 6.4).
+    /// Whether an idempotency key applies to the route (contract 6.4).
     pub fn takes_ticket(&self) -> bool {
         self.method != Method::GET && self.access != Access::Open
     }
 }
 
-/// Who answers.
+/// The function that answers, with or without a key.
 #[derive(Clone, Copy)]
 pub enum Handler {
-    /// To a key, as a call.
-    Keyed(fn(Call) -> Answering),
-    /// To anybody.
-    Open(fn(Visit) -> Answering),
+    /// Answers a request with a valid key.
+    Keyed(fn(Call) -> HandlerFuture),
+    /// Answers a request without a key.
+    Open(fn(PublicRequest) -> HandlerFuture),
 }

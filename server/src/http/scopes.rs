@@ -1,8 +1,8 @@
-//! What a key can be allowed: every scope, with its words for people. Must not know which route needs which.
+//! All scopes of a key, with descriptions. Must not know the scope of a route.
 
 use hearth_contract::schema::Kind;
 
-/// Every scope that a key can carry (contract 11).
+/// Every scope that a key can have (contract 11).
 pub const SCOPES: [&str; 15] = [
     "inventory:read",
     "inventory:write",
@@ -21,12 +21,12 @@ pub const SCOPES: [&str; 15] = [
     "exports:write",
 ];
 
-/// The scope of reading records of a kind.
+/// The scope for reading records of a kind.
 pub fn reading(kind: Kind) -> String {
     format!("{}:read", kind.collection())
 }
 
-/// What a scope allows, for people.
+/// The description of a scope, for `GET /v1/_meta`.
 pub fn scope_about(scope: &str) -> String {
     let what = |name: &str| match Kind::from_collection(name) {
         Some(kind) if kind.is_singleton() => "the home's profile".to_owned(),

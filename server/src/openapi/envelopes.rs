@@ -1,4 +1,4 @@
-//! The schemas of what is around records: words, envelopes, errors, events and search results.
+//! Schemas around records: shared types, envelopes, errors, events and search results. Must not know single kinds.
 
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::problem::{CURSOR_EXPIRED, ProblemType};
@@ -6,14 +6,14 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::schemas::{array, envelope, object, reference};
+use super::schema::{array, envelope, object, reference};
 use crate::http::scopes::SCOPES;
 use crate::versions::VERSIONS;
 
-/// Schemas with their names.
+/// Pairs of schema name and schema.
 pub(super) type Named = Vec<(&'static str, Value)>;
 
-/// All of them by name.
+/// All schemas of this file.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
     [words(), metas(), outcomes(), feed_and_search()].into_iter().flatten()
 }
@@ -73,8 +73,8 @@ fn metas() -> Named {
             "Page",
             object(
                 json!({
-                    "has_more": { "type": "boolean", "description": "Whether there is more now" },
-                    "next_cursor": { "type": ["string", "null"], "description": "What to send as `cursor` next" },
+                    "has_more": { "type": "boolean", "description": "Whether more items follow" },
+                    "next_cursor": { "type": ["string", "null"], "description": "The `cursor` of the next page" },
                 }),
                 &["has_more", "next_cursor"],
             ),
@@ -84,8 +84,8 @@ fn metas() -> Named {
             object(
                 json!({
                     "head": { "type": "integer", "minimum": 0, "description": "Id of the newest event" },
-                    "oldest": { "type": ["integer", "null"], "description": "Lowest id that a first read would show" },
-                    "retention_seconds": { "type": ["integer", "null"], "description": "How long events are kept whole; null: for ever" },
+                    "oldest": { "type": ["integer", "null"], "description": "Lowest event id that a backfill returns" },
+                    "retention_seconds": { "type": ["integer", "null"], "description": "How long events are kept; null: forever" },
                 }),
                 &["head", "oldest", "retention_seconds"],
             ),
@@ -101,10 +101,10 @@ fn outcomes() -> Named {
             object(
                 json!({
                     "type": reference("ErrorType"),
-                    "message": { "type": "string", "description": "One sentence about this very case" },
-                    "fix": { "type": "string", "description": "What to do next; version 2026-03-01 has none" },
+                    "message": { "type": "string", "description": "One sentence about the concrete error" },
+                    "fix": { "type": "string", "description": "What to do next; absent in version 2026-03-01" },
                     "doc_url": { "type": "string", "format": "uri", "description": "A page about the type" },
-                    "details": { "type": "object", "description": "Particulars of the type; for validation `fields`, up to 100 of them", "additionalProperties": true },
+                    "details": { "type": "object", "description": "Details that depend on the type; for validation `fields`, up to 100", "additionalProperties": true },
                 }),
                 &["type", "message", "doc_url", "details"],
             ),
@@ -115,7 +115,7 @@ fn outcomes() -> Named {
             "ErrorType",
             json!({
                 "type": "string", "examples": ProblemType::ALL.map(ProblemType::as_str).to_vec(),
-                "description": "What went wrong. Types may be added; the status of one never changes",
+                "description": "The type of the error. Types may be added; the status of a type never changes",
             }),
         ),
         (
@@ -130,13 +130,13 @@ fn outcomes() -> Named {
     ]
 }
 
-/// The error of a cursor that is no longer good: the details are what its reader goes on by.
+/// The error of an expired cursor. Its details tell the client how to continue.
 fn cursor_expired() -> Value {
     let body = object(
         json!({
             "type": { "type": "string", "const": ProblemType::CursorExpired.as_str() },
             "message": { "type": "string" },
-            "fix": { "type": "string", "description": "Version 2026-03-01 has none" },
+            "fix": { "type": "string", "description": "Absent in version 2026-03-01" },
             "doc_url": { "type": "string", "format": "uri" },
             "details": reference("CursorExpiredDetails"),
         }),
@@ -149,7 +149,7 @@ fn cursor_expired_details() -> Value {
     let form = |name: &str| match name {
         "reason" => json!({ "type": "string", "enum": ["retention", "restored"] }),
         "resume_cursor" => json!({ "type": "string" }),
-        "retained_since" => perhaps_moment(),
+        "retained_since" => nullable_moment(),
         _ => json!({ "type": ["integer", "null"] }),
     };
     let members: Map<String, Value> = CURSOR_EXPIRED
@@ -182,7 +182,7 @@ fn feed_and_search() -> Named {
                         "description": "The record after the event, of the kind that `resource_type` names; null when deleted",
                     },
                     "created_at": moment(),
-                    "idempotency_key": { "type": ["string", "null"], "description": "The key of the write that made it" },
+                    "idempotency_key": { "type": ["string", "null"], "description": "The idempotency key of the write" },
                 },
                 "required": ["id", "type", "resource_type", "resource_id", "api_version", "payload", "created_at", "idempotency_key"],
                 "examples": [examples::event(Kind::Task)],
@@ -193,7 +193,7 @@ fn feed_and_search() -> Named {
             "EventStream",
             json!({
                 "type": "string",
-                "description": "Frames of `text/event-stream`: first `retry`; each change as `id: <cursor>` and `data: <Event>`; once level, `event: ready`; heartbeats as an `id` without data",
+                "description": "Frames of `text/event-stream`: first `retry`; each change as `id: <cursor>` and `data: <Event>`; after the newest event, `event: ready`; heartbeats as an `id` without data",
             }),
         ),
         (
@@ -203,7 +203,7 @@ fn feed_and_search() -> Named {
                     "type": reference("CollectionType"),
                     "id": reference("Id"),
                     "title": { "type": "string" },
-                    "snippet": { "type": ["string", "null"], "description": "Where it matched, hits between `**`" },
+                    "snippet": { "type": ["string", "null"], "description": "The text around the match, with each hit between `**`" },
                     "score": { "type": "number", "description": "Higher is better" },
                     "updated_at": moment(),
                 }),
@@ -218,6 +218,6 @@ pub(super) fn moment() -> Value {
     json!({ "type": "string", "format": "date-time" })
 }
 
-pub(super) fn perhaps_moment() -> Value {
+pub(super) fn nullable_moment() -> Value {
     json!({ "type": ["string", "null"], "format": "date-time" })
 }

@@ -1,4 +1,4 @@
-//! One believable record of each kind, checked and written by the same code as a real one.
+//! An example record of each kind, validated and serialized by the code for real records. Must not know operations.
 
 use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::event::{EventType, StoredEvent};
@@ -10,14 +10,14 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// The request id in examples.
+/// The request id of all examples.
 pub(super) const REQUEST_ID: &str = "req_0XJ5M9Y1T7Q3W8R2N6K4B0ZHCD";
-/// A cursor in examples.
+/// The cursor of all examples.
 pub(super) const CURSOR: &str = "AUq2c3Jv0m8hBQABAA";
 const MOMENT: &str = "2026-06-01T08:30:00.000Z";
 const REV: i64 = 812;
 
-/// The refusal of an expired cursor with what its reader goes on by.
+/// Adds the details of an expired cursor to an example.
 pub(super) fn expired(problem: Problem) -> Problem {
     problem
         .with("reason", "retention")
@@ -27,7 +27,7 @@ pub(super) fn expired(problem: Problem) -> Problem {
         .with("fork", Value::Null)
 }
 
-/// What a create sends.
+/// The body of an example create.
 pub(super) fn create(kind: Kind) -> Value {
     match kind {
         Kind::Inventory => json!({ "name": "Dishwasher", "category": "appliance", "make": "Bosch",
@@ -44,7 +44,7 @@ pub(super) fn create(kind: Kind) -> Value {
     }
 }
 
-/// What a patch sends.
+/// The body of an example patch.
 pub(super) fn patch(kind: Kind) -> Value {
     match kind {
         Kind::Task => json!({ "status": "done" }),
@@ -53,7 +53,7 @@ pub(super) fn patch(kind: Kind) -> Value {
     }
 }
 
-/// The record that such a create makes.
+/// The record that the example create makes.
 pub(super) fn record(kind: Kind) -> Value {
     let mut fields = Fields::new();
     for field in resource(kind).fields {
@@ -66,7 +66,7 @@ pub(super) fn record(kind: Kind) -> Value {
     serde_json::from_str(&record.to_json()).unwrap_or_default()
 }
 
-/// The event of its making.
+/// The event of the example create.
 pub(super) fn event(kind: Kind) -> Value {
     let event = StoredEvent {
         id: REV,
@@ -82,7 +82,7 @@ pub(super) fn event(kind: Kind) -> Value {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// An id for each kind.
+/// The id of the example record of a kind.
 pub(super) fn id(kind: Kind) -> Uuid {
     Uuid::from_u128(0x0197_2b1c_3f80_7c4e_9a51_0000_0000_0001 + kind as u128)
 }

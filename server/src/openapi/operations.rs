@@ -1,40 +1,38 @@
-//! Every path of the document, out of the routes: who may ask, with which parameters and which body.
+//! The paths of the description: access, parameters and request body of each route. Must not know handlers.
 
-use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
-use super::schemas::{name, reference};
-use super::{answers, examples};
-use crate::http::bodies::{Carries, Gives};
-use crate::http::limits::Class;
-use crate::http::parameters::{Parameter, Takes};
+use super::schema::{name, reference};
+use super::{examples, responses};
+use crate::app::limits::RateClass;
+use crate::http::bodies::{RequestBody, ResponseBody};
+use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::{Access, Route};
-use crate::http::routes::ROUTES;
 
-/// What operations are grouped by.
+/// The groups of operations, with descriptions.
 pub(super) const TAGS: [(&str, &str); 13] = [
     ("Inventory", "Things the household owns"),
     ("Vehicles", "Cars, bikes, trailers"),
-    ("Documents", "Papers and what is known of them"),
+    ("Documents", "Papers and their details"),
     ("Tasks", "Things to do"),
     ("Rooms", "Rooms of the home"),
     ("Property", "The home's profile"),
-    ("Search", "All records by their words"),
+    ("Search", "Full-text search in all records"),
     ("Events", "The change feed, by poll and by stream"),
-    ("Exports", "Everything as a file"),
-    ("Account", "The key that asks"),
-    ("Discovery", "What there is, for machines"),
+    ("Exports", "All records as a file"),
+    ("Account", "The key of the request"),
+    ("Discovery", "Descriptions for programs"),
     ("Documentation", "Pages for people"),
     ("Operations", "For supervisors, and tools for language models"),
 ];
 
-/// All paths.
-pub(super) fn paths() -> Value {
+/// The paths of all routes.
+pub(super) fn paths(routes: &[Route]) -> Value {
     let mut paths = Map::new();
-    for route in ROUTES.iter() {
+    for route in routes {
         let item = paths.entry(route.path.as_str()).or_insert_with(|| json!({}));
         item[route.method.as_str().to_lowercase()] = operation(route);
     }
@@ -52,7 +50,7 @@ fn operation(route: &Route) -> Value {
             Access::Key => json!([{ "apiKey": [] }]),
             Access::Scope(scope) => json!([{ "apiKey": [scope] }]),
         },
-        "responses": answers::of(route),
+        "responses": responses::responses(route),
     });
     let parameters = parameters(route);
     if !parameters.is_empty() {
@@ -71,10 +69,10 @@ fn description(route: &Route) -> String {
         Access::Scope(scope) => format!("Needs the scope `{scope}`."),
     };
     let window = match route.class {
-        Class::Free => "",
-        Class::Read => " Counts as a read.",
-        Class::Write => " Counts as a write.",
-        Class::Bulk => " Counts as a bulk call.",
+        RateClass::Free => "",
+        RateClass::Read => " Counts as a read.",
+        RateClass::Write => " Counts as a write.",
+        RateClass::Bulk => " Counts as a bulk call.",
     };
     format!("{}. {access}{window}", sentence(&route.summary))
 }
@@ -117,47 +115,47 @@ fn parameters(route: &Route) -> Vec<Value> {
     if route.takes_ticket() {
         header("IdempotencyKey");
     }
-    if route.carries == Carries::Rpc {
+    if route.request_body == RequestBody::Rpc {
         ["McpProtocolVersion", "McpMethod", "McpName", "Origin"].into_iter().for_each(&mut header);
     }
     if route.is_guarded() {
         header("IfMatch");
         header("UnlessMatch");
     }
-    if is_conditional(route) {
+    if route.is_conditional() {
         header("IfNoneMatch");
     }
-    if route.gives == Gives::Stream {
+    if route.response_body == ResponseBody::Stream {
         header("LastEventId");
     }
     parameters
-}
-
-/// A read of one record, whose ETag may be known already.
-pub(super) fn is_conditional(route: &Route) -> bool {
-    route.method == Method::GET && matches!(route.gives, Gives::Record | Gives::Profile)
 }
 
 fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
     let has_relations = kind.is_some_and(|kind| resource(kind).relations().next().is_some());
     let kind = kind.map_or("", name);
     let list = |items: Value| json!({ "type": "array", "minItems": 1, "items": items });
-    let schema = match parameter.takes {
-        Takes::Limit { default, max } => json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default }),
-        Takes::Cursor => json!({ "type": "string", "minLength": 1 }),
-        Takes::Choice { schema, .. } => reference(schema),
-        Takes::Kinds(kinds) if kinds.len() == Kind::ALL.len() => list(reference("ResourceType")),
-        Takes::Kinds(_) => list(reference("CollectionType")),
-        Takes::Fields => list(reference(&format!("{kind}Field"))),
-        Takes::Relations if !has_relations => return None,
-        Takes::Relations => list(reference(&format!("{kind}Relation"))),
-        Takes::Moment => json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] }),
-        Takes::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
+    let schema = match parameter.value_type {
+        ParameterType::Limit { default, max } => {
+            json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
+        }
+        ParameterType::Cursor => json!({ "type": "string", "minLength": 1 }),
+        ParameterType::Choice { schema, .. } => reference(schema),
+        ParameterType::Kinds(kinds) if kinds.len() == Kind::ALL.len() => list(reference("ResourceType")),
+        ParameterType::Kinds(_) => list(reference("CollectionType")),
+        ParameterType::Fields => list(reference(&format!("{kind}Field"))),
+        ParameterType::Relations if !has_relations => return None,
+        ParameterType::Relations => list(reference(&format!("{kind}Relation"))),
+        ParameterType::Moment => {
+            json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] })
+        }
+        ParameterType::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
     };
-    let required = matches!(parameter.takes, Takes::Text { .. });
-    // In words alone: a client that was generated would send a `default` with a cursor too, which may say otherwise.
-    let about = match parameter.takes {
-        Takes::Choice { words: [first, ..], .. } => {
+    let required = matches!(parameter.value_type, ParameterType::Text { .. });
+    // The default stands only in the description: generated clients would send a schema default together with a cursor,
+    // which may contradict the default.
+    let about = match parameter.value_type {
+        ParameterType::Choice { words: [first, ..], .. } => {
             format!("{}; `{first}` when neither this nor a cursor says", parameter.about)
         }
         _ => parameter.about.to_owned(),
@@ -169,7 +167,7 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         "description": about,
         "schema": schema,
     });
-    if matches!(parameter.takes, Takes::Kinds(_) | Takes::Fields | Takes::Relations) {
+    if matches!(parameter.value_type, ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations) {
         value["style"] = "form".into();
         value["explode"] = false.into();
     }
@@ -179,22 +177,22 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
 fn body(route: &Route) -> Option<Value> {
     let kind = route.kind.map_or("", name);
     let create = || route.kind.map(examples::create).unwrap_or_default();
-    let (schema, example) = match route.carries {
-        Carries::Nothing => return None,
-        Carries::Create => (format!("{kind}Create"), create()),
-        Carries::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
-        Carries::Bulk => {
+    let (schema, example) = match route.request_body {
+        RequestBody::None => return None,
+        RequestBody::Create => (format!("{kind}Create"), create()),
+        RequestBody::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
+        RequestBody::Bulk => {
             let mut operation = create();
             operation["method"] = "create".into();
             (format!("{kind}BulkRequest"), json!({ "operations": [operation] }))
         }
-        Carries::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
-        Carries::Rpc => {
+        RequestBody::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
+        RequestBody::Rpc => {
             ("RpcRequest".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
         }
     };
     let content: Map<String, Value> = route
-        .carries
+        .request_body
         .media()
         .iter()
         .map(|media| ((*media).to_owned(), json!({ "schema": reference(&schema), "example": example })))

@@ -1,21 +1,22 @@
-//! What operations share: header parameters, answer headers, and one error answer for each status.
+//! Parts that operations share: header parameters, response headers, and one error response per status. Must not know
+//! single routes.
 
 use hearth_contract::headers::IDEMPOTENCY_KEY_MAX;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::schemas::reference;
+use super::schema::reference;
 
-/// Parameters that stand in headers.
+/// The parameters in headers.
 pub(super) fn parameters() -> Value {
     let header = |name: &str, about: &str, schema: Value| json!({ "name": name, "in": "header", "required": false, "description": about, "schema": schema });
     let text = json!({ "type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[!-~]+$" });
     json!({
         "ServiceApiVersion": header(
             "Service-API-Version",
-            "The version to speak; without it the key's pinned version holds. This document describes the current one; \
-             how an older one differs is in the changelog",
+            "The API version; default: the key's pinned version. This document describes the current version; \
+             the changelog describes the older versions",
             reference("CurrentVersion"),
         ),
         "IdempotencyKey": header(
@@ -27,12 +28,12 @@ pub(super) fn parameters() -> Value {
         ),
         "IfMatch": header(
             "If-Match",
-            "Write only if the record still has this ETag; `*`: if it exists",
+            "Write only if the record still has this ETag; `*`: if the record exists",
             json!({ "type": "string", "examples": ["*", "\"445\""] }),
         ),
         "UnlessMatch": header(
             "If-None-Match",
-            "Write only if the record does not have this ETag; `*`: if it does not exist",
+            "Write only if the record does not have this ETag; `*`: if the record does not exist",
             json!({ "type": "string", "examples": ["\"0\""] }),
         ),
         "IfNoneMatch": header(
@@ -42,53 +43,53 @@ pub(super) fn parameters() -> Value {
         ),
         "McpProtocolVersion": header(
             "MCP-Protocol-Version",
-            "The revision of the protocol that this message is in; demanded from 2026-07-28 on",
+            "The revision of the protocol; required from 2026-07-28 on",
             json!({ "type": "string", "examples": ["2026-07-28"] }),
         ),
         "McpMethod": header(
             "Mcp-Method",
-            "The message's `method`; demanded from 2026-07-28 on",
+            "The `method` of the message; required from 2026-07-28 on",
             json!({ "type": "string", "examples": ["tools/call"] }),
         ),
         "McpName": header(
             "Mcp-Name",
-            "The tool that is called; demanded for calls from 2026-07-28 on",
+            "The name of the tool; required for calls from 2026-07-28 on",
             json!({ "type": "string", "examples": ["svc_list_tasks"] }),
         ),
         "Origin": header(
             "Origin",
-            "Where a page that asks comes from, as browsers send it; any but the service's own and those it allows is refused",
+            "The origin of the web page, sent by browsers; only the service's own and allowed origins are accepted",
             json!({ "type": "string", "examples": ["https://hearth.example"] }),
         ),
         "LastEventId": header(
             "Last-Event-ID",
-            "The last id of the stream, sent by standard clients when they come again; wins over `cursor`",
+            "The last id of the stream, which standard clients send when they reconnect; overrides `cursor`",
             text,
         ),
     })
 }
 
-/// Headers of answers.
+/// The response headers.
 pub(super) fn headers() -> Value {
     let header = |about: &str, schema: Value| json!({ "description": about, "schema": schema });
     let text = || json!({ "type": "string" });
     json!({
         "XRequestId": header("The request's id, as in `meta.request_id`", reference("RequestId")),
-        "ServiceApiVersion": header("The version of this answer", reference("ApiVersion")),
+        "ServiceApiVersion": header("The API version of the response", reference("ApiVersion")),
         "RateLimitLimit": header("Calls in the key's window of a minute", json!({ "type": "integer" })),
         "RateLimitRemaining": header("Calls left in the window", json!({ "type": "integer" })),
         "RateLimitReset": header("Unix time in seconds when the window ends", json!({ "type": "integer" })),
         "ETag": header("The record's `rev`, quoted", text()),
-        "Location": header("The path of what was made", text()),
-        "IdempotencyReplayed": header("`true` when this answer was given before", text()),
-        "CacheControl": header("`no-store`: what is told is its reader's alone", text()),
-        "XAccelBuffering": header("Asks proxies to hand events on at once", text()),
-        "ContentDisposition": header("The name to keep the file under", text()),
-        "ContentSecurityPolicy": header("What the page may load", text()),
-        "ContentTypeOptions": header("`nosniff`: it is what it says it is", text()),
-        "ReferrerPolicy": header("`no-referrer`: other sites do not learn where a link was followed", text()),
+        "Location": header("The path of the new resource", text()),
+        "IdempotencyReplayed": header("`true` if the response is stored from an earlier request", text()),
+        "CacheControl": header("`no-store`: responses are private", text()),
+        "XAccelBuffering": header("Tells proxies to forward events at once", text()),
+        "ContentDisposition": header("The suggested file name", text()),
+        "ContentSecurityPolicy": header("The resources that the page may load", text()),
+        "ContentTypeOptions": header("`nosniff`: browsers must trust the media type", text()),
+        "ReferrerPolicy": header("`no-referrer`: linked sites do not see the address of the page", text()),
         "RetryAfter": header("Seconds to wait", json!({ "type": "integer" })),
-        "WwwAuthenticate": header("What is wrong with the credentials (RFC 6750)", text()),
+        "WwwAuthenticate": header("The problem with the credentials (RFC 6750)", text()),
         "Allow": header("Methods of this path", text()),
         "Deprecation": header("When the version was deprecated (RFC 9745); in its last six months", text()),
         "Sunset": header("When the version ends (RFC 8594); in its last six months", text()),
@@ -96,7 +97,7 @@ pub(super) fn headers() -> Value {
     })
 }
 
-/// References to headers, by their names on the wire.
+/// References to response headers. The pairs are header name and component name.
 pub(super) fn header_references(names: &[(&str, &str)]) -> Map<String, Value> {
     names
         .iter()
@@ -104,29 +105,30 @@ pub(super) fn header_references(names: &[(&str, &str)]) -> Map<String, Value> {
         .collect()
 }
 
-/// Headers of every answer.
-pub(super) const ALWAYS: [(&str, &str); 3] =
+/// Headers of every response.
+pub(super) const COMMON_HEADERS: [(&str, &str); 3] =
     [("X-Request-Id", "XRequestId"), ("Service-API-Version", "ServiceApiVersion"), ("Cache-Control", "CacheControl")];
-/// Headers of every answer to a key, once its window was looked at.
-pub(super) const KEYED: [(&str, &str); 3] = [
+/// Headers of responses to a key, once the rate-limit window is known.
+pub(super) const RATE_LIMIT_HEADERS: [(&str, &str); 3] = [
     ("X-RateLimit-Limit", "RateLimitLimit"),
     ("X-RateLimit-Remaining", "RateLimitRemaining"),
     ("X-RateLimit-Reset", "RateLimitReset"),
 ];
-/// Headers of every answer in a version that is about to end.
-pub(super) const ENDING: [(&str, &str); 3] = [("Deprecation", "Deprecation"), ("Sunset", "Sunset"), ("Link", "Link")];
-/// The header of an answer that was given before: a good one, or a refusal that is kept too (contract 6.4).
-pub(super) const REPLAYED: [(&str, &str); 1] = [("Idempotency-Replayed", "IdempotencyReplayed")];
-/// The header of an answer that says when to come again.
-pub(super) const LATER: [(&str, &str); 1] = [("Retry-After", "RetryAfter")];
-/// Headers of what browsers show.
-pub(super) const GUARDED: [(&str, &str); 3] = [
+/// Headers of responses in a version that is about to end.
+pub(super) const DEPRECATION_HEADERS: [(&str, &str); 3] =
+    [("Deprecation", "Deprecation"), ("Sunset", "Sunset"), ("Link", "Link")];
+/// The header of a replayed response, success or stored refusal (contract 6.4).
+pub(super) const REPLAY_HEADERS: [(&str, &str); 1] = [("Idempotency-Replayed", "IdempotencyReplayed")];
+/// The header with the time to wait.
+pub(super) const RETRY_HEADERS: [(&str, &str); 1] = [("Retry-After", "RetryAfter")];
+/// Headers of pages for browsers.
+pub(super) const PAGE_HEADERS: [(&str, &str); 3] = [
     ("Content-Security-Policy", "ContentSecurityPolicy"),
     ("X-Content-Type-Options", "ContentTypeOptions"),
     ("Referrer-Policy", "ReferrerPolicy"),
 ];
 
-/// One answer for each status of an error.
+/// One error response per status.
 pub(super) fn responses() -> Value {
     let mut responses = Map::new();
     for status in statuses() {
@@ -135,7 +137,7 @@ pub(super) fn responses() -> Value {
     Value::Object(responses)
 }
 
-/// Statuses of errors, each once.
+/// All error statuses, each once.
 fn statuses() -> Vec<u16> {
     let mut statuses: Vec<u16> = ProblemType::ALL.into_iter().map(ProblemType::status).collect();
     statuses.dedup();
@@ -160,24 +162,24 @@ fn response(status: u16) -> Value {
     let schema = if status == ProblemType::CursorExpired.status() { "CursorExpired" } else { "Error" };
     json!({
         "description": about.join("\n\n"),
-        "headers": of_refusal(status),
+        "headers": refusal_headers(status),
         "content": { "application/json": { "schema": reference(schema), "examples": examples } },
     })
 }
 
-/// The headers that refusals of a status may carry.
-pub(super) fn of_refusal(status: u16) -> Map<String, Value> {
-    let mut headers = header_references(&ALWAYS);
-    headers.extend(header_references(&ENDING));
-    // These are said before a key's window is looked at (contract 4).
+/// The headers of error responses with a status.
+pub(super) fn refusal_headers(status: u16) -> Map<String, Value> {
+    let mut headers = header_references(&COMMON_HEADERS);
+    headers.extend(header_references(&DEPRECATION_HEADERS));
+    // These statuses are sent before the rate-limit window is known (contract 4).
     if !matches!(status, 401 | 405 | 414 | 431) {
-        headers.extend(header_references(&KEYED));
+        headers.extend(header_references(&RATE_LIMIT_HEADERS));
     }
     match status {
         401 | 403 => headers.extend(header_references(&[("WWW-Authenticate", "WwwAuthenticate")])),
-        404 | 409 | 412 | 422 => headers.extend(header_references(&REPLAYED)),
+        404 | 409 | 412 | 422 => headers.extend(header_references(&REPLAY_HEADERS)),
         405 => headers.extend(header_references(&[("Allow", "Allow")])),
-        429 | 503 => headers.extend(header_references(&LATER)),
+        429 | 503 => headers.extend(header_references(&RETRY_HEADERS)),
         _ => (),
     }
     headers

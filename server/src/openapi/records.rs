@@ -1,14 +1,14 @@
-//! The schemas of a kind, out of the resource table: as it is read, created, patched, listed, and written in bulk.
+//! The schemas of a kind, from the resource table: record, create, patch, list and bulk. Must not know operations.
 
 use hearth_contract::record::etag;
 use hearth_contract::schema::{COMMON, COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
 use super::examples;
-use super::schemas::{array, envelope, name, nullable, reference, strict};
-use crate::api::bulk::OPERATIONS_MAX;
+use super::schema::{array, envelope, name, nullable, reference, strict};
+use crate::http::bodies::BULK_OPERATIONS_MAX;
 
-/// Adds all that a kind needs.
+/// Adds all schemas of a kind.
 pub(super) fn describe(resource: &Resource, schemas: &mut Map<String, Value>) {
     let (kind, name) = (resource.kind, name(resource.kind));
     for field in resource.fields {
@@ -28,7 +28,7 @@ pub(super) fn describe(resource: &Resource, schemas: &mut Map<String, Value>) {
         schemas.insert(format!("{name}Operation"), operation);
         schemas.insert(format!("{name}BulkRequest"), strict(
             json!({ "operations": {
-                "type": "array", "minItems": 1, "maxItems": OPERATIONS_MAX, "items": reference(&format!("{name}Operation")),
+                "type": "array", "minItems": 1, "maxItems": BULK_OPERATIONS_MAX, "items": reference(&format!("{name}Operation")),
             } }),
             &["operations"],
         ));
@@ -41,14 +41,14 @@ pub(super) fn describe(resource: &Resource, schemas: &mut Map<String, Value>) {
     schemas.insert(format!("{name}Response"), envelope(data, "ReadMeta"));
 }
 
-/// A record as it is read. Only `id` is certain, because `fields` may leave out the rest.
+/// The schema of a record in a response. Only `id` is required, because `fields` may exclude the rest.
 fn image(resource: &Resource) -> Value {
     let mut members = Map::new();
     members.insert("id".to_owned(), reference("Id"));
     members.insert(
         "rev".to_owned(),
         json!({
-            "type": "integer", "minimum": 1, "description": "Id of the event that last changed it; quoted, its ETag",
+            "type": "integer", "minimum": 1, "description": "Id of the event that last changed the record; in quotes, the ETag",
         }),
     );
     for field in resource.fields {
@@ -57,11 +57,11 @@ fn image(resource: &Resource) -> Value {
     for (relation, field) in resource.relations() {
         let expanded = match field.format {
             Format::Reference(kind) => nullable(reference(name(kind))),
-            _ => json!({ "type": ["object", "null"], "description": "The record it is about" }),
+            _ => json!({ "type": ["object", "null"], "description": "The related record" }),
         };
         members.insert(relation.to_owned(), expanded);
     }
-    for (name, about) in [("created_at", "When it was made"), ("updated_at", "When it last changed")] {
+    for (name, about) in [("created_at", "Time of creation"), ("updated_at", "Time of the last change")] {
         members.insert(name.to_owned(), json!({ "type": "string", "format": "date-time", "description": about }));
     }
     json!({
@@ -76,14 +76,14 @@ fn image(resource: &Resource) -> Value {
 fn create(resource: &Resource) -> Value {
     let mut members = writable(resource, false);
     members.insert("id".to_owned(), json!({
-        "type": ["string", "null"], "format": "uuid", "description": "An id of your own choice; null: the service makes one",
+        "type": ["string", "null"], "format": "uuid", "description": "An id of your own choice; null: the service creates an id",
     }));
     let required: Vec<&str> =
         resource.fields.iter().filter(|field| field.presence == Presence::Required).map(|field| field.name).collect();
     strict(Value::Object(members), &required)
 }
 
-/// The fields that a client may send. A patch has no defaults: what it leaves out stays as it is.
+/// The fields that a client may send. A patch has no defaults, because absent fields keep their values.
 fn writable(resource: &Resource, is_patch: bool) -> Map<String, Value> {
     let fields = resource.fields.iter().filter(|field| field.is_writable());
     fields
@@ -100,7 +100,7 @@ fn writable(resource: &Resource, is_patch: bool) -> Map<String, Value> {
         .collect()
 }
 
-/// One operation of a bulk call, and its outcome. Fields stand beside `method` or all under `data`.
+/// The schemas of a bulk operation and its result. The fields stand beside `method` or all inside `data`.
 fn bulk(resource: &Resource) -> (Value, Value) {
     let name = name(resource.kind);
     let mut members = Map::new();
@@ -113,22 +113,22 @@ fn bulk(resource: &Resource) -> (Value, Value) {
         "if_match".to_owned(),
         json!({
             "type": ["integer", "string", "null"],
-            "description": "Only if the record still has this rev",
+            "description": "Carry out only if the record still has this revision",
             "pattern": r#"^(\*|"(0|[1-9][0-9]{0,17})")$"#,
             "examples": [812, etag(812)],
         }),
     );
     let mut nested = writable(resource, true);
-    let about = "An id of your own choice, of a create alone";
+    let about = "An id of your own choice, for a create only";
     nested.insert("id".to_owned(), json!({ "type": ["string", "null"], "format": "uuid", "description": about }));
     members.insert("data".to_owned(), strict(Value::Object(nested), &[]));
     members.extend(writable(resource, true));
     let result = json!({
         "type": "object",
         "properties": {
-            "index": { "type": "integer", "minimum": 0, "description": "Place of the operation in the call" },
+            "index": { "type": "integer", "minimum": 0, "description": "Position of the operation in the request" },
             "method": reference("BulkMethod"),
-            "status": { "type": "integer", "description": "The status it would have had by itself" },
+            "status": { "type": "integer", "description": "The status that a single request would have had" },
             "id": { "type": ["string", "null"], "description": "The record's id, or the one given" },
             "data": reference(name),
             "error": reference("ErrorBody"),
@@ -150,7 +150,7 @@ fn bulk(resource: &Resource) -> (Value, Value) {
     (operation, result)
 }
 
-/// The schema of a field's values, as they are sent or as they are read.
+/// The schema of a field, in a request or a response.
 fn value(resource: &Resource, field: &Field, is_sent: bool) -> Value {
     if let Format::Choice(_) = field.format {
         let words = reference(&choice_name(resource, field));
@@ -186,7 +186,7 @@ fn value(resource: &Resource, field: &Field, is_sent: bool) -> Value {
     schema
 }
 
-/// `TaskStatus`: the name of a choice's words.
+/// The schema name of a choice, for example `TaskStatus`.
 fn choice_name(resource: &Resource, field: &Field) -> String {
     let camel: String = field
         .name
@@ -200,7 +200,7 @@ fn choice_name(resource: &Resource, field: &Field) -> String {
     if camel.starts_with(name) { camel } else { format!("{name}{camel}") }
 }
 
-/// What `fields` and `expand` may name.
+/// The words that `fields` and `expand` accept.
 fn names(resource: &Resource) -> (Vec<&'static str>, Vec<&'static str>) {
     let fields = COMMON.into_iter().chain(resource.fields.iter().map(|field| field.name));
     (fields.collect(), resource.relations().map(|(relation, _)| relation).collect())

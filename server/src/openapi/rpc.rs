@@ -1,12 +1,12 @@
-//! The schemas of what the Model Context Protocol says over HTTP, as far as it is said in JSON-RPC. What a method takes
-//! and gives is the protocol's own.
+//! The JSON-RPC schemas of the Model Context Protocol over HTTP. Parameters and results of a method belong to the
+//! protocol, so the schemas leave them open. Must not know tools.
 
 use serde_json::{Value, json};
 
 use super::envelopes::Named;
-use super::schemas::{object, reference};
+use super::schema::{object, reference};
 
-/// The messages of JSON-RPC 2.0 that the Model Context Protocol sends over HTTP.
+/// The messages of JSON-RPC 2.0 that MCP sends over HTTP.
 pub(super) fn all() -> Named {
     let version = || json!({ "type": "string", "const": "2.0" });
     let id = json!({ "type": ["string", "integer"], "minimum": i64::MIN, "maximum": i64::MAX });
@@ -31,7 +31,7 @@ pub(super) fn all() -> Named {
             "RpcParameters",
             json!({
                 "type": ["object", "null"],
-                "description": "What the method takes; null is as absent",
+                "description": "The parameters of the method; null counts as absent",
                 "additionalProperties": true,
             }),
         ),
@@ -58,7 +58,7 @@ pub(super) fn all() -> Named {
     ]
 }
 
-/// What `/mcp` refuses: in JSON-RPC where the protocol says so, else in the error envelope.
+/// A refusal of `/mcp`: a JSON-RPC error where the protocol requires one, otherwise the error envelope.
 fn refusal() -> (&'static str, Value) {
     let error = json!({
         "type": "object",
@@ -66,7 +66,7 @@ fn refusal() -> (&'static str, Value) {
         "required": ["message"],
         "additionalProperties": true,
     });
-    let about = "An error of JSON-RPC 2.0, or the error envelope for what is no message of the protocol";
+    let about = "An error of JSON-RPC 2.0, or the error envelope if the body is no message of the protocol";
     let refusal = json!({
         "type": "object",
         "description": about,

@@ -1,58 +1,42 @@
-//! Every named schema, and the words they are built of. Those of records come from the resource table, the rest are
-//! the contract's envelopes.
+//! All named schemas: those of records from the resource table, the others from the contract's envelopes. Must not know
+//! how a schema is referenced by an operation.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use hearth_contract::resources::RESOURCES;
-use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
+use super::schema::reference;
 use super::{envelopes, operations, parts, records, rpc, services};
-use crate::http::parameters::{Parameter, Takes};
-use crate::http::routes::ROUTES;
+use crate::http::parameters::{Parameter, ParameterType};
+use crate::http::route::Route;
 
-/// A reference to a schema.
-pub(super) fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
-}
-
-/// A kind's name among schemas: `Task`.
-pub(crate) fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Inventory => "Inventory",
-        Kind::Vehicle => "Vehicle",
-        Kind::Document => "Document",
-        Kind::Task => "Task",
-        Kind::Room => "Room",
-        Kind::Property => "Property",
-    }
-}
-
-/// All of them by name. What no route speaks of is left out.
-pub(super) fn all() -> Map<String, Value> {
+/// All schemas by name, without those that no route uses.
+pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
     let mut schemas = Map::new();
     for resource in &RESOURCES {
         records::describe(resource, &mut schemas);
     }
-    for (name, words) in choices() {
+    for (name, words) in choices(routes) {
         schemas.insert(name, json!({ "type": "string", "enum": words }));
     }
     schemas.extend(
         envelopes::all().chain(services::all()).chain(rpc::all()).map(|(name, schema)| (name.to_owned(), schema)),
     );
-    prune(&mut schemas);
+    prune(&mut schemas, routes);
     schemas
 }
 
-/// A named schema by itself, for readers that know no others: what it refers to is written out in its place.
-pub(crate) fn alone(name: &str) -> Value {
-    static ALL: LazyLock<Map<String, Value>> = LazyLock::new(all);
-    write_out(&ALL, &reference(name))
+/// A named schema with all references replaced by the schemas themselves, for readers without `components`. The result
+/// is built once, from the routes of the first call.
+pub(crate) fn inlined(name: &str, routes: &[Route]) -> Value {
+    static ALL: OnceLock<Map<String, Value>> = OnceLock::new();
+    inline_references(ALL.get_or_init(|| all(routes)), &reference(name))
 }
 
-fn write_out(all: &Map<String, Value>, schema: &Value) -> Value {
-    let within = |value: &Value| write_out(all, value);
+fn inline_references(all: &Map<String, Value>, schema: &Value) -> Value {
+    let within = |value: &Value| inline_references(all, value);
     match schema {
         Value::Object(members) => {
             match members.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
@@ -66,45 +50,16 @@ fn write_out(all: &Map<String, Value>, schema: &Value) -> Value {
 }
 
 /// The named word lists of query parameters.
-fn choices() -> impl Iterator<Item = (String, &'static [&'static str])> {
-    ROUTES.iter().flat_map(|route| route.parameters).filter_map(|parameter: &Parameter| match parameter.takes {
-        Takes::Choice { schema, words } => Some((schema.to_owned(), words)),
+fn choices(routes: &[Route]) -> impl Iterator<Item = (String, &'static [&'static str])> {
+    routes.iter().flat_map(|route| route.parameters).filter_map(|parameter: &Parameter| match parameter.value_type {
+        ParameterType::Choice { schema, words } => Some((schema.to_owned(), words)),
         _ => None,
     })
 }
 
-/// `{ data, meta }`.
-pub(super) fn envelope(data: Value, meta: &str) -> Value {
-    object(json!({ "data": data, "meta": reference(meta) }), &["data", "meta"])
-}
-
-/// A list.
-pub(crate) fn array(items: Value) -> Value {
-    json!({ "type": "array", "items": items })
-}
-
-/// An object that may grow.
-pub(crate) fn object(properties: Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required })
-}
-
-/// An object that is refused with any other member.
-pub(super) fn strict(properties: Value, required: &[&str]) -> Value {
-    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
-    if !required.is_empty() {
-        schema["required"] = required.into();
-    }
-    schema
-}
-
-/// One of these, or null.
-pub(crate) fn nullable(schema: Value) -> Value {
-    json!({ "anyOf": [schema, { "type": "null" }] })
-}
-
-/// Leaves out what no operation leads to.
-fn prune(schemas: &mut Map<String, Value>) {
-    let mut open = vec![operations::paths(), parts::parameters(), parts::headers(), parts::responses()];
+/// Removes the schemas that no operation references.
+fn prune(schemas: &mut Map<String, Value>, routes: &[Route]) {
+    let mut open = vec![operations::paths(routes), parts::parameters(), parts::headers(), parts::responses()];
     let mut known = HashSet::new();
     while let Some(value) = open.pop() {
         match value {

@@ -1,15 +1,15 @@
-//! The schemas of what is beside records: export jobs, the key that asks, discovery and health.
+//! Schemas beside records: export jobs, the key, discovery and health. Must not know operations.
 
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::STABILITY;
-use super::envelopes::{Named, moment, perhaps_moment};
-use super::schemas::{array, envelope, nullable, object, reference, strict};
+use super::envelopes::{Named, moment, nullable_moment};
+use super::schema::{array, envelope, nullable, object, reference, strict};
+use crate::versions::STABILITY;
 
-/// All of them by name.
+/// All schemas of this file.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
-    [exports(), account(), discovery()].into_iter().flatten()
+    [exports(), account(), discovery(), catalogue()].into_iter().flatten()
 }
 
 fn exports() -> Named {
@@ -21,7 +21,7 @@ fn exports() -> Named {
             strict(
                 json!({
                     "format": reference("ExportFormat"),
-                    "types": { "type": "array", "minItems": 1, "maxItems": Kind::ALL.len(), "uniqueItems": true, "items": reference("ResourceType"), "description": "Which kinds; all when left out" },
+                    "types": { "type": "array", "minItems": 1, "maxItems": Kind::ALL.len(), "uniqueItems": true, "items": reference("ResourceType"), "description": "The kinds to export; default: all" },
                 }),
                 &["format"],
             ),
@@ -40,8 +40,8 @@ fn exports() -> Named {
                     "types": array(reference("ResourceType")),
                     "progress": reference("ExportProgress"),
                     "created_at": moment(),
-                    "finished_at": perhaps_moment(),
-                    "expires_at": perhaps_moment(),
+                    "finished_at": nullable_moment(),
+                    "expires_at": nullable_moment(),
                     "size_bytes": { "type": ["integer", "null"] },
                     "sha256": { "type": ["string", "null"] },
                     "error": nullable(reference("ErrorBody")),
@@ -77,8 +77,8 @@ fn account() -> Named {
                     "environment": reference("Environment"),
                     "key": object(
                         json!({
-                            "id": reference("Id"), "name": { "type": "string" }, "hint": { "type": "string", "description": "How the key begins and ends" },
-                            "created_at": moment(), "last_used_at": perhaps_moment(), "flagged_at": perhaps_moment(),
+                            "id": reference("Id"), "name": { "type": "string" }, "hint": { "type": "string", "description": "The first and last characters of the key" },
+                            "created_at": moment(), "last_used_at": nullable_moment(), "flagged_at": nullable_moment(),
                         }),
                         &["id", "name", "hint", "created_at", "last_used_at", "flagged_at"],
                     ),
@@ -98,7 +98,7 @@ fn account() -> Named {
             "Faults",
             object(
                 json!({
-                    "rules": { "type": "array", "items": { "type": "string" }, "description": "Each as it was written" },
+                    "rules": { "type": "array", "items": { "type": "string" }, "description": "The rules as written" },
                     "seed": { "type": "integer" },
                     "reaches_this_key": { "type": "boolean" },
                 }),
@@ -149,6 +149,11 @@ fn discovery() -> Named {
             ),
         ),
         ("IndexResponse", envelope(reference("Index"), "Meta")),
+    ]
+}
+
+fn catalogue() -> Named {
+    vec![
         (
             "Catalogue",
             object(
@@ -185,7 +190,7 @@ fn discovery() -> Named {
                     "fix": { "type": "string" },
                     "details": {
                         "type": "object", "additionalProperties": { "type": "string" },
-                        "description": "What members of `error.details` mean; on the type's own page alone",
+                        "description": "The meaning of the members of `error.details`; only on the page of the type",
                     },
                     "retryable": { "type": "boolean", "description": "Whether the same request may succeed later" },
                 }),

@@ -1,33 +1,32 @@
-//! Looking whether the database is sound and agrees with itself (contract 17). Must not know the command line, and
-//! changes nothing.
+//! Verifies that the database file is sound and that its tables agree (contract 17). Changes nothing. Must not know the
+//! command line.
 
+use super::error::Error;
 use crate::home::audit;
 use crate::store::{Db, StoreError, Tx, check, homes};
 
-use super::Error;
-
-/// What was looked at, and what is wrong.
+/// The result of a check.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Homes.
+    /// Number of homes.
     pub homes: usize,
-    /// Records that exist.
+    /// Number of records, without deleted records.
     pub records: i64,
-    /// Events in the logs.
+    /// Number of events in the logs.
     pub events: i64,
-    /// Sentences about what is wrong; none: all is sound.
+    /// The faults as sentences. Empty: the database is sound.
     pub faults: Vec<String>,
 }
 
-/// Looks through everything, as of one moment.
+/// Checks the whole database in one read transaction.
 pub async fn check(db: &Db) -> Result<Report, Error> {
-    Ok(db.read_on_own_thread(look).await?)
+    Ok(db.read_on_own_thread(check_all).await?)
 }
 
-fn look(tx: &Tx<'_>) -> Result<Report, StoreError> {
+fn check_all(tx: &Tx<'_>) -> Result<Report, StoreError> {
     let mut report = Report { faults: check::database(tx)?, ..Report::default() };
     if !report.faults.is_empty() {
-        // What a damaged file says of its rows means nothing.
+        // Rows of a damaged file are not reliable, so the checks of rows would only add noise.
         return Ok(report);
     }
     for number in homes::numbers(tx)? {
@@ -38,7 +37,7 @@ fn look(tx: &Tx<'_>) -> Result<Report, StoreError> {
         report.events += events;
         let mut faults = check::event_log(tx, number, home.head)?;
         if faults.is_empty() {
-            // Only a whole log has the images that the other tables are looked at against.
+            // The audit compares all other tables with the log, so the log must be sound.
             faults.extend(audit::images(tx, number)?);
         }
         report.faults.extend(faults.into_iter().map(|fault| format!("home {}: {fault}", home.id)));

@@ -1,13 +1,13 @@
-//! 2026-03-01, the first preview: words for kinds were plural where they have one (`vehicles`), and errors had no `fix`
-//! (contract 13). Must not know where in an answer such words stand beyond the names of their members.
+//! Version 2026-03-01, the first preview: the words for kinds were plural (`vehicles`), and errors had no `fix`
+//! (contract 13). Must not know the structure of a response beyond the names of members.
 
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 use time::macros::date;
 
-use super::{Change, Past, Version};
+use super::version::{Change, Past, Version};
 
-/// The version, its end, and how the next differs.
+/// The version, its end, and the change to the next version.
 pub(super) const VERSION: Version = Version {
     name: "2026-03-01",
     released_on: date!(2026 - 03 - 01),
@@ -20,31 +20,31 @@ pub(super) const VERSION: Version = Version {
 };
 
 /// The members whose values are words for kinds.
-const WORDY: [&str; 4] = ["resource_type", "subject_type", "type", "types"];
+const KIND_MEMBERS: [&str; 4] = ["resource_type", "subject_type", "type", "types"];
 
 fn parameter(name: &str, value: &mut String) {
-    if WORDY.contains(&name) {
-        *value = turned_list(value);
+    if KIND_MEMBERS.contains(&name) {
+        *value = swapped_list(value);
     }
 }
 
-/// The words of a list, each turned.
-fn turned_list(list: &str) -> String {
+/// Swaps each word of a comma-separated list.
+fn swapped_list(list: &str) -> String {
     list.split(',').map(other_number).collect::<Vec<_>>().join(",")
 }
 
 fn body(body: &mut Value) {
-    turn(body);
+    swap(body);
 }
 
 fn answer(answer: &mut Value) {
     drop_fix(answer);
-    explain(answer);
-    turn(answer);
+    swap_in_errors(answer);
+    swap(answer);
 }
 
-/// Singular to plural and plural to singular. One rule serves both directions: a singular word, which this version does
-/// not know, goes up as a plural that the next does not know, is refused there, and comes down as it was sent.
+/// Swaps singular and plural. One rule serves both directions: a singular word is unknown in this version, so an
+/// upgrade makes it plural, the next version refuses the plural, and the downgrade restores the word in the refusal.
 fn other_number(word: &str) -> &str {
     Kind::COLLECTIONS
         .into_iter()
@@ -53,16 +53,18 @@ fn other_number(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// Turns every word for a kind, wherever it stands.
-fn turn(value: &mut Value) {
+/// Swaps every word for a kind inside a value.
+fn swap(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(turn),
+        Value::Array(items) => items.iter_mut().for_each(swap),
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    Value::String(word) if WORDY.contains(&name.as_str()) => *word = other_number(word).to_owned(),
-                    Value::Array(words) if name == "types" => words.iter_mut().for_each(turn_word),
-                    _ => turn(value),
+                    Value::String(word) if KIND_MEMBERS.contains(&name.as_str()) => {
+                        *word = other_number(word).to_owned()
+                    }
+                    Value::Array(words) if name == "types" => words.iter_mut().for_each(swap_word),
+                    _ => swap(value),
                 }
             }
         }
@@ -70,13 +72,13 @@ fn turn(value: &mut Value) {
     }
 }
 
-fn turn_word(value: &mut Value) {
+fn swap_word(value: &mut Value) {
     if let Value::String(word) = value {
         *word = other_number(word).to_owned();
     }
 }
 
-/// Errors had no `fix`; they stand in an envelope, in an operation's outcome, or in a job.
+/// Removes `fix` from all errors: in an envelope, in the result of an operation, or in a job.
 fn drop_fix(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(drop_fix),
@@ -92,59 +94,59 @@ fn drop_fix(value: &mut Value) {
     }
 }
 
-/// A refusal that speaks of words for kinds speaks of this version's.
-fn explain(value: &mut Value) {
+/// Swaps the words for kinds in the texts of refusals.
+fn swap_in_errors(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(explain),
+        Value::Array(items) => items.iter_mut().for_each(swap_in_errors),
         Value::Object(members) => {
             if let Some(Value::Object(error)) = members.get_mut("error") {
-                explain_error(error);
+                swap_in_error(error);
             }
             if let Some(data) = members.get_mut("data") {
-                explain(data);
+                swap_in_errors(data);
             }
         }
         _ => (),
     }
 }
 
-fn explain_error(error: &mut serde_json::Map<String, Value>) {
+fn swap_in_error(error: &mut serde_json::Map<String, Value>) {
     let Some(Value::Object(details)) = error.get_mut("details") else { return };
-    let mut concerned = false;
-    if details.get("parameter").and_then(Value::as_str).is_some_and(|name| WORDY.contains(&name)) {
-        concerned = true;
-        // As they went up: then what was sent comes back as it was sent.
+    let mut is_affected = false;
+    if details.get("parameter").and_then(Value::as_str).is_some_and(|name| KIND_MEMBERS.contains(&name)) {
+        is_affected = true;
+        // Swapped like in the request, so the client sees the value that was sent.
         for name in ["value", "nearest"] {
             if let Some(Value::String(list)) = details.get_mut(name) {
-                *list = turned_list(list);
+                *list = swapped_list(list);
             }
         }
     }
     for fault in details.get_mut("fields").and_then(Value::as_array_mut).into_iter().flatten() {
         let field = fault.get("field").and_then(Value::as_str).unwrap_or_default();
         if field.contains("subject_") || field.starts_with("types") {
-            concerned = true;
-            fault.get_mut("message").map(turn_text);
+            is_affected = true;
+            fault.get_mut("message").map(swap_in_text);
         }
     }
-    if concerned {
-        error.get_mut("message").map(turn_text);
+    if is_affected {
+        error.get_mut("message").map(swap_in_text);
     }
 }
 
-/// Turns the words in a text for people.
-fn turn_text(value: &mut Value) {
+/// Swaps the words for kinds in a sentence.
+fn swap_in_text(value: &mut Value) {
     let Value::String(text) = value else { return };
-    let mut turned = String::with_capacity(text.len());
+    let mut swapped = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let word = rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len());
-        turned.push_str(other_number(&rest[..word]));
+        swapped.push_str(other_number(&rest[..word]));
         let gap = rest[word..].find(is_word_char).map_or(rest.len(), |gap| word + gap);
-        turned.push_str(&rest[word..gap]);
+        swapped.push_str(&rest[word..gap]);
         rest = &rest[gap..];
     }
-    *text = turned;
+    *text = swapped;
 }
 
 fn is_word_char(c: char) -> bool {
@@ -158,13 +160,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_turn_and_turn_back_where_they_stand_for_kinds() {
+    fn kind_words_swap_and_swap_back() {
         let mut value = json!({
             "data": [{ "type": "vehicle", "title": "task" }, { "subject_type": "inventory", "types": ["room", "property"] }],
             "meta": { "type": "created" }
         });
         let before = value.clone();
-        turn(&mut value);
+        swap(&mut value);
         assert_eq!(
             value,
             json!({
@@ -172,12 +174,12 @@ mod tests {
                 "meta": { "type": "created" }
             })
         );
-        turn(&mut value);
+        swap(&mut value);
         assert_eq!(value, before);
     }
 
     #[test]
-    fn a_refusal_speaks_the_versions_own_words() {
+    fn refusal_uses_words_of_its_version() {
         let mut value = json!({ "error": {
             "type": "invalid_request",
             "message": "types must be one of inventory, vehicle, task.",
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_goes_up_word_by_word() {
+    fn list_is_upgraded_word_by_word() {
         let mut value = "vehicles,task,home".to_owned();
         parameter("types", &mut value);
         assert_eq!(value, "vehicle,tasks,home");

@@ -322,7 +322,7 @@ async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
     for (hours, status) in [(23, "succeeded"), (25, "expired")] {
         let system = Clock::system();
         let passing = system.clone();
-        let clock = Clock::new(move || system.now().plus_millis(hours * 3_600_000), move || passing.passed());
+        let clock = Clock::new(move || system.now().plus_millis(hours * 3_600_000), move || passing.elapsed());
         let mut config = hearth_server::config::Config::new(dir.path().to_owned());
         config.rate_limits = None;
         // What keeps its history for a second looks every second for what is to be cleared away.

@@ -161,7 +161,7 @@ async fn a_panic_is_one_answer_and_the_service_lives() {
             assert!(left.fetch_sub(1, Ordering::SeqCst) != 1, "a panic on purpose");
             system.now()
         },
-        move || passing.passed(),
+        move || passing.elapsed(),
     );
     let server = Server::start_at(clock, |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);

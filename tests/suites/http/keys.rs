@@ -388,17 +388,17 @@ async fn addresses_are_the_sockets_unless_a_trusted_proxy_says_otherwise() {
 async fn what_others_wrote_before_the_first_look_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let config = hearth_server::config::Config::new(dir.path().to_owned());
-    let mut inside = hearth_server::Inside::open(config, Clock::system()).unwrap();
+    let mut inside = hearth_server::InProcess::open(config, Clock::system()).unwrap();
     let mut heard = inside.app.outside.clone();
     let outside = hearth_server::store::Db::open(dir.path(), Default::default(), 7).unwrap();
     operate::create_team(&outside, &Clock::system(), "Lake".to_owned(), Plan::Paid).await.unwrap();
     for changed in [true, false] {
-        inside.upkeep.notice().await.unwrap();
+        inside.maintenance.detect_external_writes().await.unwrap();
         assert_eq!(heard.has_changed().unwrap(), changed);
         heard.mark_unchanged();
     }
     operate::set_plan(&outside, "Lake".to_owned(), Plan::Free).await.unwrap();
-    inside.upkeep.notice().await.unwrap();
+    inside.maintenance.detect_external_writes().await.unwrap();
     assert!(heard.has_changed().unwrap());
 }
 
@@ -415,18 +415,18 @@ async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
     let dir = server.stop().await;
     // All of it is older than retention by now.
     hand.advance(Duration::from_secs(40 * 24 * 3600));
-    let mut inside = hearth_server::Inside::open(Config::new(dir.path().to_owned()), hand.clock()).unwrap();
-    inside.upkeep.notice().await.unwrap();
+    let mut inside = hearth_server::InProcess::open(Config::new(dir.path().to_owned()), hand.clock()).unwrap();
+    inside.maintenance.detect_external_writes().await.unwrap();
     let mut heard = inside.app.outside.clone();
     heard.mark_unchanged();
     let outside = hearth_server::store::Db::open(dir.path(), Default::default(), 7).unwrap();
-    inside.upkeep.begin_to_tidy().await.unwrap();
+    inside.maintenance.begin_cleanup().await.unwrap();
     let mut steps = 0;
-    while inside.upkeep.is_tidying() {
+    while inside.maintenance.is_cleaning_up() {
         let plan = if steps % 2 == 0 { Plan::Free } else { Plan::Paid };
         operate::set_plan(&outside, "My home".to_owned(), plan).await.unwrap();
-        inside.upkeep.tidy_on().await.unwrap();
-        inside.upkeep.notice().await.unwrap();
+        inside.maintenance.cleanup_step().await.unwrap();
+        inside.maintenance.detect_external_writes().await.unwrap();
         assert!(heard.has_changed().unwrap());
         heard.mark_unchanged();
         steps += 1;
@@ -488,12 +488,12 @@ async fn a_stream_that_opens_while_its_key_ends_does_not_outlive_it() {
     let client = Client::new(&server.url, &key.secret);
     assert_eq!(client.get("/v1/me").await.status, 200);
     let hash = sha2::Sha256::digest(key.secret.as_bytes()).into();
-    let believed = app.keyring.recall(&hash, hand.clock().passed()).unwrap();
+    let believed = app.keyring.recall(&hash, hand.clock().elapsed()).unwrap();
     // The request was let in by what was read before the end; nobody writes after that, so nothing else tells of it.
     operate::revoke_key(&app.db, &hand.clock(), key.key.id.clone()).await.unwrap();
     app.keyring.forget();
     assert_eq!(client.get("/v1/me").await.status, 401);
-    app.keyring.remember(&believed, hand.clock().passed());
+    app.keyring.remember(&believed, hand.clock().elapsed());
     let mut frames = client.stream("", None).await;
     let end = async { while frames.next().await.is_some() {} };
     tokio::time::timeout(Duration::from_secs(20), end).await.expect("it ends");

@@ -107,7 +107,7 @@ async fn keys_outlive_a_restart_and_end_with_their_time() {
     let moved = |hours: i64| {
         let system = Clock::system();
         let passing = system.clone();
-        Clock::new(move || system.now().plus_millis(hours * 3_600_000), move || passing.passed())
+        Clock::new(move || system.now().plus_millis(hours * 3_600_000), move || passing.elapsed())
     };
     for (hours, expected) in [(23, true), (25, false)] {
         let config = hearth_server::config::Config::new(dir.path().to_owned());

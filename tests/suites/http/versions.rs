@@ -19,7 +19,7 @@ const CURRENT: &str = "2026-06-01";
 async fn served_at(moment: &str) -> (Server, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(millis(moment)));
     let (hand, system) = (now.clone(), Clock::system());
-    let clock = Clock::new(move || Timestamp::from_millis(hand.load(Ordering::SeqCst)), move || system.passed());
+    let clock = Clock::new(move || Timestamp::from_millis(hand.load(Ordering::SeqCst)), move || system.elapsed());
     (Server::start_at(clock, |_| ()).await, now)
 }
 

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::{Replica, RowQuery, Sort, StoreError};
-use hearth_server::lab::family::{self, Change, Seen, What};
+use hearth_server::bench::lab::activity::{self, Action, Change, VisibleRecord};
 use serde_json::Value;
 use time::OffsetDateTime;
 
@@ -30,23 +30,23 @@ pub(super) async fn edit_forever(device: Device, every: Duration) {
 /// Makes one edit. The same dice on the same home make the same edit.
 fn make_edit(replica: &Replica, dice: &mut Rng) -> anyhow::Result<()> {
     let today = OffsetDateTime::now_utc().date();
-    match family::change(dice, today, &mut |kind, place| sample(replica, kind, place))? {
-        Some(Change { kind, what: What::Create(fields) }) => drop(replica.create(kind, &fields)?),
-        Some(Change { kind, what: What::Update(id, fields) }) => replica.update(kind, &id, &fields)?,
-        Some(Change { kind, what: What::Delete(id) }) => replica.delete(kind, &id)?,
+    match activity::next_change(dice, today, &mut |kind, place| sample(replica, kind, place))? {
+        Some(Change { kind, action: Action::Create(fields) }) => drop(replica.create(kind, &fields)?),
+        Some(Change { kind, action: Action::Update(id, fields) }) => replica.update(kind, &id, &fields)?,
+        Some(Change { kind, action: Action::Delete(id) }) => replica.delete(kind, &id)?,
         None => (),
     }
     Ok(())
 }
 
 /// Some records of a kind. `place`: the start of the sample among all records, from 0 to 1.
-fn sample(replica: &Replica, kind: Kind, place: f64) -> Result<Vec<Seen>, StoreError> {
+fn sample(replica: &Replica, kind: Kind, place: f64) -> Result<Vec<VisibleRecord>, StoreError> {
     let sort = Sort { column: "created_at", descending: true };
     let page = |offset, limit| replica.rows(&RowQuery { offset, ..RowQuery::of(kind, sort, limit) });
     let total = page(0, 0)?.total;
     let offset = (total.saturating_sub(SAMPLE) as f64 * place) as usize;
     let rows = page(offset, SAMPLE)?.rows;
-    Ok(rows.into_iter().map(|row| Seen { id: row.id, fields: row.fields }).collect())
+    Ok(rows.into_iter().map(|row| VisibleRecord { id: row.id, fields: row.fields }).collect())
 }
 
 /// The members of a JSON object.

@@ -1,33 +1,26 @@
-//! The table of tools (sixteen): each is a route under another name. Scope, window, kind and parameters are
-//! the route's and are not said again. Must not know the protocol's messages beyond a tool's description.
+//! The table of MCP tools. A tool is a route with another name; scope, rate limit, kind and parameters come from the
+//! route. Must not know the messages of the protocol beyond the description of a tool.
 
 use std::sync::Arc;
 
 use axum::http::Method;
-use hearth_contract::headers::{IDEMPOTENCY_KEY_MAX, idempotency_key};
-use hearth_contract::paths;
 use hearth_contract::problem::{Problem, nearest};
 use rmcp::model::{JsonObject, ToolAnnotations};
-use serde_json::Value;
 
+use super::arguments::{self, ToolInput};
 use super::schemas;
-use crate::home::receipts::Ticket;
-use crate::http::bodies::Carries;
-use crate::http::limits::Class;
-use crate::http::parameters::Takes;
-use crate::http::query::Query;
+use crate::app::limits::RateClass;
 use crate::http::route::Route;
-use crate::http::routes::ROUTES;
 
-/// One tool.
-pub(super) struct Tool {
-    /// Its name.
-    pub(super) name: &'static str,
-    /// The route it calls.
+/// An MCP tool.
+pub(crate) struct Tool {
+    /// The name, with the prefix `svc_`.
+    pub(crate) name: &'static str,
+    /// The operation id of the route.
     operation: &'static str,
-    /// Its name for people.
+    /// The title, for people.
     title: &'static str,
-    /// What it does, for a model that chooses among tools.
+    /// The description, for the language model that selects a tool.
     about: &'static str,
 }
 
@@ -35,9 +28,9 @@ const fn tool(name: &'static str, operation: &'static str, title: &'static str, 
     Tool { name, operation, title, about }
 }
 
-/// All tools, in the order in which they are listed (contract 15).
+/// All tools in listing order (contract 15).
 #[rustfmt::skip]
-pub(super) const TOOLS: [Tool; 16] = [
+pub(crate) const TOOLS: [Tool; 16] = [
     tool("svc_search", "search", "Search", "Find records of all kinds by the beginnings of their words. Best match first; use it to find ids."),
     tool("svc_list_inventory", "list_inventory", "List inventory", "List the things the household owns, newest first."),
     tool("svc_get_inventory_item", "get_inventory", "Get an inventory item", "Read one thing the household owns."),
@@ -56,169 +49,49 @@ pub(super) const TOOLS: [Tool; 16] = [
     tool("svc_update_property", "update_property", "Update the home's profile", "Set fields of the home's profile; what is not sent stays."),
 ];
 
-/// The tool that was meant by a name that none has, if any was: what all names begin with makes none like another.
-pub(super) fn nearest_tool(name: &str) -> Option<&'static str> {
+/// The tool name that resembles an unknown name most, if any. The common prefix does not count as a resemblance.
+pub(crate) fn nearest_tool(name: &str) -> Option<&'static str> {
     let bare = |name| str::strip_prefix(name, PREFIX).unwrap_or(name);
     let near = nearest(bare(name), TOOLS.iter().map(|tool| bare(tool.name)))?;
     TOOLS.iter().map(|tool| tool.name).find(|name| bare(name) == near)
 }
 
-/// What every tool's name begins with.
+/// The prefix of all tool names.
 const PREFIX: &str = "svc_";
 
-/// What a tool was called with, as its route's handler takes it.
-pub(super) struct Sent {
-    /// The record's id.
-    pub(super) id: Option<String>,
-    /// Parameters.
-    pub(super) query: Query,
-    /// The body; null when the route takes none.
-    pub(super) body: Value,
-    /// The idempotency key with the call's digest.
-    pub(super) ticket: Option<Ticket>,
-}
-
 impl Tool {
-    /// The route it calls.
+    /// The route of the tool.
     ///
     /// # Panics
-    /// When the table names a route that does not exist; a test holds that it does not.
-    pub(super) fn route(&self) -> &'static Route {
-        let found = ROUTES.iter().find(|route| route.operation == self.operation);
+    /// If the table names an unknown operation, which a test excludes.
+    pub(crate) fn route(&self, routes: &'static [Route]) -> &'static Route {
+        let found = routes.iter().find(|route| route.operation == self.operation);
         found.expect("every tool names an operation")
     }
 
-    /// The tool as the protocol shows it. Reads change nothing, patches come to the same when repeated but overwrite,
-    /// creates add.
-    pub(super) fn describe(&self) -> rmcp::model::Tool {
-        let route = self.route();
-        let reads = route.class == Class::Read;
+    /// The tool as MCP describes it. Reads change nothing; patches are idempotent but overwrite; creates add.
+    pub(crate) fn describe(&self, routes: &'static [Route]) -> rmcp::model::Tool {
+        let route = self.route(routes);
+        let reads = route.class == RateClass::Read;
         let patches = route.method == Method::PATCH;
         let annotations = ToolAnnotations::with_title(self.title)
             .read_only(reads)
             .idempotent(reads || patches)
             .destructive(patches)
             .open_world(false);
-        rmcp::model::Tool::new(self.name, self.about, Arc::new(schemas::input(route)))
+        rmcp::model::Tool::new(self.name, self.about, Arc::new(schemas::input(route, routes)))
             .with_title(self.title)
-            .with_raw_output_schema(Arc::new(schemas::output(route)))
+            .with_raw_output_schema(Arc::new(schemas::output(route, routes)))
             .with_annotations(annotations)
     }
 
-    /// Reads arguments as strictly as a request: every one known, each of its type. `named` is the key in the header of
-    /// the message.
-    pub(super) fn read(&self, mut arguments: JsonObject, named: Option<&str>) -> Result<Sent, Problem> {
-        let route = self.route();
-        let key = if takes_key(route) { arguments.shift_remove(KEY) } else { None };
-        let key = one_key(key.filter(|key| !key.is_null()), named)?;
-        let whole = arguments.clone();
-        let id = if route.path.ends_with("{id}") { Some(record_id(&mut arguments)?) } else { None };
-        if route.carries == Carries::Nothing {
-            return Ok(Sent { id, query: query(arguments, route)?, body: Value::Null, ticket: None });
-        }
-        let ticket = key.map(|key| self.ticket(&key, whole));
-        Ok(Sent { id, query: Query::default(), body: Value::Object(arguments), ticket })
-    }
-
-    /// REST and MCP share one space of keys (contract 6.4). The order of arguments means nothing.
-    fn ticket(&self, key: &str, arguments: JsonObject) -> Ticket {
-        let mut body = Value::Object(arguments);
-        body.sort_all_objects();
-        let target = format!("{}/{}", paths::MCP, self.name);
-        Ticket::new(key, Method::POST.as_str(), &target, body.to_string().as_bytes(), b"")
-    }
-}
-
-/// The key of a call, said by its argument, by the header of its message, or by both alike.
-fn one_key(argument: Option<Value>, named: Option<&str>) -> Result<Option<String>, Problem> {
-    let Some(argument) = argument else { return Ok(named.map(str::to_owned)) };
-    let Some(key) = argument.as_str().and_then(idempotency_key) else {
-        let message = format!("{KEY} must be a string of 1 to {IDEMPOTENCY_KEY_MAX} visible ASCII characters.");
-        return Err(Problem::parameter(KEY, &text(&argument), None, message));
-    };
-    if named.is_some_and(|named| named != key) {
-        let message = format!("{KEY} and the header Idempotency-Key name different keys.");
-        return Err(Problem::parameter(KEY, key, None, message).with_fix("Send one of them, or the same key in both."));
-    }
-    Ok(Some(key.to_owned()))
-}
-
-/// The argument that makes a create repeatable.
-pub(super) const KEY: &str = "idempotency_key";
-
-/// Whether a tool takes an idempotency key: those that create.
-pub(super) fn takes_key(route: &Route) -> bool {
-    route.carries == Carries::Create
-}
-
-fn record_id(arguments: &mut JsonObject) -> Result<String, Problem> {
-    match arguments.shift_remove("id") {
-        Some(Value::String(id)) => Ok(id),
-        None | Some(Value::Null) => Err(Problem::parameter("id", "", None, "The argument id is missing.")),
-        Some(other) => Err(Problem::parameter("id", &text(&other), None, "id must be a string.")),
-    }
-}
-
-/// Arguments as parameters of the route: numbers as they are written, lists joined by commas. Null is as absent.
-fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
-    let sent = arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
-        let known = route.parameters.iter().find(|known| known.name == name);
-        let is_list = known.is_some_and(|it| matches!(it.takes, Takes::Kinds(_) | Takes::Fields | Takes::Relations));
-        let value = match &value {
-            Value::Array(items) if is_list => items.iter().map(text).collect::<Vec<String>>().join(","),
-            // What the route does not know is said to be unknown, whatever its value.
-            Value::Object(_) | Value::Bool(_) | Value::Array(_) if known.is_some() => {
-                let message = format!("{name} must be a string or a number.");
-                return Err(Problem::parameter(&name, &text(&value), None, message));
-            }
-            one => text(one),
-        };
-        Ok((name, value))
-    });
-    Query::of(sent.collect::<Result<Vec<_>, Problem>>()?, route.parameters)
-}
-
-/// A value as it would be written in a query. `3.0` is an integer, as in JSON Schema.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(whole) if whole.fract() == 0.0 && whole.abs() <= WHOLE_MAX => (whole as i64).to_string(),
-            _ => number.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
-
-/// Up to here a fraction's every whole number is itself: 2^53.
-const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::http::route::Access;
-
-    #[test]
-    fn a_list_is_taken_where_there_is_one() {
-        let read = |tool: &str, arguments: Value| {
-            let tool = TOOLS.iter().find(|one| one.name == tool).unwrap();
-            tool.read(arguments.as_object().cloned().unwrap(), None).map(|sent| sent.query)
-        };
-        let listed = read("svc_search", serde_json::json!({ "q": "oil", "types": ["room", "task"] })).unwrap();
-        assert_eq!(listed.get("types"), Some("room,task"));
-        let refused = read("svc_search", serde_json::json!({ "q": ["oil", "x"] })).unwrap_err();
-        assert_eq!(refused.message, "q must be a string or a number.");
-    }
-
-    #[test]
-    fn every_tool_is_a_route_with_a_scope_and_object_schemas() {
-        for tool in &TOOLS {
-            let route = ROUTES.iter().find(|route| route.operation == tool.operation);
-            let route = route.unwrap_or_else(|| panic!("{} names no operation", tool.name));
-            assert!(matches!(route.access, Access::Scope(_)), "{}", tool.name);
-            let described = tool.describe();
-            assert_eq!(described.input_schema["type"], "object", "{}", tool.name);
-            assert_eq!(described.output_schema.expect("a schema")["type"], "object", "{}", tool.name);
-        }
+    /// Parses arguments as strictly as a request. `key` is the idempotency key in the HTTP header.
+    pub(crate) fn parse_input(
+        &self,
+        route: &Route,
+        arguments: JsonObject,
+        key: Option<&str>,
+    ) -> Result<ToolInput, Problem> {
+        arguments::parse_input(self.name, route, arguments, key)
     }
 }

@@ -1,5 +1,5 @@
-//! A line of the log as plain text: moment, level, message, and its fields as `name=value`. It reads as tracing's own does,
-//! and costs a fraction: no styles, and nothing formatted that is text already. Must not know what is logged.
+//! A line of the log as plain text: time, level, message, and fields as `name=value`. The format equals that of tracing,
+//! at a fraction of its cost: no styles, and no formatting of values that are text. Must not know the content of a line.
 
 use std::fmt::{self, Write};
 
@@ -10,10 +10,10 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Writes lines with the moments of a clock.
-pub(super) struct Plain(pub(super) fn() -> Timestamp);
+/// Formats lines with the time of a clock.
+pub(super) struct PlainText(pub(super) fn() -> Timestamp);
 
-impl<S, N> FormatEvent<S, N> for Plain
+impl<S, N> FormatEvent<S, N> for PlainText
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -40,7 +40,7 @@ struct Fields<'a, 'w> {
 }
 
 impl Fields<'_, '_> {
-    fn put(&mut self, field: &Field, write: impl FnOnce(&mut Writer<'_>) -> fmt::Result) {
+    fn write_field(&mut self, field: &Field, write: impl FnOnce(&mut Writer<'_>) -> fmt::Result) {
         let is_message = field.name() == "message";
         self.written = self.written.and_then(|()| {
             self.writer.write_char(' ')?;
@@ -55,28 +55,28 @@ impl Fields<'_, '_> {
 
 impl Visit for Fields<'_, '_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // What a message or an error says may come from outside: no control character of it reaches a terminal.
-        self.put(field, |writer| write!(Tame(writer), "{value:?}"));
+        // Messages and errors may quote foreign text, and control characters must not reach a terminal.
+        self.write_field(field, |writer| write!(Escaped(writer), "{value:?}"));
     }
 
-    /// In quotes, with whatever is not plain as an escape.
+    /// Writes a text in quotes, with escapes for all characters outside of printable ASCII.
     fn record_str(&mut self, field: &Field, value: &str) {
         let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-        self.put(field, |writer| match value.bytes().all(is_plain) {
+        self.write_field(field, |writer| match value.bytes().all(is_plain) {
             true => writer.write_char('"').and_then(|()| writer.write_str(value)).and_then(|()| writer.write_char('"')),
             false => write!(writer, "{value:?}"),
         });
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, |writer| write!(writer, "{value}"));
+        self.write_field(field, |writer| write!(writer, "{value}"));
     }
 }
 
-/// Passes text on, with control characters as escapes.
-struct Tame<'a, 'w>(&'a mut Writer<'w>);
+/// Writes text with escapes for control characters.
+struct Escaped<'a, 'w>(&'a mut Writer<'w>);
 
-impl Write for Tame<'_, '_> {
+impl Write for Escaped<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if !text.contains(char::is_control) {
             return self.0.write_str(text);
@@ -96,9 +96,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct Captured(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for Captured {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -109,17 +109,17 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_moment_level_message_and_fields() {
-        let kept = Kept::default();
-        let writer = kept.clone();
-        let plain = Plain(|| Timestamp::from_millis(1_700_000_000_123));
-        let log = tracing_subscriber::fmt().event_format(plain).with_writer(move || writer.clone()).finish();
+    fn line_has_time_level_message_fields() {
+        let captured = Captured::default();
+        let writer = captured.clone();
+        let format = PlainText(|| Timestamp::from_millis(1_700_000_000_123));
+        let log = tracing_subscriber::fmt().event_format(format).with_writer(move || writer.clone()).finish();
         tracing::subscriber::with_default(log, || {
             let error = io::Error::other("no\u{1b}[2J disk");
             tracing::info!(path = "/v1/tasks", status = 200_u16, ok = true, gone = Some(-1), "request");
             tracing::warn!(name = "quote \" and\nline", %error, "it broke: {}", "\u{7}");
         });
-        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines,

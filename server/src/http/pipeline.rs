@@ -1,0 +1,233 @@
+//! All steps between a request and its handler, in the order of contract 4: sizes, host, route, key, rate limit, scope,
+//! version, media types, body, parameters, preconditions. Must not know how a response is sent.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, Method, Request};
+use bytes::Bytes;
+use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
+use hearth_contract::paths;
+use hearth_contract::problem::{Problem, ProblemType, nearest};
+use serde_json::Value;
+
+use super::bodies::RequestBody;
+use super::call::{Call, PublicRequest};
+use super::connection::Peer;
+use super::map::{RouteMap, RouteMatch};
+use super::parts::{
+    check_accept, check_conditions, check_content_type, check_host, check_size, header_value, parse_ticket, read_body,
+};
+use super::query::Query;
+use super::reply::{Refusal, Reply, ResponseContext};
+use super::route::{Handler, HandlerFuture, Route};
+use super::{auth, json};
+use crate::app::App;
+use crate::app::keyring::Principal;
+use crate::app::limits::{self, RateClass, RateWindow};
+use crate::interceptor::ForcedRefusal;
+use crate::versions::{self, Version};
+
+/// Header names, parsed at compile time because every request needs them.
+const API_VERSION: HeaderName = HeaderName::from_static(SERVICE_API_VERSION);
+const IDEMPOTENCY: HeaderName = HeaderName::from_static(IDEMPOTENCY_KEY);
+const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
+
+/// The paths of the address that received the request.
+#[derive(Clone, Copy)]
+pub(super) struct Served(pub(super) &'static RouteMap);
+
+/// Facts of a request that the response, the log and the metrics need, even after an error.
+#[derive(Default)]
+pub(super) struct RequestFacts {
+    /// The operation id of the route; "" without a route.
+    pub(super) operation: &'static str,
+    /// The id of the key.
+    pub(super) key: Option<String>,
+    /// The state of the rate-limit window, for the headers.
+    pub(super) rate_window: Option<RateWindow>,
+    /// The window that counted the call, and the time of the count.
+    pub(super) counted: Option<(RateClass, Duration)>,
+    /// An MCP message counts as a read, unless a tool counts the call, or the method is free.
+    pub(super) counts_late: bool,
+}
+
+/// The API version that a request names in its header.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NamedVersion {
+    /// The header is absent.
+    Absent,
+    /// No version with the name is in service.
+    Unsupported,
+    /// A version in service.
+    Supported(&'static Version),
+}
+
+impl NamedVersion {
+    /// Reads the header `Service-API-Version`.
+    pub(super) fn of_request(app: &App, headers: &HeaderMap) -> NamedVersion {
+        match header_value(headers, API_VERSION).map(|name| Version::find(&name, app.clock.now())) {
+            None => NamedVersion::Absent,
+            Some(None) => NamedVersion::Unsupported,
+            Some(Some(version)) => NamedVersion::Supported(version),
+        }
+    }
+}
+
+/// The steps of one request.
+pub(super) struct Pipeline<'a> {
+    pub(super) app: &'a Arc<App>,
+    pub(super) named: NamedVersion,
+    pub(super) context: &'a mut ResponseContext,
+    pub(super) facts: &'a mut RequestFacts,
+}
+
+impl Pipeline<'_> {
+    /// Carries out all steps and the handler.
+    pub(super) async fn run(
+        mut self,
+        found: Option<RouteMatch<'static>>,
+        request: Request<Body>,
+    ) -> Result<Reply, Refusal> {
+        let (parts, body) = request.into_parts();
+        check_size(&parts)?;
+        check_host(&parts)?;
+        let route = find_route(found.as_ref(), &parts)?;
+        let segment = found.and_then(|found| found.segment);
+        self.facts.operation = &route.operation;
+        if let Some(ForcedRefusal { problem, rate_window }) = ForcedRefusal::find(&parts.extensions) {
+            self.facts.rate_window = rate_window;
+            return Err(problem.into());
+        }
+        match route.handler {
+            Handler::Open(handler) => self.answer_public(route, &parts, segment, handler).await,
+            Handler::Keyed(handler) => {
+                let principal = self.authenticate(route, &parts).await?;
+                handler(self.parse_call(route, parts, body, segment, principal).await?).await
+            }
+        }
+    }
+
+    async fn answer_public(
+        &mut self,
+        route: &Route,
+        parts: &Parts,
+        segment: Option<String>,
+        handler: fn(PublicRequest) -> HandlerFuture,
+    ) -> Result<Reply, Refusal> {
+        self.context.version = Version::current();
+        let media = check_accept(route, &parts.headers)?;
+        if route.path.starts_with(paths::ROOT) {
+            Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, |_, _| ())?;
+        }
+        let name = segment.unwrap_or_default();
+        handler(PublicRequest { app: self.app.clone(), name, media, context: self.context.clone() }).await
+    }
+
+    /// Verifies the key, counts the call, and checks scope and version.
+    async fn authenticate(&mut self, route: &Route, parts: &Parts) -> Result<Arc<Principal>, Refusal> {
+        let app = self.app;
+        let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
+        let principal = auth::identify(app, &parts.headers).await?;
+        self.context.version = match self.named {
+            _ if !route.is_versioned() => Version::current(),
+            NamedVersion::Supported(version) => version,
+            _ => Version::from_pin(&principal.key.pinned, app.clock.now()),
+        };
+        auth::check_plan_and_address(app, &principal, &parts.headers, peer)?;
+        self.facts.key = Some(principal.key.id.clone());
+        self.facts.counts_late = route.request_body == RequestBody::Rpc;
+        let passed = app.clock.elapsed();
+        self.facts.rate_window = app.limits.count_call(&principal.key.id, route.class, passed);
+        self.facts.rate_window.map_or(Ok(()), RateWindow::check)?;
+        self.facts.counted = Some((route.class, passed));
+        route.check_scope(&principal)?;
+        if let (NamedVersion::Unsupported, true) = (self.named, route.is_versioned()) {
+            let name = header_value(&parts.headers, API_VERSION).unwrap_or_default();
+            return Err(versions::unsupported(&name, app.clock.now()).into());
+        }
+        Ok(principal)
+    }
+
+    /// Reads the body and parses all parts of the request, upgraded to the current version.
+    async fn parse_call(
+        &mut self,
+        route: &Route,
+        parts: Parts,
+        body: Body,
+        segment: Option<String>,
+        principal: Arc<Principal>,
+    ) -> Result<Call, Problem> {
+        check_accept(route, &parts.headers)?;
+        check_content_type(route, &parts.headers)?;
+        let bytes = match route.request_body {
+            // A request with an idempotency key is compared with the first request, including the body (contract 6.4).
+            RequestBody::None if !(route.takes_ticket() && parts.headers.contains_key(IDEMPOTENCY)) => Bytes::new(),
+            _ => read_body(body, &parts.headers, self.app.config.body_time_max).await?,
+        };
+        let ticket = parse_ticket(route, &parts, &bytes)?;
+        let mut body = match route.request_body {
+            RequestBody::None => Value::Null,
+            _ => json::parse_body(&bytes)?,
+        };
+        self.facts.counts_late &= !limits::is_unmetered(&body);
+        let version = self.context.version;
+        let upgrade = |name: &str, value: &mut String| version.upgrade_parameter(name, value);
+        let query = Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, upgrade)?;
+        check_conditions(route, &parts.headers)?;
+        if !version.is_current() {
+            version.upgrade_body(&mut body);
+        }
+        Ok(Call {
+            app: self.app.clone(),
+            principal,
+            kind: route.kind,
+            id: segment,
+            query,
+            body,
+            ticket,
+            if_match: header_value(&parts.headers, IF_MATCH),
+            if_none_match: header_value(&parts.headers, IF_NONE_MATCH),
+            last_event_id: header_value(&parts.headers, LAST_EVENT),
+            headers: parts.headers,
+            context: self.context.clone(),
+        })
+    }
+}
+
+/// The known path that resembles the target most, if any. The common prefix does not count as a resemblance.
+fn nearest_path<'a>(target: &str, known: &[&'a str]) -> Option<&'a str> {
+    let within = |path: &'a str| path.strip_prefix(paths::ROOT)?.strip_prefix('/');
+    let Some(rest) = target.strip_prefix(paths::ROOT).and_then(|rest| rest.strip_prefix('/')) else {
+        return nearest(target, known.iter().copied());
+    };
+    let near = nearest(rest, known.iter().copied().filter_map(within))?;
+    known.iter().copied().find(|path| within(path) == Some(near))
+}
+
+fn find_route(found: Option<&RouteMatch<'static>>, parts: &Parts) -> Result<&'static Route, Problem> {
+    let (method, target) = (&parts.method, parts.uri.path());
+    let Some(RouteMatch { entry, .. }) = found else {
+        let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
+        let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
+        return Err(match nearest_path(target, known) {
+            Some(near) => problem.with_fix(format!("Did you mean {near}? Paths are exact in case and slashes.")),
+            // The metrics address has few paths, so the hint lists all of them.
+            None if !known.contains(&paths::ROOT) => problem.with_fix(format!("The paths here: {}.", known.join(", "))),
+            None => problem,
+        });
+    };
+    let wanted = if method == Method::HEAD { &Method::GET } else { method };
+    entry.routes.iter().find(|route| route.method == wanted).copied().ok_or_else(|| {
+        let mut allowed: Vec<&str> = entry.routes.iter().map(|route| route.method.as_str()).collect();
+        if allowed.contains(&"GET") {
+            allowed.push("HEAD");
+        }
+        Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
+            .with("allowed", allowed)
+    })
+}

@@ -1,0 +1,198 @@
+//! Background work of a serving process: detect writes of other processes, remove events beyond the retention, expired
+//! receipts and expired exports. Must not know requests.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_contract::formats::Timestamp;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::app::App;
+use crate::home::retention;
+use crate::store::{HomeNo, StoreError, homes, receipts};
+
+/// Time between two checks for writes of other processes. A revoked key must stop working within a second.
+const DETECT_EVERY: Duration = Duration::from_millis(400);
+/// The longest time between two cleanups (contract 9.2).
+const CLEANUP_EVERY_MAX: Duration = Duration::from_secs(60);
+/// The shortest time between two cleanups. A retention of a few seconds must not occupy the writer.
+const CLEANUP_EVERY_MIN: Duration = Duration::from_millis(250);
+/// Time between two checks whether the writer is idle.
+const IDLE_CHECK_EVERY: Duration = Duration::from_secs(5);
+/// How far the wall clock may run ahead of the monotonic clock between two cleanups. Beyond this limit, one cleanup is
+/// skipped: a clock that is wrong for a moment, as after a boot, must not delete data of several days.
+const CLOCK_JUMP_MAX: Duration = Duration::from_secs(3600);
+/// Receipts that one transaction deletes.
+const RECEIPTS_PER_STEP: usize = 1000;
+
+/// Runs until the shutdown. Each write of another process increments the number in `external_writes`.
+pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
+    let cleanup_every =
+        app.config.retention.map_or(CLEANUP_EVERY_MAX, |kept| kept.clamp(CLEANUP_EVERY_MIN, CLEANUP_EVERY_MAX));
+    let mut detect = tokio::time::interval(DETECT_EVERY);
+    // The first cleanup waits, because the clock of a machine may be wrong just after the boot.
+    let mut cleanup = tokio::time::interval_at(Instant::now() + cleanup_every, cleanup_every);
+    let mut idle_check = tokio::time::interval(IDLE_CHECK_EVERY);
+    idle_check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    detect.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    cleanup.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut shutdown = app.shutdown.clone();
+    let db = app.db.clone();
+    let mut maintenance = Maintenance::new(app, external_writes);
+    loop {
+        // `biased`: between two steps of a long cleanup, the loop checks for writes of other processes.
+        let done = tokio::select! {
+            biased;
+            () = shutdown.requested() => return,
+            _ = detect.tick() => maintenance.detect_external_writes().await,
+            () = ready(()), if maintenance.is_cleaning_up() => maintenance.cleanup_step().await,
+            _ = idle_check.tick() => {
+                db.checkpoint_if_idle();
+                Ok(())
+            }
+            _ = cleanup.tick() => maintenance.begin_cleanup().await,
+        };
+        if let Err(fault) = done {
+            tracing::warn!(%fault, "maintenance failed; the next round tries again");
+        }
+    }
+}
+
+/// The state of the background work. The caller decides when each step runs.
+pub struct Maintenance {
+    app: Arc<App>,
+    external_writes: watch::Sender<u64>,
+    /// `data_version` of the database at the last check. Another value means that another process wrote. None: no check
+    /// yet.
+    data_version: Option<i64>,
+    /// Wall clock and monotonic clock at the last cleanup.
+    last_cleanup: Option<ClockReading>,
+    /// The remaining tasks of the current cleanup. The last element is next.
+    tasks: Vec<CleanupTask>,
+    /// The time by which the current cleanup decides.
+    cleanup_time: Timestamp,
+}
+
+/// Both clocks at one moment.
+#[derive(Clone, Copy)]
+struct ClockReading {
+    wall: Timestamp,
+    elapsed: Duration,
+}
+
+/// A part of a cleanup. A task may need several steps.
+#[derive(Debug, Clone, Copy)]
+enum CleanupTask {
+    /// Removes the events of a home from before a time.
+    Events(HomeNo, Timestamp),
+    /// Removes expired receipts.
+    Receipts,
+    /// Removes expired exports.
+    Exports,
+}
+
+impl Maintenance {
+    pub(crate) fn new(app: Arc<App>, external_writes: watch::Sender<u64>) -> Maintenance {
+        let cleanup_time = app.clock.now();
+        Maintenance { app, external_writes, data_version: None, last_cleanup: None, tasks: Vec::new(), cleanup_time }
+    }
+
+    /// Checks whether another process wrote to the database. After such a write, cached keys are dropped and all streams
+    /// read again. The first check always counts as a write, because a process may have written since the start.
+    pub async fn detect_external_writes(&mut self) -> Result<(), StoreError> {
+        let version = self.app.db.write(|tx| tx.data_version()).await?;
+        if self.data_version.replace(version) != Some(version) {
+            self.app.keyring.forget();
+            self.external_writes.send_modify(|count| *count += 1);
+            self.app.notifier.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Runs a whole cleanup.
+    pub async fn clean_up(&mut self) -> Result<(), StoreError> {
+        self.begin_cleanup().await?;
+        while self.is_cleaning_up() {
+            self.cleanup_step().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the current cleanup has tasks left.
+    pub fn is_cleaning_up(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
+    /// Plans a cleanup. After a jump of the wall clock, the plan is empty.
+    pub async fn begin_cleanup(&mut self) -> Result<(), StoreError> {
+        let (app, now) = (&self.app, self.app.clock.now());
+        let reading = ClockReading { wall: now, elapsed: app.clock.elapsed() };
+        if self.last_cleanup.replace(reading).is_some_and(|before| has_jumped(before, reading)) {
+            tracing::warn!(%now, "the clock jumped ahead; the next cleanup waits for one round");
+            return Ok(());
+        }
+        let mut tasks = vec![CleanupTask::Exports, CleanupTask::Receipts];
+        if let Some(kept) = app.config.retention {
+            let before = now.plus_millis(-(kept.as_millis() as i64));
+            let homes = app.db.read(homes::numbers).await?;
+            tasks.extend(homes.into_iter().rev().map(|number| CleanupTask::Events(number, before)));
+        }
+        (self.tasks, self.cleanup_time) = (tasks, now);
+        Ok(())
+    }
+
+    /// Runs one short step of the cleanup. An error ends the cleanup; the next cleanup starts with all tasks.
+    pub async fn cleanup_step(&mut self) -> Result<(), StoreError> {
+        let Some(task) = self.tasks.pop() else { return Ok(()) };
+        match self.run_step(task).await {
+            Ok(true) => self.tasks.push(task),
+            Ok(false) => (),
+            Err(fault) => {
+                self.tasks.clear();
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one step of a task. True: the task may need another step.
+    async fn run_step(&self, task: CleanupTask) -> Result<bool, StoreError> {
+        let (app, now) = (&self.app, self.cleanup_time);
+        match task {
+            CleanupTask::Events(number, before) => {
+                app.db.write(move |tx| retention::compact_step(tx, number, before)).await
+            }
+            CleanupTask::Receipts => {
+                let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
+                let deleted = app.db.write(move |tx| receipts::delete_expired(tx, before, RECEIPTS_PER_STEP)).await?;
+                Ok(deleted == RECEIPTS_PER_STEP)
+            }
+            CleanupTask::Exports => app.exports.remove_expired(&app.db, now).await,
+        }
+    }
+}
+
+/// Whether the wall clock ran ahead of the monotonic clock by more than [`CLOCK_JUMP_MAX`].
+fn has_jumped(before: ClockReading, now: ClockReading) -> bool {
+    let limit = now.elapsed.saturating_sub(before.elapsed) + CLOCK_JUMP_MAX;
+    now.wall > before.wall.plus_millis(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_jump_is_wall_time_beyond_elapsed_time() {
+        let at = |wall: i64, elapsed: u64| ClockReading {
+            wall: Timestamp::from_millis(wall * 1000),
+            elapsed: Duration::from_secs(elapsed),
+        };
+        assert!(!has_jumped(at(0, 5), at(60, 65)));
+        assert!(!has_jumped(at(0, 5), at(40 * 86_400, 40 * 86_400 + 5)), "both clocks moved by 40 days");
+        assert!(!has_jumped(at(86_400, 5), at(0, 65)), "a step back is no jump ahead");
+        assert!(has_jumped(at(0, 5), at(40 * 86_400, 65)));
+    }
+}

@@ -1,0 +1,70 @@
+//! Saves all data to one file, and restores the data from such a file. Must not know the command line.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::error::Error;
+use crate::store::Db;
+use crate::store::copies::{self, CopyError, Restored};
+use crate::store::open::{self, OpenError};
+
+/// Saves the present state to a new file, while other processes read and write. Returns the size in bytes. The file gets
+/// its name only after a check, because damage would otherwise be noticed at the restore.
+pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
+    if file.symlink_metadata().is_ok() {
+        return Err(Error::Refused(format!("{} exists; choose another name for the backup", file.display())));
+    }
+    let target = file.to_owned();
+    let saved = db.read_on_own_thread(move |tx| Ok(copies::save(tx, &target))).await?;
+    // The check runs after the transaction: an open transaction prevents WAL checkpoints of a busy server.
+    let saved = saved.and_then(|()| copies::publish(file));
+    saved.map_err(|error| {
+        copies::discard(file);
+        Error::Refused(match error {
+            CopyError::Open(error) => format!("{} could not be written: {error}", file.display()),
+            CopyError::Unsound(reason) => {
+                format!("no backup was saved in {}: {reason}; see `hearth-server check`", file.display())
+            }
+        })
+    })
+}
+
+/// Deletes the partial file of an interrupted backup.
+pub fn remove_partial_backup(file: &Path) {
+    copies::discard(file);
+}
+
+/// Restores a data directory from a backup, and keeps the replaced files. `run`: a random number, the write-run after the
+/// break in the history of every home (contract 9.3).
+pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
+    // Checked before the data directory is created: each of the two names may be misspelt.
+    File::open(file).map_err(|error| Error::Refused(format!("{} could not be read: {error}", file.display())))?;
+    if file.is_dir() {
+        return Err(Error::Refused(format!("{} is a directory; give the file of the backup", file.display())));
+    }
+    let refused = |error: CopyError| {
+        Error::Refused(match error {
+            CopyError::Open(error) => format!("{} could not be restored: {error}", file.display()),
+            CopyError::Unsound(reason) => format!("{} was not restored: {reason}", file.display()),
+        })
+    };
+    let from = copies::open_source(file).map_err(refused)?;
+    let unusable = |error: OpenError| Error::Refused(format!("cannot use {}: {error}", data.display()));
+    let lock = open::lock_for_serving(data).map_err(|error| unusable(error.into()))?;
+    let Some(_lock) = lock else {
+        let message = format!("{} is served by another process; stop that process, then restore", data.display());
+        return Err(Error::Refused(message));
+    };
+    // Writes of another command would be confirmed and then lost.
+    let users = open::lock_exclusively(data).map_err(|error| unusable(error.into()))?;
+    let Some(_users) = users else {
+        let message = format!("another command works on {}; wait for its end, then restore", data.display());
+        return Err(Error::Refused(message));
+    };
+    copies::restore(data, from, run).map_err(|error| match error {
+        CopyError::Open(error) => {
+            Error::Refused(format!("{} could not be restored into {}: {error}", file.display(), data.display()))
+        }
+        unsound @ CopyError::Unsound(_) => refused(unsound),
+    })
+}

@@ -1,0 +1,18 @@
+//! The work of an operator beside serving: teams, keys, backup, restore and check. Works on the database, with or without
+//! a running server. Must not know the command line.
+//!
+//! - `teams`: teams with their homes and sandboxes.
+//! - `keys`: API keys and scopes.
+//! - [`backup`]: saves all data to one file, and restores the data.
+//! - [`check`]: verifies the database.
+//! - `error`: the error of all of these.
+
+pub mod backup;
+pub mod check;
+mod error;
+mod keys;
+mod teams;
+
+pub use error::Error;
+pub use keys::{CreatedKey, NewKey, create_key, list_keys, parse_scopes, revoke_key, rotate_key, unflag_key};
+pub use teams::{NAME_RULE, create_team, ensure_first_team, is_valid_name, reset_sandbox, set_plan, teams};

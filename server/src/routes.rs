@@ -1,0 +1,360 @@
+//! The table of all operations. Router, authorization, rate limits, 405 responses, OpenAPI and MCP read the table; a
+//! route needs an access rule and a summary to compile. Must not know how a handler works.
+
+use std::sync::LazyLock;
+
+use axum::http::Method;
+use hearth_contract::paths;
+use hearth_contract::schema::Kind;
+
+use crate::api;
+use crate::app::limits::RateClass;
+use crate::http::bodies::{RequestBody, ResponseBody};
+use crate::http::call::{Call, PublicRequest};
+use crate::http::map::RouteMap;
+use crate::http::parameters::{
+    CREATED_SINCE, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, ORDER, SEARCH_QUERY,
+    SEARCH_TYPES, SORT, STREAM_CURSOR, UPDATED_SINCE,
+};
+use crate::http::route::{Access, Handler, HandlerFuture, Route};
+use crate::http::scopes::reading;
+
+/// Every operation of the API.
+pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
+    let collections = Kind::COLLECTIONS.into_iter().flat_map(collection);
+    let others = [property(), search_and_feed(), discovery(), pages(), exports(), services()];
+    collections.chain(others.into_iter().flatten()).collect()
+});
+
+/// The operations of the address `--metrics-listen`, for monitoring.
+static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
+    vec![
+        Route {
+            response_body: ResponseBody::Metrics,
+            ..open(paths::METRICS, "metrics", "Metrics for Prometheus", |request| {
+                Box::pin(api::health::metrics(request))
+            })
+        },
+        health(paths::HEALTH, "healthz", "Check that the process answers", |request| {
+            Box::pin(api::health::live(request))
+        }),
+        health(paths::READY, "readyz", "Check that the database answers", |request| {
+            Box::pin(api::health::ready(request))
+        }),
+    ]
+});
+
+/// The paths of the API.
+pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&ROUTES));
+
+/// The paths of the address `--metrics-listen`.
+pub static OPERATIONS: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&OPERATING));
+
+/// The routes of a collection.
+fn collection(kind: Kind) -> [Route; 6] {
+    let (path, word, plural) = (paths::collection(kind), kind.as_str(), kind.collection());
+    let one = format!("{path}/{{id}}");
+    let (reads, writing) = (scope(&reading(kind)), scope(&format!("{plural}:write")));
+    let write = |method, path: &str, verb: &str, request_body, response_body, handler| Route {
+        method,
+        class: RateClass::Write,
+        kind: Some(kind),
+        request_body,
+        response_body,
+        ..get(path, &format!("{verb}_{word}"), &format!("{verb} one {word}"), writing.clone(), handler)
+    };
+    [
+        Route {
+            kind: Some(kind),
+            parameters: &[LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND],
+            response_body: ResponseBody::Records,
+            ..get(&path, &format!("list_{plural}"), &format!("list {plural}"), reads.clone(), |call| {
+                Box::pin(api::records::list(call))
+            })
+        },
+        Route {
+            kind: Some(kind),
+            parameters: &[FIELDS, EXPAND],
+            ..get(&one, &format!("get_{word}"), &format!("read one {word}"), reads, |call| {
+                Box::pin(api::records::read(call))
+            })
+        },
+        write(Method::POST, &path, "create", RequestBody::Create, ResponseBody::Created, |call| {
+            Box::pin(api::records::create(call))
+        }),
+        write(Method::PATCH, &one, "update", RequestBody::Patch, ResponseBody::Record, |call| {
+            Box::pin(api::records::update(call))
+        }),
+        write(Method::DELETE, &one, "delete", RequestBody::None, ResponseBody::Deleted, |call| {
+            Box::pin(api::records::delete(call))
+        }),
+        Route {
+            class: RateClass::Bulk,
+            operation: format!("bulk_{plural}"),
+            summary: format!("carry out up to 50 operations on {plural}"),
+            ..write(Method::POST, &format!("{path}/bulk"), "bulk", RequestBody::Bulk, ResponseBody::Bulk, |call| {
+                Box::pin(api::bulk::run(call))
+            })
+        },
+    ]
+}
+
+/// The home's profile.
+fn property() -> Vec<Route> {
+    vec![
+        Route {
+            kind: Some(Kind::Property),
+            parameters: &[FIELDS],
+            response_body: ResponseBody::Profile,
+            ..get(paths::PROPERTY, "get_property", "Read the home's profile", scope("property:read"), |call| {
+                Box::pin(api::records::read(call))
+            })
+        },
+        Route {
+            method: Method::PATCH,
+            class: RateClass::Write,
+            kind: Some(Kind::Property),
+            request_body: RequestBody::Patch,
+            response_body: ResponseBody::Profile,
+            ..get(
+                paths::PROPERTY,
+                "update_property",
+                "Set fields of the home's profile",
+                scope("property:write"),
+                |call| Box::pin(api::records::update(call)),
+            )
+        },
+    ]
+}
+
+/// Search, and the change feed by poll and by stream.
+fn search_and_feed() -> Vec<Route> {
+    vec![
+        Route {
+            parameters: &[SEARCH_QUERY, SEARCH_TYPES, LIMIT, CURSOR],
+            response_body: ResponseBody::SearchResults,
+            ..get(
+                paths::SEARCH,
+                "search",
+                "Find records by the beginnings of their words",
+                scope("search:read"),
+                |call| Box::pin(api::search::find(call)),
+            )
+        },
+        Route {
+            parameters: &[FEED_CURSOR, FEED_LIMIT, EVENT_TYPES],
+            response_body: ResponseBody::Events,
+            ..get(paths::EVENTS, "list_events", "Poll the change feed", scope("events:read"), |call| {
+                Box::pin(api::events::poll(call))
+            })
+        },
+        Route {
+            parameters: &[STREAM_CURSOR, EVENT_TYPES],
+            response_body: ResponseBody::Stream,
+            ..get(paths::STREAM, "stream_events", "Stream the change feed", scope("events:read"), |call| {
+                Box::pin(api::stream::open(call))
+            })
+        },
+    ]
+}
+
+/// The key of the request, and descriptions for programs.
+fn discovery() -> Vec<Route> {
+    vec![
+        Route {
+            response_body: ResponseBody::KeyProfile,
+            ..get(paths::ME, "get_me", "Show the key with its home, scopes and limits", Access::Key, |call| {
+                Box::pin(api::me::show(call))
+            })
+        },
+        Route {
+            response_body: ResponseBody::Index,
+            ..open(paths::ROOT, "get_index", "List resources, conventions, formats and links", |request| {
+                Box::pin(api::discovery::index(request))
+            })
+        },
+        Route {
+            response_body: ResponseBody::Meta,
+            ..open(paths::META, "get_meta", "List versions, scopes, errors and limits", |request| {
+                Box::pin(api::discovery::meta(request))
+            })
+        },
+        described(
+            paths::OPENAPI,
+            "get_openapi",
+            "The OpenAPI description in the accepted media type",
+            ResponseBody::Document,
+        ),
+        described(
+            paths::OPENAPI_JSON,
+            "get_openapi_json",
+            "The OpenAPI description as JSON",
+            ResponseBody::DocumentJson,
+        ),
+        described(
+            paths::OPENAPI_YAML,
+            "get_openapi_yaml",
+            "The OpenAPI description as YAML",
+            ResponseBody::DocumentYaml,
+        ),
+    ]
+}
+
+/// Pages for people, with their style and script.
+fn pages() -> Vec<Route> {
+    vec![
+        page(paths::DOCS, "get_docs", "The developer portal", ResponseBody::Page, |request| {
+            Box::pin(api::docs::portal(request))
+        }),
+        page(paths::CHANGELOG, "get_changelog", "The changes of each version", ResponseBody::Page, |request| {
+            Box::pin(api::docs::changelog(request))
+        }),
+        page(paths::REFERENCE, "get_reference", "The API reference", ResponseBody::Page, |request| {
+            Box::pin(api::docs::reference(request))
+        }),
+        page(paths::ERROR_PAGE, "get_error_page", "The meaning of an error type", ResponseBody::ErrorPage, |request| {
+            Box::pin(api::docs::error(request))
+        }),
+        page(paths::STYLE, "get_style", "The style of the pages", ResponseBody::Style, |request| {
+            Box::pin(api::docs::style(request))
+        }),
+        page(paths::VIEWER, "get_viewer", "The script of the reference", ResponseBody::Script, |request| {
+            Box::pin(api::docs::viewer(request))
+        }),
+    ]
+}
+
+/// Export jobs.
+fn exports() -> Vec<Route> {
+    vec![
+        export(
+            Method::POST,
+            paths::EXPORTS,
+            ("create_export", "Create an export"),
+            RateClass::Write,
+            ResponseBody::ExportAccepted,
+            |call| Box::pin(api::exports::create(call)),
+        ),
+        Route {
+            parameters: &[LIMIT, CURSOR],
+            ..export(
+                Method::GET,
+                paths::EXPORTS,
+                ("list_exports", "List exports, newest first"),
+                RateClass::Read,
+                ResponseBody::Exports,
+                |call| Box::pin(api::exports::list(call)),
+            )
+        },
+        export(
+            Method::GET,
+            "/v1/exports/{id}",
+            ("get_export", "Read the status of an export"),
+            RateClass::Read,
+            ResponseBody::Export,
+            |call| Box::pin(api::exports::read(call)),
+        ),
+        export(
+            Method::DELETE,
+            "/v1/exports/{id}",
+            ("delete_export", "Delete an export and its file"),
+            RateClass::Write,
+            ResponseBody::Deleted,
+            |call| Box::pin(api::exports::delete(call)),
+        ),
+        export(
+            Method::GET,
+            "/v1/exports/{id}/download",
+            ("download_export", "Download the file of an export"),
+            RateClass::Read,
+            ResponseBody::File,
+            |call| Box::pin(api::exports::download(call)),
+        ),
+    ]
+}
+
+/// MCP, and health checks.
+fn services() -> Vec<Route> {
+    vec![
+        Route {
+            method: Method::POST,
+            class: RateClass::Free,
+            request_body: RequestBody::Rpc,
+            response_body: ResponseBody::Rpc,
+            ..get(paths::MCP, "mcp", "Send a message of the Model Context Protocol", Access::Key, |call| {
+                Box::pin(api::mcp::serve(call, &ROUTES))
+            })
+        },
+        health(paths::HEALTH, "healthz", "Check that the process answers", |request| {
+            Box::pin(api::health::live(request))
+        }),
+        health(paths::READY, "readyz", "Check that the database answers", |request| {
+            Box::pin(api::health::ready(request))
+        }),
+    ]
+}
+
+fn scope(scope: &str) -> Access {
+    Access::Scope(scope.to_owned())
+}
+
+/// A GET route for a key. Callers override the members that differ.
+fn get(path: &str, operation: &str, summary: &str, access: Access, handler: fn(Call) -> HandlerFuture) -> Route {
+    route(path, operation, summary, access, Handler::Keyed(handler))
+}
+
+fn route(path: &str, operation: &str, summary: &str, access: Access, handler: Handler) -> Route {
+    Route {
+        method: Method::GET,
+        path: path.to_owned(),
+        operation: operation.to_owned(),
+        summary: summary.to_owned(),
+        access,
+        class: RateClass::Read,
+        kind: None,
+        request_body: RequestBody::None,
+        response_body: ResponseBody::Record,
+        parameters: &[],
+        handler,
+    }
+}
+
+/// A route of export jobs. The pair is operation id and summary.
+fn export(
+    method: Method,
+    path: &str,
+    (operation, summary): (&str, &str),
+    class: RateClass,
+    response_body: ResponseBody,
+    handler: fn(Call) -> HandlerFuture,
+) -> Route {
+    let request_body = if method == Method::POST { RequestBody::Export } else { RequestBody::None };
+    let reading = get(path, operation, summary, scope("exports:write"), handler);
+    Route { method, class, request_body, response_body, ..reading }
+}
+
+/// A GET route without a key.
+fn open(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest) -> HandlerFuture) -> Route {
+    Route { class: RateClass::Free, ..route(path, operation, summary, Access::Open, Handler::Open(handler)) }
+}
+
+fn page(
+    path: &str,
+    operation: &str,
+    summary: &str,
+    response_body: ResponseBody,
+    handler: fn(PublicRequest) -> HandlerFuture,
+) -> Route {
+    Route { response_body, ..open(path, operation, summary, handler) }
+}
+
+fn described(path: &str, operation: &str, summary: &str, response_body: ResponseBody) -> Route {
+    page(path, operation, summary, response_body, |request| Box::pin(api::discovery::document(request)))
+}
+
+fn health(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest) -> HandlerFuture) -> Route {
+    Route { response_body: ResponseBody::Health, ..open(path, operation, summary, handler) }
+}
+
+#[cfg(test)]
+mod tests;
