@@ -3,22 +3,22 @@
 
 use std::path::Path;
 
-use crate::doctor::{Trouble, quoted};
+use crate::doctor::{Diagnosis, shell_quoted};
 use crate::profile;
 
 const PROGRAM: &str = "hearth-replica ";
 
 /// The flags that mean the home of a profile once more, and of a database where one was given by path.
-pub fn flags(name: &str, db: Option<&Path>) -> String {
+pub fn home_flags(name: &str, db: Option<&Path>) -> String {
     // Where the environment names a profile, leaving the flag out would mean that one.
     let named = name != profile::DEFAULT || std::env::var_os("HEARTH_PROFILE").is_some();
-    let profile = (named && !db.is_some_and(profile::is_beside)).then(|| format!("--profile {name}"));
-    let db = db.map(|db| format!("--db {}", quoted(db)));
+    let profile = (named && !db.is_some_and(profile::has_profile_beside)).then(|| format!("--profile {name}"));
+    let db = db.map(|db| format!("--db {}", shell_quoted(db)));
     profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
 }
 
 /// A command that somebody is told to type, with the flags of the home it is for. What names a home already stays as it is.
-pub fn addressed(command: &str, flags: &str) -> String {
+pub fn with_home_flags(command: &str, flags: &str) -> String {
     if flags.is_empty() {
         return command.to_owned();
     }
@@ -36,26 +36,26 @@ pub fn addressed(command: &str, flags: &str) -> String {
 }
 
 /// What is so, and what to type about it.
-pub fn next(trouble: &Trouble, flags: &str) -> String {
-    format!("{}; next: {}", trouble.text, addressed(&trouble.next, flags))
+pub fn diagnosis_text(diagnosis: &Diagnosis, flags: &str) -> String {
+    format!("{}; next: {}", diagnosis.text, with_home_flags(&diagnosis.next, flags))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::trouble;
+    use crate::doctor::diagnose;
     use crate::{Origin, Replica};
 
     #[test]
     fn a_home_is_meant_by_its_profile_and_its_database() {
-        assert_eq!(flags("cabin", None), "--profile cabin");
+        assert_eq!(home_flags("cabin", None), "--profile cabin");
         let db = Path::new("/tmp/my home.db");
-        assert!(flags("cabin", Some(db)).ends_with("--db '/tmp/my home.db'"));
+        assert!(home_flags("cabin", Some(db)).ends_with("--db '/tmp/my home.db'"));
     }
 
     #[test]
     fn what_to_type_next_is_for_the_same_home() {
-        let next = |command: &str| addressed(command, "--profile cabin");
+        let next = |command: &str| with_home_flags(command, "--profile cabin");
         assert_eq!(next("hearth-replica sync"), "hearth-replica --profile cabin sync");
         assert_eq!(
             next("sqlite3 \"$(hearth-replica path)\", or hearth-replica run"),
@@ -63,7 +63,7 @@ mod tests {
         );
         let another = "hearth-replica init with another --profile or --db, for the other home";
         assert_eq!(next(another), another);
-        assert_eq!(addressed("hearth-replica sync", ""), "hearth-replica sync");
+        assert_eq!(with_home_flags("hearth-replica sync", ""), "hearth-replica sync");
     }
 
     #[test]
@@ -73,7 +73,7 @@ mod tests {
         std::fs::write(&db, "Milk, eggs, and a text that is long enough to be taken for a database by nobody at all.")
             .unwrap();
         let error = Replica::open(&db, Origin::Tui).unwrap_err();
-        let said = next(&trouble(&db, &error), "--db notes.db");
+        let said = diagnosis_text(&diagnose(&db, &error), "--db notes.db");
         assert!(said.contains("; next: "), "{said}");
     }
 }

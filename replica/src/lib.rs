@@ -3,7 +3,7 @@
 //! - [`Replica`]: what screens and command lines do with it: read rows, queue edits.
 //! - `store`: the tables, their triggers, and how the server's word and local edits come together. The only SQL.
 //! - [`sync`]: how the copy is kept in step: a pure core that decides, a driver that carries out.
-//! - [`bell`]: how processes on one database hear of each other's changes.
+//! - [`notification`]: how processes on one database hear of each other's changes.
 //! - [`doctor`]: what is wrong and what to type about it; [`address`]: for which home.
 //! - [`log`]: what the sync says of itself, line by line.
 //! - [`profile`]: which database, which server, which key.
@@ -11,18 +11,19 @@
 //! The database is a public interface: whatever this crate does, a script may do with plain SQL beside it.
 
 pub mod address;
-pub mod bell;
-mod deciding;
+mod control;
+mod decisions;
 pub mod doctor;
 pub mod log;
+mod maintenance;
 mod model;
+pub mod notification;
 pub mod profile;
 mod recovery;
-mod scripting;
-mod steady;
-mod steering;
 mod store;
+mod supervisor;
 pub mod sync;
+mod sync_config;
 
 use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
@@ -35,12 +36,11 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 pub use store::place::Place;
 
+pub use maintenance::{can_be_replica, database_exists, database_was_removed, rebuild};
 pub use model::{
     BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled,
     Transport,
 };
-pub use scripting::{can_be_replica, is_gone, is_there, rebuild};
-pub use steady::keep_in_step;
 pub use store::StoreError;
 pub use store::edits::EditError;
 pub use store::edits::decide::Decided;
@@ -60,6 +60,7 @@ pub use store::recovery::verify::{Difference, How, Listing, Verification};
 pub use store::rescue::copy::Copied;
 pub use store::rescue::{KEPT_MAX, Rescue};
 pub use store::status::Status;
+pub use supervisor::supervise_sync;
 
 /// One connection to a replica. Every call is one short transaction.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl Replica {
 
     /// Reads that belong together, such as the pages of a list: what others write meanwhile is in none of them. Nothing can be
     /// changed through this replica before they end.
-    pub fn at_one_moment<T, E: From<StoreError>>(&self, reads: impl FnOnce(&Replica) -> Result<T, E>) -> Result<T, E> {
+    pub fn in_snapshot<T, E: From<StoreError>>(&self, reads: impl FnOnce(&Replica) -> Result<T, E>) -> Result<T, E> {
         store::read::at_one_moment(&self.connection.borrow(), || reads(self))
     }
 
@@ -140,24 +141,31 @@ impl Replica {
 
     /// Creates a record and gives its id. An `id` among the fields is taken.
     pub fn create(&self, kind: Kind, fields: &Fields) -> Result<String, EditError> {
-        self.changed(store::edits::create(&mut *self.writing()?, self.origin, kind, fields))
+        self.notify_on_success(store::edits::create(&mut *self.write_connection()?, self.origin, kind, fields))
     }
 
     /// Changes the fields that differ. The home's profile needs no id and no row.
     pub fn update(&self, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
-        self.changed(store::edits::update(&mut *self.writing()?, self.origin, kind, id, fields))
+        self.notify_on_success(store::edits::update(&mut *self.write_connection()?, self.origin, kind, id, fields))
     }
 
     /// [`Replica::update`] by somebody who saw these values when they began, as in a form that stayed open. False: a field
     /// of `seen` has got another value since, so nothing is written and they can look before they write over it.
     pub fn update_seen(&self, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
         let origin = self.origin;
-        self.changed(store::edits::update_seen(&mut *self.writing()?, origin, kind, id, fields, seen))
+        self.notify_on_success(store::edits::update_seen(
+            &mut *self.write_connection()?,
+            origin,
+            kind,
+            id,
+            fields,
+            seen,
+        ))
     }
 
     /// Deletes a record.
     pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
-        self.changed(store::edits::delete(&mut *self.writing()?, self.origin, kind, id))
+        self.notify_on_success(store::edits::delete(&mut *self.write_connection()?, self.origin, kind, id))
     }
 
     /// The edits that were settled within the last 30 days, the last settled first.
@@ -167,7 +175,7 @@ impl Replica {
 
     /// The numbers that the last change through this replica drew, in their order: of the edits it queued, and of the values
     /// that lost by it, which undoing brings back. Whoever else writes meanwhile has no part in them.
-    pub fn made(&self) -> Result<Vec<i64>, StoreError> {
+    pub fn last_write_ids(&self) -> Result<Vec<i64>, StoreError> {
         store::gate::drawn(&self.connection.borrow())
     }
 
@@ -180,20 +188,20 @@ impl Replica {
     /// stays so, because two homes must not mix.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
         let home = sync::home(server, home);
-        store::standing::adopt(&mut *self.writing()?, &home)
+        store::standing::adopt(&mut *self.write_connection()?, &home)
     }
 
     /// The connection, to write with: never to a file that nobody will find again.
-    fn writing(&self) -> Result<RefMut<'_, Connection>, StoreError> {
+    fn write_connection(&self) -> Result<RefMut<'_, Connection>, StoreError> {
         self.place.is_kept()?;
         self.connection
             .try_borrow_mut()
             .map_err(|_| StoreError::Odd("a change among reads that are of one moment".to_owned()))
     }
 
-    fn changed<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {
+    fn notify_on_success<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {
         if result.is_ok() {
-            bell::ring(&self.db);
+            notification::notify(&self.db);
         }
         result
     }

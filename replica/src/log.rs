@@ -16,7 +16,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// How a line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum LogFormat {
     /// For people.
     Text,
     /// An object on each line, for programs.
@@ -24,9 +24,9 @@ pub enum Form {
 }
 
 /// Tells to stderr. `level` is what is told if `HEARTH_LOG` does not say.
-pub fn to_stderr(form: Form, level: &str) {
+pub fn to_stderr(form: LogFormat, level: &str) {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let (filter, misread) = filter("hearth_replica", level);
+    let (filter, invalid) = filter("hearth_replica", level);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
@@ -35,10 +35,10 @@ pub fn to_stderr(form: Form, level: &str) {
         .log_internal_errors(false);
     // Whoever was first tells where lines go.
     let _ = match form {
-        Form::Text => builder.try_init(),
-        Form::Json => builder.json().flatten_event(true).try_init(),
+        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
-    tell(misread);
+    warn_of_invalid_filter(invalid);
 }
 
 /// Tells to the log file of a database, which holds at most two mebibytes with the one before it. Gives its name.
@@ -46,41 +46,41 @@ pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
     let path = open::companion(db, "log");
     let file = LogFile::open(path.clone())?;
     // What the screen itself has to say is told as well.
-    let (filter, misread) = filter("hearth", level);
+    let (filter, invalid) = filter("hearth", level);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file));
     // On a full disk lines are lost; to say so of each would be to write across the screen.
     let _ = builder.with_ansi(false).with_target(false).log_internal_errors(false).try_init();
-    tell(misread);
+    warn_of_invalid_filter(invalid);
     Ok(path)
 }
 
-fn tell(misread: Option<String>) {
-    if let Some(why) = misread {
+fn warn_of_invalid_filter(invalid: Option<String>) {
+    if let Some(why) = invalid {
         tracing::warn!("HEARTH_LOG is left out of account: {why}");
     }
 }
 
 /// What is told, and why `HEARTH_LOG` has no say in that, if it says what nobody understands. `whose` is how the names of
 /// those begin who are listened to where it says nothing.
-fn filter(whose: &str, level: &str) -> (EnvFilter, Option<String>) {
-    let said = std::env::var("HEARTH_LOG").unwrap_or_default();
-    let usual = || EnvFilter::new(format!("{whose}={level}"));
-    match read(&said) {
-        Ok(wanted) => (wanted.unwrap_or_else(usual), None),
-        Err(why) => (usual(), Some(why)),
+fn filter(target: &str, level: &str) -> (EnvFilter, Option<String>) {
+    let value = std::env::var("HEARTH_LOG").unwrap_or_default();
+    let default = || EnvFilter::new(format!("{target}={level}"));
+    match parse_filter(&value) {
+        Ok(filter) => (filter.unwrap_or_else(default), None),
+        Err(why) => (default(), Some(why)),
     }
 }
 
 /// What `HEARTH_LOG` says; None: nothing. A word alone is a level: as the name of a target, one that is misspelt would
 /// silence all the others.
-fn read(said: &str) -> Result<Option<EnvFilter>, String> {
-    let words: Vec<&str> = said.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+fn parse_filter(value: &str) -> Result<Option<EnvFilter>, String> {
+    let words: Vec<&str> = value.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if words.is_empty() {
         return Ok(None);
     }
     match words.iter().find(|word| !word.contains('=') && word.parse::<LevelFilter>().is_err()) {
         Some(word) => Err(format!("`{word}` is neither error, warn, info, debug, trace or off nor TARGET=LEVEL")),
-        None => EnvFilter::try_new(said).map(Some).map_err(|error| error.to_string()),
+        None => EnvFilter::try_new(value).map(Some).map_err(|error| error.to_string()),
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_level_silences_nobody() {
-        for (said, expected) in [
+        for (value, expected) in [
             ("", Ok(None)),
             (" , ", Ok(None)),
             ("warn", Ok(Some("warn"))),
@@ -140,8 +140,10 @@ mod tests {
             ("erorr", Err(true)),
             ("hearth_replica=dbug", Err(true)),
         ] {
-            let read = read(said).map(|filter| filter.map(|filter| filter.to_string())).map_err(|why| !why.is_empty());
-            assert_eq!(read, expected.map(|text| text.map(str::to_owned)), "{said}");
+            let parsed = parse_filter(value)
+                .map(|filter| filter.map(|filter| filter.to_string()))
+                .map_err(|why| !why.is_empty());
+            assert_eq!(parsed, expected.map(|text| text.map(str::to_owned)), "{value}");
         }
     }
 

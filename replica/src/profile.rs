@@ -12,7 +12,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::open::{make_private_directory, private_file};
-use crate::sync::SyncConfig;
 
 /// The profile that is meant when none is named.
 pub const DEFAULT: &str = "home";
@@ -32,7 +31,7 @@ pub struct Profile {
     key_error: Option<ProfileError>,
     /// What becomes of a field that was changed here and there.
     pub conflict_policy: ConflictPolicy,
-    config: PathBuf,
+    pub(crate) config: PathBuf,
     key_file: PathBuf,
 }
 
@@ -62,12 +61,12 @@ pub enum ProfileError {
 struct Config {
     server: Option<String>,
     /// `ask`, `mine` or `theirs`.
-    #[serde(deserialize_with = "policy")]
+    #[serde(deserialize_with = "parse_policy")]
     conflict_policy: ConflictPolicy,
 }
 
 /// Reads a policy, and says of what is none what there is.
-fn policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ConflictPolicy, D::Error> {
+fn parse_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ConflictPolicy, D::Error> {
     let word = String::deserialize(deserializer)?;
     ConflictPolicy::deserialize(word.as_str().into_deserializer()).map_err(|_: value::Error| {
         D::Error::custom(format!("conflict_policy is {word:?}; it must be \"ask\", \"mine\" or \"theirs\""))
@@ -78,8 +77,8 @@ impl Profile {
     /// Reads a profile. With `db`, the database is that file, and a profile written beside it (`FILE.toml`, `FILE.key`)
     /// goes before the named one: so a database given by path alone is complete in itself.
     pub fn load(name: &str, db: Option<&Path>) -> Result<Profile, ProfileError> {
-        let mut profile = Profile::locate(name, db, db.is_some_and(is_beside))?;
-        let config = read(&profile.config)?;
+        let mut profile = Profile::locate(name, db, db.is_some_and(has_profile_beside))?;
+        let config = read_config(&profile.config)?;
         profile.server = config.server;
         profile.conflict_policy = config.conflict_policy;
         // Who works with what is here needs no key, and who brings a new one does not want to hear of the old one.
@@ -100,18 +99,18 @@ impl Profile {
     }
 
     /// That it names no server, in words.
-    pub fn no_server(&self) -> String {
-        format!("{} has no server", self.called())
+    pub fn no_server_text(&self) -> String {
+        format!("{} has no server", self.display_name())
     }
 
     /// That it has no key, and where that would be, in words.
-    pub fn no_key(&self) -> String {
+    pub fn no_key_text(&self) -> String {
         let place = self.key_source().map(|file| format!(": there is no {}", file.display())).unwrap_or_default();
-        format!("{} has no key{place}", self.called())
+        format!("{} has no key{place}", self.display_name())
     }
 
     /// Beside a database it has no name but that of its file.
-    fn called(&self) -> String {
+    fn display_name(&self) -> String {
         match self.config == beside(&self.db, "toml") {
             true => self.config.display().to_string(),
             false => format!("the profile {}", self.name),
@@ -132,7 +131,7 @@ impl Profile {
         };
         let db = match db {
             Some(db) => db.to_owned(),
-            None => database_of(name)?,
+            None => default_database(name)?,
         };
         // SQLite keeps its log beside the file itself; so must the lock and the bell, by whatever name it is called.
         let db = if db.is_symlink() { fs::canonicalize(&db).unwrap_or(db) } else { db };
@@ -149,9 +148,9 @@ impl Profile {
         }
         let config = Config { server: self.server.clone(), conflict_policy: self.conflict_policy };
         let text = toml::to_string(&config).map_err(|e| ProfileError::Malformed(self.config.clone(), e.to_string()))?;
-        replace(&self.config, &text).map_err(named)?;
+        write_whole(&self.config, &text).map_err(named)?;
         if let Some(key) = &self.key {
-            replace(&self.key_file, &format!("{}\n", key.expose_secret()))
+            write_whole(&self.key_file, &format!("{}\n", key.expose_secret()))
                 .map_err(|error| ProfileError::File(self.key_file.clone(), error))?;
         }
         Ok(())
@@ -159,21 +158,9 @@ impl Profile {
 
     /// The unit of a service manager that is for it; None where none is installed, or where the database is given by its
     /// path, which no unit knows.
-    pub fn unit(&self) -> Option<String> {
-        let own = database_of(&self.name).is_ok_and(|own| own == self.db);
+    pub fn systemd_unit(&self) -> Option<String> {
+        let own = default_database(&self.name).is_ok_and(|own| own == self.db);
         (own && is_unit_installed()).then(|| format!("hearth-replica@{}", self.name))
-    }
-
-    /// What is synced with whom; None while there is no server or no key.
-    pub fn sync_config(&self) -> Option<SyncConfig> {
-        Some(SyncConfig {
-            db: self.db.clone(),
-            server: self.server.clone()?,
-            key: self.key.clone()?,
-            key_file: self.key_source(),
-            profile: Some(self.config.clone()),
-            conflict_policy: self.conflict_policy,
-        })
     }
 
     /// The file of the terminal UI's own settings, which need not be there.
@@ -183,9 +170,9 @@ impl Profile {
 
     /// The file that the key in use comes from, or will come from; None when the environment gives the key itself.
     pub fn key_source(&self) -> Option<PathBuf> {
-        match key_variable() {
+        match key_from_variable() {
             Some(_) => None,
-            None => Some(key_file_of_environment().map_or_else(|| self.key_file.clone(), |(_, file)| file)),
+            None => Some(key_file_from_environment().map_or_else(|| self.key_file.clone(), |(_, file)| file)),
         }
     }
 
@@ -196,17 +183,17 @@ impl Profile {
 }
 
 /// Whether a profile is written beside a database, where it goes before any that is named.
-pub fn is_beside(db: &Path) -> bool {
+pub fn has_profile_beside(db: &Path) -> bool {
     beside(db, "toml").exists()
 }
 
 /// The server that a profile's file names now.
-pub(crate) fn server_of(config: &Path) -> Result<Option<String>, ProfileError> {
-    Ok(read(config)?.server)
+pub(crate) fn read_server(config: &Path) -> Result<Option<String>, ProfileError> {
+    Ok(read_config(config)?.server)
 }
 
 /// Where the database of a profile is that has no other.
-fn database_of(name: &str) -> Result<PathBuf, ProfileError> {
+fn default_database(name: &str) -> Result<PathBuf, ProfileError> {
     Ok(directories()?.data_dir().join(name).join("replica.db"))
 }
 
@@ -226,7 +213,7 @@ pub(crate) fn is_directory_of_one(directory: &Path) -> bool {
         || matches!((fs::canonicalize(directory), fs::canonicalize(all)), (Ok(one), Ok(all)) if is_within(&one, &all))
 }
 
-fn read(config: &Path) -> Result<Config, ProfileError> {
+fn read_config(config: &Path) -> Result<Config, ProfileError> {
     match fs::read_to_string(config) {
         Ok(text) => toml::from_str::<Config>(&text)
             .map_err(|error| ProfileError::Malformed(config.to_owned(), error.message().to_owned())),
@@ -256,17 +243,17 @@ pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
 /// The key that the environment gives, which goes before any file of ours: the key itself, a file of it, or a
 /// systemd credential named `hearth-api-key`.
 pub fn key_from_environment() -> Result<Option<SecretString>, ProfileError> {
-    match key_variable() {
+    match key_from_variable() {
         Some(key) => Ok(Some(key)),
-        None => key_file_of_environment().map(|(_, file)| key_from_file(&file)).transpose(),
+        None => key_file_from_environment().map(|(_, file)| key_from_file(&file)).transpose(),
     }
 }
 
 /// The variable of the environment that gives the key, and the file if it names one.
-pub fn key_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
-    match key_variable() {
+pub fn key_source_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
+    match key_from_variable() {
         Some(_) => Some((KEY, None)),
-        None => key_file_of_environment().map(|(variable, file)| (variable, Some(file))),
+        None => key_file_from_environment().map(|(variable, file)| (variable, Some(file))),
     }
 }
 
@@ -277,12 +264,12 @@ pub(crate) const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 /// The one that is a key.
 pub(crate) const CREDENTIAL: &str = "hearth-api-key";
 
-fn key_variable() -> Option<SecretString> {
+fn key_from_variable() -> Option<SecretString> {
     let key = env::var(KEY).ok()?;
     Some(key.trim().to_owned().into()).filter(|_| !key.trim().is_empty())
 }
 
-fn key_file_of_environment() -> Option<(&'static str, PathBuf)> {
+fn key_file_from_environment() -> Option<(&'static str, PathBuf)> {
     if let Some(file) = env::var_os(KEY_FILE).filter(|file| !file.is_empty()) {
         return Some((KEY_FILE, file.into()));
     }
@@ -302,7 +289,7 @@ fn beside(db: &Path, extension: &str) -> PathBuf {
 }
 
 /// Replaces a file as a whole, so that a cut write leaves the old one, and nothing else.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let new = beside(path, "new");
     let write = || {
         let mut file = private_file(&new)?;
@@ -350,7 +337,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         fs::create_dir(&path).unwrap();
-        assert!(replace(&path, "text").is_err());
+        assert!(write_whole(&path, "text").is_err());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

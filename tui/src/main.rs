@@ -11,7 +11,7 @@ use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
 use hearth::{UiOptions, demo, run_ui};
 use hearth_replica::address;
-use hearth_replica::doctor::{another_key, key_elsewhere, put_right};
+use hearth_replica::doctor::{key_file_advice, new_key_advice, other_process_key_advice};
 use hearth_replica::profile::{self, Profile, ProfileError};
 
 /// The household, in the terminal: everything it owns, keeps and has to do.
@@ -76,9 +76,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         return demo::run(plain || !is_terminal, configured(&profile, &arguments)?);
     }
     // A path that was mistyped is none, whatever server the profile has.
-    let is_elsewhere = arguments.db.is_some() && !hearth_replica::is_there(&profile.db);
+    let is_elsewhere = arguments.db.is_some() && !hearth_replica::database_exists(&profile.db);
     anyhow::ensure!(is_terminal || !is_elsewhere, "there is no database at {}", profile.db.display());
-    let is_new = profile.server.is_none() && !hearth_replica::is_there(&profile.db);
+    let is_new = profile.server.is_none() && !hearth_replica::database_exists(&profile.db);
     if is_new && !is_terminal {
         // The demo is for those who named nothing: in place of a home that was named it would be taken for that one.
         let there = others::names(&profile);
@@ -106,11 +106,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         known => known,
     };
-    let flags = address::flags(&arguments.profile, arguments.db.as_deref());
+    let flags = address::home_flags(&arguments.profile, arguments.db.as_deref());
     let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
     let another_key = profile.server.as_ref().map(|server| {
-        let here = || another_key(&profile).replace("--server URL", &format!("--server {server}"));
-        address::addressed(&key_elsewhere(&profile.db).unwrap_or_else(here), &flags)
+        let here = || new_key_advice(&profile).replace("--server URL", &format!("--server {server}"));
+        address::with_home_flags(&other_process_key_advice(&profile.db).unwrap_or_else(here), &flags)
     });
     run_ui(UiOptions { db: profile.db, sync, keyless, another_key, flags, title: None, config })
 }
@@ -119,12 +119,12 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
 fn keyless(profile: &Profile, server: &str, flags: &str) -> String {
     let (why, next) = match profile.key_error() {
         Some(ProfileError::Key(file, error)) => {
-            (format!("the key's file {}: {error}", file.display()), put_right(file))
+            (format!("the key's file {}: {error}", file.display()), key_file_advice(file))
         }
         Some(error) => (error.to_string(), "hearth-replica doctor".to_owned()),
         None => (format!("there is no key for {server}"), format!("hearth-replica init --server {server}")),
     };
-    let next = address::addressed(&next, flags);
+    let next = address::with_home_flags(&next, flags);
     format!("{why}; next: {next}. Then start hearth again; until then changes stay here.")
 }
 

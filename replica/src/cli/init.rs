@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hearth_contract::key::parse_key;
-use hearth_replica::doctor::{Grade, scopes};
+use hearth_replica::doctor::{Severity, check_scopes};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::sync::{ClientError, identify};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::{Context, Exit, Failure, output, runtime};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{output, runtime, text};
 
 /// Arguments of `init`. The key is none: arguments are visible to every user of the machine.
 #[derive(Debug, Args)]
@@ -46,10 +48,10 @@ impl Init {
 
         // A database given by path alone keeps its profile beside it, so that the path stays enough.
         // Where one is written there it goes before any that is named.
-        let beside = context.db_given && (!context.named || profile::is_beside(&context.profile.db));
+        let beside = context.db_given && (!context.named || profile::has_profile_beside(&context.profile.db));
         let db = context.db_given.then(|| context.profile.db.clone());
         let mut profile = Profile::locate(&context.profile.name, db.as_deref(), beside)?;
-        let replica = context.replica()?;
+        let replica = context.open_or_create()?;
         if !replica.adopt(&server, &identity)? {
             let text = format!("{} is the replica of another home", profile.db.display());
             return Err(Failure::new(Exit::Failure, text)
@@ -59,19 +61,19 @@ impl Init {
         profile.conflict_policy = context.profile.conflict_policy;
         profile.key = Some(key);
         profile.save()?;
-        if let Some(variable) = self.goes_before() {
-            output::note(&format!("{variable} is set and goes before the key that was saved: unset {variable}"));
+        if let Some(variable) = self.overriding_variable() {
+            output::message(&format!("{variable} is set and goes before the key that was saved: unset {variable}"));
         }
 
-        let judged = scopes(&identity.scopes, &identity.home_name, &identity.environment);
-        if judged.grade > Grade::Fine {
-            output::note(&judged.text);
+        let checked = check_scopes(&identity.scopes, &identity.home_name, &identity.environment);
+        if checked.severity > Severity::Ok {
+            output::message(&checked.text);
         }
         // No sync gets anywhere without what is missing for reading.
-        let first = judged.next.filter(|_| judged.grade == Grade::Fault);
+        let first = checked.next.filter(|_| checked.severity == Severity::Fault);
 
         if context.json {
-            first.iter().for_each(|next| output::next(next));
+            first.iter().for_each(|next| output::next_step(next));
             let answer = json!({
                 "server": server, "home": identity.home_name, "home_id": identity.home_id,
                 "environment": identity.environment, "scopes": identity.scopes,
@@ -79,18 +81,18 @@ impl Init {
             });
             return Ok(output::json(&answer)?);
         }
-        let home = output::one_line(&format!("{} ({})", identity.home_name, identity.environment));
+        let home = text::one_line(&format!("{} ({})", identity.home_name, identity.environment));
         output::line(&format!("{home} at {server}"))?;
         output::line(&format!("database  {}", profile.db.display()))?;
         output::line(&format!("key       {}", profile.key_file().display()))?;
-        output::next(first.as_deref().unwrap_or("hearth-replica sync, or hearth-replica run"));
+        output::next_step(first.as_deref().unwrap_or("hearth-replica sync, or hearth-replica run"));
         Ok(())
     }
 
     /// The variable that gives another key than the one that was given here.
-    fn goes_before(&self) -> Option<&'static str> {
+    fn overriding_variable(&self) -> Option<&'static str> {
         let given = self.key_file.as_ref()?;
-        let (variable, _) = profile::key_in_environment().filter(|(_, file)| file.as_ref() != Some(given))?;
+        let (variable, _) = profile::key_source_in_environment().filter(|(_, file)| file.as_ref() != Some(given))?;
         Some(variable)
     }
 
@@ -102,7 +104,7 @@ impl Init {
             return Ok(key);
         }
         let text = if io::stdin().is_terminal() {
-            output::note("API key (it is not shown):");
+            output::message("API key (it is not shown):");
             console::Term::stderr().read_secure_line()?
         } else {
             let mut text = String::new();

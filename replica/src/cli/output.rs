@@ -8,32 +8,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hearth_replica::Table;
 use serde_json::Value;
 
-use super::Failure;
+use super::failure::Failure;
+use super::text::{cell_text, value_text};
 
 /// Whether nobody reads the data any more.
-static IS_DEAF: AtomicBool = AtomicBool::new(false);
+static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether somebody may still read the data. Who has nothing to do but to write it ends where nobody does; whatever else is
 /// to be done is done all the same, and its exit code says what came of it.
-pub(super) fn is_heard() -> bool {
-    !IS_DEAF.load(Ordering::Relaxed)
+pub(super) fn is_stdout_open() -> bool {
+    !STDOUT_CLOSED.load(Ordering::Relaxed)
 }
 
 /// Writes a line of data.
 pub(super) fn line(text: &str) -> io::Result<()> {
-    heard(writeln!(io::stdout(), "{text}"))
+    ignore_closed_pipe(writeln!(io::stdout(), "{text}"))
 }
 
 /// Writes data that is text of its own form.
 pub(super) fn raw(text: &[u8]) -> io::Result<()> {
-    heard(io::stdout().write_all(text))
+    ignore_closed_pipe(io::stdout().write_all(text))
 }
 
 /// What came of writing data. A reader that has gone away, as `head` does, is no failure.
-fn heard(written: io::Result<()>) -> io::Result<()> {
+fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
     written.or_else(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => {
-            IS_DEAF.store(true, Ordering::Relaxed);
+            STDOUT_CLOSED.store(true, Ordering::Relaxed);
             Ok(())
         }
         // The error alone would be taken for one of the replica's own disk.
@@ -42,27 +43,27 @@ fn heard(written: io::Result<()>) -> io::Result<()> {
 }
 
 /// Says something to the person beside the data.
-pub(super) fn note(text: &str) {
+pub(super) fn message(text: &str) {
     // Nobody is left to tell if this fails.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Says what to type next.
-pub(super) fn next(command: &str) {
-    note(&format!("next: {}", addressed(command)));
+pub(super) fn next_step(command: &str) {
+    message(&format!("next: {}", with_home_flags(command)));
 }
 
 /// The flags with which this program was called that say which home is meant.
-static ADDRESS: OnceLock<String> = OnceLock::new();
+static HOME_FLAGS: OnceLock<String> = OnceLock::new();
 
 /// To be said once, before anything is written.
-pub(super) fn set_address(flags: String) {
-    let _ = ADDRESS.set(flags);
+pub(super) fn set_home_flags(flags: String) {
+    let _ = HOME_FLAGS.set(flags);
 }
 
 /// A command that somebody is told to type, for the home that this one was for.
-pub(super) fn addressed(command: &str) -> String {
-    hearth_replica::address::addressed(command, ADDRESS.get().map_or("", String::as_str))
+pub(super) fn with_home_flags(command: &str) -> String {
+    hearth_replica::address::with_home_flags(command, HOME_FLAGS.get().map_or("", String::as_str))
 }
 
 /// A path as JSON has it, which knows no bytes that are no text.
@@ -75,22 +76,17 @@ pub(super) fn json(value: &Value) -> io::Result<()> {
     line(&if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() })
 }
 
-/// A number of things, as it is said.
-pub(super) fn count(number: i64, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
-}
-
 /// Bold text, where a person reads it and wants it so.
 pub(super) fn bold(text: &str) -> String {
-    if styled() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    if is_styled() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 /// A part that matters less, where a person reads it and wants it so.
 pub(super) fn dim(text: &str) -> String {
-    if styled() { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
+    if is_styled() { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-fn styled() -> bool {
+fn is_styled() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
@@ -113,12 +109,12 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
             }
         };
         let object = Value::Object(columns.iter().cloned().zip(row).collect());
-        heard(match is_for_people {
+        ignore_closed_pipe(match is_for_people {
             true => write!(out, "{before}\n  {}", format!("{object:#}").replace('\n', "\n  ")),
             false => write!(out, "{before}{object}"),
         })?;
         before = ",";
-        if !is_heard() {
+        if !is_stdout_open() {
             break;
         }
     }
@@ -127,7 +123,7 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
         _ if is_for_people => "\n]",
         _ => "]",
     };
-    heard(writeln!(out, "{end}").and_then(|()| out.flush()))?;
+    ignore_closed_pipe(writeln!(out, "{end}").and_then(|()| out.flush()))?;
     failed.map_or(Ok(()), Err)
 }
 
@@ -138,19 +134,23 @@ pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure
         false => text,
     };
     let mut out = BufWriter::new(io::stdout().lock());
-    heard(writeln!(out, "{}", columns.iter().cloned().map(quote).collect::<Vec<_>>().join(",")))?;
+    ignore_closed_pipe(writeln!(out, "{}", columns.iter().cloned().map(quote).collect::<Vec<_>>().join(",")))?;
     for row in rows {
-        heard(writeln!(out, "{}", row?.iter().map(|value| quote(plain(value))).collect::<Vec<_>>().join(",")))?;
-        if !is_heard() {
+        ignore_closed_pipe(writeln!(
+            out,
+            "{}",
+            row?.iter().map(|value| quote(value_text(value))).collect::<Vec<_>>().join(",")
+        ))?;
+        if !is_stdout_open() {
             break;
         }
     }
-    Ok(heard(out.flush())?)
+    Ok(ignore_closed_pipe(out.flush())?)
 }
 
 /// Writes rows in columns of equal width. On a terminal the widest columns give way, so that a row is a line.
 pub(super) fn table(table: &Table) -> io::Result<()> {
-    let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
+    let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(cell_text).collect()).collect();
     let line_max = io::stdout().is_terminal().then(|| console::Term::stdout().size().1.into());
     let widths = widths(&table.columns, &cells, line_max);
     let join = |row: &[String]| {
@@ -161,7 +161,7 @@ pub(super) fn table(table: &Table) -> io::Result<()> {
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     line(&bold(&join(&table.columns)))?;
-    for row in cells.iter().take_while(|_| is_heard()) {
+    for row in cells.iter().take_while(|_| is_stdout_open()) {
         line(&join(row))?;
     }
     Ok(())
@@ -183,11 +183,18 @@ fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec
             widths[n] = None;
         }
     }
-    let gives: Vec<bool> =
-        widths.iter().zip(columns).map(|(wide, name)| name != "id" && wide.is_some_and(|wide| wide > SHORT)).collect();
+    let can_shrink: Vec<bool> = widths
+        .iter()
+        .zip(columns)
+        .map(|(wide, name)| name != "id" && wide.is_some_and(|wide| wide > SHORT_COLUMN))
+        .collect();
     while over(&widths) > 0 {
-        let giving = widths.iter_mut().zip(&gives).filter(|(_, gives)| **gives).filter_map(|(wide, _)| wide.as_mut());
-        match giving.max() {
+        let shrinking = widths
+            .iter_mut()
+            .zip(&can_shrink)
+            .filter(|(_, can_shrink)| **can_shrink)
+            .filter_map(|(wide, _)| wide.as_mut());
+        match shrinking.max() {
             Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
             _ => break,
         }
@@ -198,36 +205,10 @@ fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec
 /// Columns are not made narrower than this.
 const COLUMN_MIN: usize = 8;
 /// A day has so many letters; a column of no more does not give way.
-const SHORT: usize = 10;
+const SHORT_COLUMN: usize = 10;
 
 fn width(text: &str) -> usize {
     console::measure_text_width(text)
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// A value on one line, without anything that could steer the terminal.
-pub(super) fn shown(value: &Value) -> String {
-    one_line(&plain(value))
-}
-
-/// A text on one line, without anything that could steer the terminal or turn its direction.
-pub(super) fn one_line(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
-}
-
-/// The same of a text of several lines, each of which stays one. A server's words are none: they go on one line.
-pub(super) fn lines(text: &str) -> String {
-    text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Draws how far the backfill of a database is, for as long as it lasts.
-    pub(super) fn of(db: &Path) -> Progress {
+    pub(super) fn start(db: &Path) -> Progress {
         if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
             return Progress { stop: None, thread: None };
         }

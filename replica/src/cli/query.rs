@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use clap::Args;
-use hearth_replica::doctor::{Cause, quoted, trouble};
+use hearth_replica::doctor::{Cause, diagnose, shell_quoted};
 use hearth_replica::{StoreError, Table, read_query};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, output};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::output;
 
 /// A table of more rows is read by nobody and may need more memory than there is.
 const TABLE_ROWS_MAX: usize = 100_000;
@@ -25,28 +27,28 @@ pub(super) struct Query {
 impl Query {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         // Opened once for writing, so that the tables are there and up to date.
-        drop(context.existing()?);
+        drop(context.open_existing()?);
         let db = &context.profile.db;
         // What is nothing but spaces and semicolons is no statement to SQLite, which says so in words for programmers.
         if self.sql.trim_matches(|letter: char| letter.is_whitespace() || letter == ';').is_empty() {
             return Err(Failure::new(Exit::Usage, "there is no statement to run")
                 .hint("hearth-replica query 'SELECT title, due_on FROM tasks_due'"));
         }
-        let answered = read_query(db, &self.sql, |columns, rows| {
-            let mut rows = rows.map(|row| row.map_err(|error| refused(db, error)));
+        let result = read_query(db, &self.sql, |columns, rows| {
+            let mut rows = rows.map(|row| row.map_err(|error| query_failure(db, error)));
             match (self.csv, context.json) {
                 (true, _) => output::csv(&columns, &mut rows),
                 (_, true) => as_json(&columns, &mut rows),
                 _ => as_table(columns, &mut rows),
             }
         });
-        answered.map_err(|error| refused(db, error))?
+        result.map_err(|error| query_failure(db, error))?
     }
 }
 
 fn as_json(columns: &[String], rows: &mut output::Rows<'_>) -> Result<(), Failure> {
     // A member has one value, and a column that is left out in silence is one that somebody misses later.
-    if let Some(name) = twice(columns) {
+    if let Some(name) = duplicate_column(columns) {
         let text = format!("two columns are called {name}, which JSON cannot tell apart");
         return Err(Failure::new(Exit::Usage, text).hint("the same with another name for one, by AS, or --csv"));
     }
@@ -65,15 +67,15 @@ fn as_table(columns: Vec<String>, rows: &mut output::Rows<'_>) -> Result<(), Fai
 }
 
 /// The first name that two columns have.
-fn twice(columns: &[String]) -> Option<&String> {
+fn duplicate_column(columns: &[String]) -> Option<&String> {
     columns.iter().enumerate().find_map(|(place, name)| columns[..place].contains(name).then_some(name))
 }
 
 /// What SQLite says of a statement is about the statement, unless the database itself is in trouble.
-fn refused(db: &Path, error: StoreError) -> Failure {
-    let file = quoted(db);
-    match trouble(db, &error).cause {
-        Cause::Shut => Failure::new(Exit::Failure, "a query only reads, and this statement would write")
+fn query_failure(db: &Path, error: StoreError) -> Failure {
+    let file = shell_quoted(db);
+    match diagnose(db, &error).cause {
+        Cause::NoAccess => Failure::new(Exit::Failure, "a query only reads, and this statement would write")
             .hint(format!("sqlite3 {file}")),
         Cause::Other => Failure::new(Exit::Failure, error.to_string()).hint(format!("sqlite3 {file} .schema")),
         _ => error.into(),
@@ -81,7 +83,7 @@ fn refused(db: &Path, error: StoreError) -> Failure {
 }
 
 /// Says where the database is.
-pub(super) fn path(context: &Context) -> Result<(), Failure> {
+pub(super) fn print_path(context: &Context) -> Result<(), Failure> {
     let db = &context.profile.db;
     if context.json {
         return Ok(output::json(&json!({ "db": output::path(db), "profile": context.profile.name }))?);

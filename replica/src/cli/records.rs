@@ -8,8 +8,10 @@ use hearth_contract::schema::{Kind, Presence};
 use hearth_replica::{Pending, Replica, Row, RowQuery, Sort, Table};
 use serde_json::{Map, Value, json};
 
+use super::context::Context;
+use super::failure::{Exit, Failure};
 use super::values::{self, Assignment};
-use super::{Context, Exit, Failure, output};
+use super::{output, text};
 
 /// Rows that are listed when no number is given.
 const LIST_LIMIT: usize = 1000;
@@ -36,11 +38,11 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let kind = self.kind;
-        let only = values::to_match(&replica, kind, &self.values)?;
+        let only = values::conditions(&replica, kind, &self.values)?;
         let column = match &self.sort {
-            Some(name) => values::field(kind, name)?,
+            Some(name) => values::field_name(kind, name)?,
             None => resource(kind).title,
         };
         let sort = Sort { column, descending: self.desc };
@@ -54,29 +56,29 @@ impl List {
             near: None,
         })?;
         if context.json {
-            output::json(&page.rows.iter().map(record).collect())?;
+            output::json(&page.rows.iter().map(record_json).collect())?;
         } else if page.total == 0 {
-            output::note(&format!("no {} like that", kind.collection()));
+            output::message(&format!("no {} like that", kind.collection()));
         } else {
-            table(&replica, kind, &page.rows)?;
+            write_table(&replica, kind, &page.rows)?;
         }
         // After the data, where a person looks.
         if page.rows.len() < page.total {
-            output::note(&format!("{} of {}; --limit shows more", page.rows.len(), page.total));
+            output::message(&format!("{} of {}; --limit shows more", page.rows.len(), page.total));
         }
         Ok(())
     }
 }
 
 /// Writes records of a kind as a table.
-fn table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
+fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
     let fields = shown_fields(kind);
     let columns = ["id"].into_iter().chain(fields.iter().copied()).chain(["pending"]).map(str::to_owned).collect();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let short = replica.short_ids(&ids)?;
     let rows = rows.iter().zip(short).map(|(row, id)| {
-        let values = fields.iter().map(|field| value(row, field));
-        [id.into()].into_iter().chain(values).chain([pending(row.pending).into()]).collect()
+        let values = fields.iter().map(|field| display_value(row, field));
+        [id.into()].into_iter().chain(values).chain([pending_word(row.pending).into()]).collect()
     });
     Ok(output::table(&Table { columns, rows: rows.collect() })?)
 }
@@ -90,10 +92,10 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
-        let (kind, id) = values::record(&replica, &self.id, false)?;
-        let row = replica.row(kind, &id)?.ok_or_else(|| no_profile(kind))?;
-        tell(context, &row)
+        let replica = context.open_existing()?;
+        let (kind, id) = values::find_record(&replica, &self.id, false)?;
+        let row = replica.row(kind, &id)?.ok_or_else(|| missing_record(kind))?;
+        write_record(context, &row)
     }
 }
 
@@ -110,7 +112,7 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         if self.kind.is_singleton() {
             let text = match replica.row(self.kind, "")? {
                 Some(_) => "a home has one profile, which is there already",
@@ -118,10 +120,10 @@ impl Add {
             };
             return Err(Failure::new(Exit::Usage, text).hint("hearth-replica set property FIELD=VALUE"));
         }
-        let fields = values::to_create(&replica, self.kind, &self.values)?;
-        warn_of_strangers(&replica, self.kind, &fields)?;
+        let fields = values::fields_to_create(&replica, self.kind, &self.values)?;
+        warn_of_missing_references(&replica, self.kind, &fields)?;
         let id = replica.create(self.kind, &fields)?;
-        changed(context, &replica, self.kind, &id)
+        report_change(context, &replica, self.kind, &id)
     }
 }
 
@@ -137,18 +139,18 @@ pub(super) struct Set {
 
 impl Set {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
-        let (kind, id) = values::record(&replica, &self.id, false)?;
+        let replica = context.open_existing()?;
+        let (kind, id) = values::find_record(&replica, &self.id, false)?;
         let present = replica.row(kind, &id)?.map(|row| row.fields).unwrap_or_default();
-        let fields = values::to_update(&replica, kind, &self.values, &present)?;
+        let fields = values::fields_to_update(&replica, kind, &self.values, &present)?;
         if fields.iter().all(|(name, value)| present.get(name).unwrap_or(&Value::Null) == value) {
-            output::note("it is so already; nothing was changed");
-            return told(context, &replica, kind, &id);
+            output::message("it is so already; nothing was changed");
+            return write_result(context, &replica, kind, &id);
         }
-        warn_of_strangers(&replica, kind, &fields)?;
+        warn_of_missing_references(&replica, kind, &fields)?;
         replica.update(kind, &id, &fields)?;
         let id = if id.is_empty() { replica.row(kind, "")?.map(|row| row.id).unwrap_or_default() } else { id };
-        changed(context, &replica, kind, &id)
+        report_change(context, &replica, kind, &id)
     }
 }
 
@@ -161,8 +163,8 @@ pub(super) struct Remove {
 
 impl Remove {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
-        let (kind, id) = values::record(&replica, &self.id, false)?;
+        let replica = context.open_existing()?;
+        let (kind, id) = values::find_record(&replica, &self.id, false)?;
         if kind.is_singleton() {
             return Err(Failure::new(Exit::Usage, "the home's profile cannot be deleted")
                 .hint("hearth-replica set property FIELD= for each field that shall be empty"));
@@ -176,8 +178,8 @@ impl Remove {
         let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
         let named = named.collect::<Vec<_>>().join(", ");
         let without = if named.is_empty() { named } else { format!("; it is named no more by {named}") };
-        output::note(&format!("removed the {kind} {}{without}", output::one_line(&title)));
-        stands_behind(&replica, kind, &id)?;
+        output::message(&format!("removed the {kind} {}{without}", text::one_line(&title)));
+        warn_of_blocking_edit(&replica, kind, &id)?;
         Ok(output::line(&id)?)
     }
 }
@@ -195,7 +197,7 @@ pub(super) struct Search {
 
 impl Search {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let mut hits = replica.search(&self.words.join(" "), self.limit.saturating_add(1))?;
         let is_cut = hits.len() > self.limit;
         hits.truncate(self.limit);
@@ -205,7 +207,7 @@ impl Search {
             );
             output::json(&all.collect())?;
         } else if hits.is_empty() && !is_cut {
-            output::note("nothing has these words");
+            output::message("nothing has these words");
         } else {
             let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
             let short = replica.short_ids(&ids)?;
@@ -216,7 +218,7 @@ impl Search {
             output::table(&Table { columns, rows: rows.collect() })?;
         }
         if is_cut {
-            output::note(&format!("only the first {}; --limit shows more", self.limit));
+            output::message(&format!("only the first {}; --limit shows more", self.limit));
         }
         Ok(())
     }
@@ -235,7 +237,7 @@ const fn shown_fields(kind: Kind) -> &'static [&'static str] {
 }
 
 /// A record as JSON: the API's members, and what the replica adds to them.
-pub(super) fn record(row: &Row) -> Value {
+pub(super) fn record_json(row: &Row) -> Value {
     let mut members = Map::new();
     members.insert("id".to_owned(), row.id.clone().into());
     members.extend(row.fields.clone());
@@ -249,13 +251,13 @@ pub(super) fn record(row: &Row) -> Value {
 }
 
 /// A field's value for people: the name of what it refers to, where that is known.
-fn value(row: &Row, field: &str) -> Value {
+fn display_value(row: &Row, field: &str) -> Value {
     row.names
         .get(field)
         .map_or_else(|| row.fields.get(field).cloned().unwrap_or(Value::Null), |name| name.clone().into())
 }
 
-const fn pending(pending: Pending) -> &'static str {
+const fn pending_word(pending: Pending) -> &'static str {
     match pending {
         Pending::No => "",
         Pending::Waiting => "waiting",
@@ -264,21 +266,21 @@ const fn pending(pending: Pending) -> &'static str {
 }
 
 /// Writes a record, one field on a line; fields that are not set are left out.
-fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
+fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
     if context.json {
-        return Ok(output::json(&record(row))?);
+        return Ok(output::json(&record_json(row))?);
     }
-    output::line(&format!("{}  {}", output::bold(&output::one_line(&row.title)), output::dim(row.kind.as_str())))?;
+    output::line(&format!("{}  {}", output::bold(&text::one_line(&row.title)), output::dim(row.kind.as_str())))?;
     let wide = resource(row.kind).fields.iter().map(|field| field.name.len()).max().unwrap_or(0).max(10) + 2;
     let line = |name: &str, text: &str| output::line(&format!("{name:wide$}{text}"));
     line("id", &row.id)?;
     for (name, value) in row.fields.iter().filter(|(_, value)| !value.is_null()) {
         // Texts of several lines keep their lines, each under the first.
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let lines: Vec<String> = text.lines().map(output::one_line).collect();
+        let lines: Vec<String> = text.lines().map(text::one_line).collect();
         let text = lines.join(&format!("\n{:wide$}", ""));
         match row.names.get(name.as_str()) {
-            Some(title) => line(name, &format!("{}  {}", output::one_line(title), output::dim(&text)))?,
+            Some(title) => line(name, &format!("{}  {}", text::one_line(title), output::dim(&text)))?,
             None => line(name, &text)?,
         }
     }
@@ -289,54 +291,54 @@ fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
     }
     match row.rev {
         Some(rev) => line("rev", &rev.to_string())?,
-        None => output::note("the server has not confirmed it yet"),
+        None => output::message("the server has not confirmed it yet"),
     }
     if row.pending != Pending::No {
-        output::note(&output::addressed(&format!("changed here; next: hearth-replica why {}", row.id)));
+        output::message(&output::with_home_flags(&format!("changed here; next: hearth-replica why {}", row.id)));
     }
     Ok(())
 }
 
 /// What is said after a change: the record's id, for whoever goes on with it.
-fn changed(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
-    if !stands_behind(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
-        output::note(&output::addressed("kept here; next: hearth-replica sync, to send it"));
+fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
+    if !warn_of_blocking_edit(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
+        output::message(&output::with_home_flags("kept here; next: hearth-replica sync, to send it"));
     }
-    told(context, replica, kind, id)
+    write_result(context, replica, kind, id)
 }
 
 /// Says so if an earlier edit of a record needs a person first, and what to type.
-fn stands_behind(replica: &Replica, kind: Kind, id: &str) -> Result<bool, Failure> {
+fn warn_of_blocking_edit(replica: &Replica, kind: Kind, id: &str) -> Result<bool, Failure> {
     let edits = replica.why(kind, id)?.map(|why| why.edits).unwrap_or_default();
-    let first = edits.iter().find_map(|edit| Some((edit, super::edits::to_decide(edit)?)));
+    let first = edits.iter().find_map(|edit| Some((edit, super::edits::decision_command(edit)?)));
     if let Some((edit, next)) = &first {
-        output::note(&format!("kept here, behind edit {}, which needs you first", edit.id));
-        output::next(next);
+        output::message(&format!("kept here, behind edit {}, which needs you first", edit.id));
+        output::next_step(next);
     }
     Ok(first.is_some())
 }
 
 /// The record as data: its id, or all of it as JSON.
-fn told(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
+fn write_result(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
     if context.json {
-        let row = replica.row(kind, id)?.ok_or_else(|| no_profile(kind))?;
-        return Ok(output::json(&record(&row))?);
+        let row = replica.row(kind, id)?.ok_or_else(|| missing_record(kind))?;
+        return Ok(output::json(&record_json(&row))?);
     }
     Ok(output::line(id)?)
 }
 
 /// A reference to a record that is not here is sent all the same, because it may be on its way; but a slip is likelier.
-fn warn_of_strangers(replica: &Replica, kind: Kind, fields: &Fields) -> Result<(), Failure> {
+fn warn_of_missing_references(replica: &Replica, kind: Kind, fields: &Fields) -> Result<(), Failure> {
     for (field, target, id) in hearth_contract::check::references(kind, fields) {
         if field.presence != Presence::ReadOnly && replica.row(target, &id.to_string())?.is_none() {
             let name = field.name;
-            output::note(&format!("{name}: no {target} with the id {id} is here; the server will judge"));
+            output::message(&format!("{name}: no {target} with the id {id} is here; the server will judge"));
         }
     }
     Ok(())
 }
 
-pub(super) fn no_profile(kind: Kind) -> Failure {
+pub(super) fn missing_record(kind: Kind) -> Failure {
     match kind {
         Kind::Property => Failure::new(Exit::NotFound, "the home has no profile yet")
             .hint("hearth-replica set property FIELD=VALUE makes it"),

@@ -1,6 +1,6 @@
 //! Where the asynchronous work of a command runs. Must not know what the work is.
 
-use super::Failure;
+use super::failure::Failure;
 
 /// Works to the end of this. What is still waited for in vain then, as a name that nobody resolves, is left behind; so
 /// whatever must be written down is to be waited for.

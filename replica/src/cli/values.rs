@@ -9,7 +9,8 @@ use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYP
 use hearth_replica::{Condition, Found, ID_PREFIX_MIN, Replica, Test};
 use serde_json::{Number, Value};
 
-use super::{Exit, Failure};
+use super::failure::{Exit, Failure};
+use super::text;
 
 /// Reads a kind by its table's name or its singular word; clap names the nearest one.
 pub(super) fn kind_parser() -> impl TypedValueParser<Value = Kind> {
@@ -39,11 +40,11 @@ impl std::str::FromStr for Assignment {
 }
 
 /// The fields of a new record, checked.
-pub(super) fn to_create(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Fields, Failure> {
-    let body = body(replica, kind, typed, None)?;
+pub(super) fn fields_to_create(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Fields, Failure> {
+    let body = json_body(replica, kind, typed, None)?;
     let mut checked = check(kind, Intent::Create, &Value::Object(body));
     if !checked.faults.is_empty() {
-        return Err(faulty(kind, checked.faults.into_iter().map(|fault| fault.message)));
+        return Err(field_failure(kind, checked.faults.into_iter().map(|fault| fault.message)));
     }
     if let Some(id) = checked.id {
         checked.fields.insert("id".to_owned(), id.to_string().into());
@@ -52,13 +53,13 @@ pub(super) fn to_create(replica: &Replica, kind: Kind, typed: &[Assignment]) -> 
 }
 
 /// The fields of a change, checked; `present` is the record as it is.
-pub(super) fn to_update(
+pub(super) fn fields_to_update(
     replica: &Replica,
     kind: Kind,
     typed: &[Assignment],
     present: &Fields,
 ) -> Result<Fields, Failure> {
-    let body = body(replica, kind, typed, Some(present))?;
+    let body = json_body(replica, kind, typed, Some(present))?;
     let mut checked = check(kind, Intent::Patch, &Value::Object(body));
     let mut whole = present.clone();
     whole.extend(checked.fields.clone());
@@ -66,12 +67,12 @@ pub(super) fn to_update(
     if checked.faults.is_empty() {
         return Ok(checked.fields);
     }
-    Err(faulty(kind, checked.faults.into_iter().map(|fault| fault.message)))
+    Err(field_failure(kind, checked.faults.into_iter().map(|fault| fault.message)))
 }
 
 /// The values that rows are chosen by.
-pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Vec<Condition>, Failure> {
-    let body = body(replica, kind, typed, None)?;
+pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Vec<Condition>, Failure> {
+    let body = json_body(replica, kind, typed, None)?;
     let mut conditions = Vec::new();
     let mut is = |field: &'static str, value: Value| {
         let test = match value {
@@ -86,7 +87,7 @@ pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> R
         let Some(field) = resource(kind).field(&name) else {
             match COMMON.into_iter().find(|common| *common == name) {
                 Some(common) => is(common, value),
-                None => faults.push(unknown(kind, &name)),
+                None => faults.push(unknown_field_text(kind, &name)),
             }
             continue;
         };
@@ -101,27 +102,27 @@ pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> R
             Err(fault) => faults.push(fault.message),
         }
     }
-    if faults.is_empty() { Ok(conditions) } else { Err(faulty(kind, faults)) }
+    if faults.is_empty() { Ok(conditions) } else { Err(field_failure(kind, faults)) }
 }
 
 /// The field of that name, or the nearest one named.
-pub(super) fn field(kind: Kind, name: &str) -> Result<&'static str, Failure> {
+pub(super) fn field_name(kind: Kind, name: &str) -> Result<&'static str, Failure> {
     match resource(kind).field(name) {
         Some(field) => Ok(field.name),
         None => match COMMON.into_iter().find(|common| *common == name) {
             Some(common) => Ok(common),
-            None => Err(faulty(kind, [unknown(kind, name)])),
+            None => Err(field_failure(kind, [unknown_field_text(kind, name)])),
         },
     }
 }
 
 /// The record that a person means by the beginning of its id, or by `property`.
-pub(super) fn record(replica: &Replica, id: &str, also_gone: bool) -> Result<(Kind, String), Failure> {
+pub(super) fn find_record(replica: &Replica, id: &str, include_deleted: bool) -> Result<(Kind, String), Failure> {
     if id == Kind::Property.as_str() {
         let row = replica.row(Kind::Property, "")?;
         return Ok((Kind::Property, row.map(|row| row.id).unwrap_or_default()));
     }
-    match replica.find(id, &Kind::ALL, also_gone)? {
+    match replica.find(id, &Kind::ALL, include_deleted)? {
         Found::One(kind, id) => Ok((kind, id)),
         Found::Nothing if id.len() < ID_PREFIX_MIN => Err(Failure::new(
             Exit::Usage,
@@ -129,24 +130,24 @@ pub(super) fn record(replica: &Replica, id: &str, also_gone: bool) -> Result<(Ki
         )),
         Found::Nothing => Err(Failure::new(Exit::NotFound, format!("there is no record whose id begins with {id}"))
             .hint("hearth-replica search WORDS, or hearth-replica list KIND")),
-        Found::Many(several) => Err(ambiguous(replica, id, &several)?),
+        Found::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
     }
 }
 
-fn ambiguous(replica: &Replica, id: &str, several: &[(Kind, String)]) -> Result<Failure, Failure> {
+fn ambiguous_id_failure(replica: &Replica, id: &str, matches: &[(Kind, String)]) -> Result<Failure, Failure> {
     let mut text = format!("several records have ids that begin with {id}:");
-    for (kind, id) in several {
+    for (kind, id) in matches {
         let title = replica.row(*kind, id)?.map(|row| row.title).unwrap_or_default();
-        text.push_str(&format!("\n  {id}  {kind}  {}", super::output::one_line(&title)));
+        text.push_str(&format!("\n  {id}  {kind}  {}", text::one_line(&title)));
     }
     // The server uses no id twice, so one of them is only here and its edit waits for a person.
-    let is_whole = several.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
+    let is_whole = matches.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
     let next = if is_whole { "hearth-replica edits" } else { "the same with more characters of the id" };
     Ok(Failure::new(Exit::Usage, text).hint(next))
 }
 
 /// What was typed, as a JSON body: integers where the field has integers, whole ids for their beginnings.
-fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fields>) -> Result<Fields, Failure> {
+fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fields>) -> Result<Fields, Failure> {
     let mut body = Fields::new();
     for Assignment { name, value } in typed {
         let integer =
@@ -162,7 +163,7 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
             (text, None) => text.into(),
         };
         if body.insert(name.clone(), value).is_some() {
-            return Err(faulty(kind, [format!("{name} is given twice.")]));
+            return Err(field_failure(kind, [format!("{name} is given twice.")]));
         }
     }
     for field in resource(kind).fields {
@@ -173,7 +174,7 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
             Format::Subject => subject().and_then(Kind::parse).into_iter().collect(),
             _ => continue,
         };
-        if let Some(id) = referred(replica, field, &targets, &id)? {
+        if let Some(id) = resolve_reference(replica, field, &targets, &id)? {
             body.insert(field.name.to_owned(), id.into());
         }
     }
@@ -181,10 +182,10 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
 }
 
 /// The whole id of a record that a field shall refer to. What is no beginning of an id is left for the check to judge.
-fn referred(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
+fn resolve_reference(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
     match replica.find(id, targets, false)? {
         Found::One(_, id) => Ok(Some(id)),
-        Found::Many(several) => Err(ambiguous(replica, id, &several)?),
+        Found::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
         // A whole id may be of a record that has not come yet; the server is the judge of that.
         Found::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
         Found::Nothing => {
@@ -196,15 +197,15 @@ fn referred(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Res
     }
 }
 
-fn unknown(kind: Kind, name: &str) -> String {
+fn unknown_field_text(kind: Kind, name: &str) -> String {
     let known = resource(kind).fields.iter().map(|field| field.name).chain(COMMON);
     let hint = nearest(name, known).map(|known| format!("; did you mean {known}?")).unwrap_or(".".to_owned());
     format!("{kind} has no field {name}{hint}")
 }
 
 /// Every fault on a line of its own.
-fn faulty(kind: Kind, faults: impl IntoIterator<Item = String>) -> Failure {
-    let lines: Vec<String> = faults.into_iter().map(|line| super::output::one_line(&line)).collect();
+fn field_failure(kind: Kind, faults: impl IntoIterator<Item = String>) -> Failure {
+    let lines: Vec<String> = faults.into_iter().map(|line| text::one_line(&line)).collect();
     let table = kind.collection();
     Failure::new(Exit::Usage, lines.join("\n  ")).hint(format!("sqlite3 \"$(hearth-replica path)\" '.schema {table}'"))
 }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use super::trouble::{Cause, WITHOUT, after_block, make_room, trouble, without_unique};
-use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, key_elsewhere, size, span};
+use super::advice::{REBUILD_COMMAND, new_key_advice, other_process_key_advice, setup_command};
+use super::diagnosis::{Cause, REFUSING_OBJECT_ADVICE, block_advice, diagnose, free_space_advice, unique_index_advice};
+use super::finding::{Finding, Severity, Topic};
+use super::text::{count, duration_text, size_text};
 use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
@@ -21,7 +23,7 @@ const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 
 /// What was seen of it.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct DatabaseReport {
     pub findings: Vec<Finding>,
     /// The home it is of.
     pub home_id: Option<String>,
@@ -30,18 +32,21 @@ pub(super) struct Seen {
 }
 
 /// Looks at it.
-pub(super) fn examine(profile: &Profile) -> Seen {
+pub(super) fn examine(profile: &Profile) -> DatabaseReport {
     let db = &profile.db;
-    if !crate::is_there(db) {
-        let (text, first) = (format!("there is no replica at {}", db.display()), first_step(profile));
-        let (text, next) = match crate::is_gone(db) {
+    if !crate::database_exists(db) {
+        let (text, first) = (format!("there is no replica at {}", db.display()), setup_command(profile));
+        let (text, next) = match crate::database_was_removed(db) {
             true => (
                 format!("{text} any more; edits that only it held are gone with it"),
                 format!("put it back, or {first}"),
             ),
             false => (text, first.to_owned()),
         };
-        return Seen { findings: vec![Finding::fault(Matter::Setup, text, next)], ..Seen::default() };
+        return DatabaseReport {
+            findings: vec![Finding::fault(Topic::Setup, text, next)],
+            ..DatabaseReport::default()
+        };
     }
     let health = match health::read(db) {
         Ok(health) => health,
@@ -51,72 +56,72 @@ pub(super) fn examine(profile: &Profile) -> Seen {
                 Ok(connection) => named(&connection, error),
                 Err(_) => error,
             };
-            return Seen { findings: vec![unreadable(profile, &error)], ..Seen::default() };
+            return DatabaseReport { findings: vec![unreadable_finding(profile, &error)], ..DatabaseReport::default() };
         }
     };
-    let fault = unsound(&health);
+    let fault = schema_fault(&health);
     // What is wrong with the tables is no reason to be silent about edits that wait, as far as these can be read.
-    let (findings, status) = match (look(profile, &health, fault.is_none()), fault) {
+    let (findings, status) = match (inspect(profile, &health, fault.is_none()), fault) {
         (Ok((findings, status)), fault) => (fault.into_iter().chain(findings).collect(), Some(status)),
         (Err(_), Some(fault)) => (vec![fault], None),
-        (Err(error), None) => (vec![unreadable(profile, &error)], None),
+        (Err(error), None) => (vec![unreadable_finding(profile, &error)], None),
     };
-    Seen { findings, home_id: health.home_id, status }
+    DatabaseReport { findings, home_id: health.home_id, status }
 }
 
 /// What is not as this version makes it.
-fn unsound(health: &Health) -> Option<Finding> {
+fn schema_fault(health: &Health) -> Option<Finding> {
     if !health.broken.is_empty() {
         let text = format!("the database is damaged: {}", health.broken.join("; "));
-        return Some(Finding::fault(Matter::Database, text, REBUILD));
+        return Some(Finding::fault(Topic::Database, text, REBUILD_COMMAND));
     }
     if !health.missing.is_empty() {
         let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
-        return Some(Finding::fault(Matter::Database, text, REBUILD));
+        return Some(Finding::fault(Topic::Database, text, REBUILD_COMMAND));
     }
     if !health.finds_all {
         let text =
             "search does not hold what the tables hold, because something else wrote to it; not every record is found";
-        return Some(Finding::new(Matter::Database, Grade::Warning, text, "hearth-replica verify --repair"));
+        return Some(Finding::new(Topic::Database, Severity::Warning, text, "hearth-replica verify --repair"));
     }
     None
 }
 
 /// What there is in it, and how it stands.
-fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Finding>, Status), StoreError> {
+fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Finding>, Status), StoreError> {
     let replica = Replica::open(&profile.db, Origin::Cli)?;
     let status = replica.status()?;
     let mut findings = Vec::new();
     if is_sound {
-        let tally = replica.tally()?;
-        let records = count(tally.records.iter().map(|(_, count)| count).sum(), "record", "records");
+        let counts = replica.counts()?;
+        let records = count(counts.records.iter().map(|(_, count)| count).sum(), "record", "records");
         let text = format!(
             "sound, {records}, {}, schema {}",
-            size(tally.database_bytes + tally.log_bytes),
+            size_text(counts.database_bytes + counts.log_bytes),
             status.schema_version
         );
-        findings.push(Finding::fine(Matter::Database, text));
+        findings.push(Finding::ok(Topic::Database, text));
     }
     if health.broken.is_empty() && health.missing.is_empty() {
-        findings.extend(made_by_others(&profile.db, health)?);
+        findings.extend(foreign_object_findings(&profile.db, health)?);
     }
-    findings.push(process(profile, &status, health.said_pid));
-    findings.extend(held(profile, &replica));
-    findings.extend(edits(&status));
+    findings.push(process_finding(profile, &status, health.said_pid));
+    findings.extend(write_lock_finding(profile, &replica));
+    findings.extend(edit_findings(&status));
     Ok((findings, status))
 }
 
 /// Whether another program keeps everybody from writing. Reading shows nothing of that.
-fn held(profile: &Profile, replica: &Replica) -> Option<Finding> {
+fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
     match open::hold(&mut replica.connection.borrow_mut()) {
-        Err(error) if error.is_busy() => Some(unreadable(profile, &error)),
+        Err(error) if error.is_busy() => Some(unreadable_finding(profile, &error)),
         // What is wrong with the disk is told with it.
         _ => None,
     }
 }
 
 /// What somebody has made in it that the sync meets.
-fn made_by_others(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
+fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     findings.extend(health.ungated.iter().map(|(name, table)| {
         let (when, next) = if is_typed(table) {
@@ -131,53 +136,53 @@ fn made_by_others(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError
             "the trigger {name} on {table} is not the replica's own and {when}; what it changes then is no edit and is \
              sent nowhere"
         );
-        Finding::new(Matter::Database, Grade::Notice, text, next)
+        Finding::new(Topic::Database, Severity::Note, text, next)
     }));
     findings.extend(health.unique.iter().map(|(name, table)| {
         let text = format!(
             "the UNIQUE index {name} on {table} is not the replica's own; no sync gets past two records of the server's \
              that are equal there"
         );
-        Finding::new(Matter::Feed, Grade::Warning, text, without_unique(name))
+        Finding::new(Topic::Feed, Severity::Warning, text, unique_index_advice(name))
     }));
     let connection = open::read_write(db)?;
     findings.extend(refusing(&connection)?.into_iter().map(|what| {
         let text = format!("{what} is not the replica's own; no sync gets past a record that it refuses");
-        Finding::new(Matter::Feed, Grade::Notice, text, format!("{WITHOUT}, if a sync fails by it"))
+        Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
     }));
     findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
         let text = format!("nothing can be written because of {what}: {said}; no sync gets past that");
-        Finding::new(Matter::Feed, Grade::Warning, text, WITHOUT)
+        Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
     }));
     Ok(findings)
 }
 
-fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
-    let trouble = trouble(&profile.db, error);
-    let (matter, text) = match trouble.cause {
-        Cause::Newer | Cause::Foreign => (Matter::Setup, trouble.text),
-        Cause::Damaged => (Matter::Database, trouble.text),
-        Cause::Shut | Cause::Moved => (Matter::Files, trouble.text),
-        Cause::Busy => (Matter::Process, trouble.text),
-        Cause::Full | Cause::Unwritten => (Matter::Disk, trouble.text),
+fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
+    let diagnosis = diagnose(&profile.db, error);
+    let (topic, text) = match diagnosis.cause {
+        Cause::Newer | Cause::Foreign => (Topic::Setup, diagnosis.text),
+        Cause::Damaged => (Topic::Database, diagnosis.text),
+        Cause::NoAccess | Cause::Moved => (Topic::Files, diagnosis.text),
+        Cause::Busy => (Topic::Process, diagnosis.text),
+        Cause::DiskFull | Cause::DiskUnwritable => (Topic::Disk, diagnosis.text),
         Cause::Other
             if matches!(error, StoreError::Hindered { .. } | StoreError::Barred { .. }) || error.is_of_sql() =>
         {
-            (Matter::Database, trouble.text)
+            (Topic::Database, diagnosis.text)
         }
-        Cause::Other if matches!(error, StoreError::Migration(_)) => (Matter::Setup, trouble.text),
+        Cause::Other if matches!(error, StoreError::Migration(_)) => (Topic::Setup, diagnosis.text),
         // Neither damaged nor short of room: the disk does not do what it is told.
         Cause::Other => {
-            let text = format!("{}; it cannot be looked at now", trouble.text);
-            return Finding::fault(Matter::Disk, text, make_room(&profile.db));
+            let text = format!("{}; it cannot be looked at now", diagnosis.text);
+            return Finding::fault(Topic::Disk, text, free_space_advice(&profile.db));
         }
     };
-    Finding::fault(matter, text, trouble.next)
+    Finding::fault(topic, text, diagnosis.next)
 }
 
-fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
+fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
     let db = &profile.db;
-    let run = match profile.unit() {
+    let run = match profile.systemd_unit() {
         Some(unit) => format!("hearth-replica run, or systemctl --user start {unit}"),
         None => "hearth-replica run".to_owned(),
     };
@@ -188,34 +193,34 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
     if let Some(pid) = pid.filter(|pid| is_held && is_stopped(*pid)) {
         let text = format!("{holder} has the right to sync but is stopped; the server was last heard {last}");
         let next = format!("kill -CONT {pid}, which has it go on; or kill -KILL {pid}, then: {run}");
-        return Finding::new(Matter::Process, Grade::Warning, text, next);
+        return Finding::new(Topic::Process, Severity::Warning, text, next);
     }
     match (is_held, said_pid) {
         (true, Some(_)) if is_silent(db, status) => Finding::new(
-            Matter::Process,
-            Grade::Warning,
+            Topic::Process,
+            Severity::Warning,
             format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
             // A machine that was asleep has been silent for as long.
             format!("hearth-replica doctor again in two minutes; if it says the same: end {holder}, then: {run}"),
         ),
         (true, _) if status.is_in_contact() => {
-            Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase))
+            Finding::ok(Topic::Process, format!("{holder} keeps it in step, {}", status.phase))
         }
         (true, _) => {
             let phase = status.phase.as_str().replace('_', " ");
             let since = status.offline_since.as_deref().filter(|_| status.is_under_way());
             let since = since.map(|since| format!(", without contact since {since}")).unwrap_or_default();
-            Finding::fine(Matter::Process, format!("{holder} has the right to sync; {phase}{since}"))
+            Finding::ok(Topic::Process, format!("{holder} has the right to sync; {phase}{since}"))
         }
         (false, Some(pid)) => Finding::new(
-            Matter::Process,
-            Grade::Warning,
+            Topic::Process,
+            Severity::Warning,
             format!("process {pid} synced and was killed; nothing syncs now, the server was last heard {last}"),
             run,
         ),
         (false, None) => Finding::new(
-            Matter::Process,
-            Grade::Notice,
+            Topic::Process,
+            Severity::Note,
             format!("nothing syncs at this moment; the server was last heard {last}"),
             run,
         ),
@@ -239,29 +244,32 @@ fn is_silent(db: &Path, status: &Status) -> bool {
         && SyncLock::taken_at(db).is_none_or(|at| is_long_ago(at.seconds()))
 }
 
-fn edits(status: &Status) -> Vec<Finding> {
+fn edit_findings(status: &Status) -> Vec<Finding> {
     let mut findings = Vec::new();
     if status.edits_to_decide() > 0 {
         let text = format!("{} for you to decide on", count(status.edits_to_decide(), "edit waits", "edits wait"));
-        findings.push(Finding::fault(Matter::Edits, text, "hearth-replica edits"));
+        findings.push(Finding::fault(Topic::Edits, text, "hearth-replica edits"));
     }
     let oldest = status.oldest_waiting_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
     let age = oldest.map_or(0, |at| crate::sync::wall_clock().seconds() - at.seconds());
     if status.waiting > 0 {
-        let grade = if age > WAITING_SECONDS { Grade::Warning } else { Grade::Notice };
-        let text =
-            format!("{} the way, the oldest for {}", count(status.waiting, "edit is on", "edits are on"), span(age));
-        findings.push(Finding::new(Matter::Edits, grade, text, "hearth-replica sync --until-pushed"));
+        let severity = if age > WAITING_SECONDS { Severity::Warning } else { Severity::Note };
+        let text = format!(
+            "{} the way, the oldest for {}",
+            count(status.waiting, "edit is on", "edits are on"),
+            duration_text(age)
+        );
+        findings.push(Finding::new(Topic::Edits, severity, text, "hearth-replica sync --until-pushed"));
     }
     if findings.is_empty() {
-        findings.push(Finding::fine(Matter::Edits, "no local change waits"));
+        findings.push(Finding::ok(Topic::Edits, "no local change waits"));
     }
     findings
 }
 
 /// Whether it keeps up with the server, or what keeps it from that. `has_key`: the key is accepted for its home now, whatever
 /// was said to whoever synced last.
-pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding {
+pub(super) fn feed_finding(profile: &Profile, status: &Status, is_key_accepted: bool) -> Finding {
     let sync = "hearth-replica sync --until-current";
     // What a person is asked, and what was stopped, stands in the way of everything else.
     match status.phase {
@@ -269,73 +277,73 @@ pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
             let text = format!("{}: {reason}", phase.as_str().replace('_', " "));
             let next = match phase {
-                Phase::NeedsKey => key_elsewhere(&profile.db),
-                _ => after_block(&profile.db, status.blocked_by),
+                Phase::NeedsKey => other_process_key_advice(&profile.db),
+                _ => block_advice(&profile.db, status.blocked_by),
             };
             return match next {
-                Some(next) => Finding::fault(Matter::Feed, text, next),
-                None if has_key => {
+                Some(next) => Finding::fault(Topic::Feed, text, next),
+                None if is_key_accepted => {
                     let text = format!("{text}; the key of now is accepted");
-                    Finding::new(Matter::Feed, Grade::Warning, text, sync)
+                    Finding::new(Topic::Feed, Severity::Warning, text, sync)
                 }
-                None => Finding::fault(Matter::Feed, text, another_key(profile)),
+                None => Finding::fault(Topic::Feed, text, new_key_advice(profile)),
             };
         }
         Phase::Paused => {
             return Finding::new(
-                Matter::Feed,
-                Grade::Notice,
+                Topic::Feed,
+                Severity::Note,
                 "paused by a person; edits wait",
                 "hearth-replica resume",
             );
         }
         Phase::Reconciling => {
-            let hitch = hitch(status);
-            let text = format!("the comparison with the server is not finished; it goes on where it was{hitch}");
-            return Finding::new(Matter::Feed, Grade::Notice, text, sync);
+            let delay = delay_text(status);
+            let text = format!("the comparison with the server is not finished; it goes on where it was{delay}");
+            return Finding::new(Topic::Feed, Severity::Note, text, sync);
         }
         _ => {}
     }
     match status.retention_left_seconds {
         Some(0) => Finding::new(
-            Matter::Feed,
-            Grade::Warning,
+            Topic::Feed,
+            Severity::Warning,
             "away longer than the server remembers: the next sync compares everything",
             sync,
         ),
-        Some(left) if is_low(left, status.behind_seconds.unwrap_or_default()) => Finding::new(
-            Matter::Feed,
-            Grade::Warning,
+        Some(left) if is_retention_low(left, status.behind_seconds.unwrap_or_default()) => Finding::new(
+            Topic::Feed,
+            Severity::Warning,
             format!(
                 "in {} the server forgets where this replica stands; after that a sync compares everything",
-                span(left)
+                duration_text(left)
             ),
             sync,
         ),
         _ => match (status.phase, status.behind_seconds) {
-            (Phase::New, _) => Finding::new(Matter::Feed, Grade::Notice, "nothing was read from the server yet", sync),
+            (Phase::New, _) => Finding::new(Topic::Feed, Severity::Note, "nothing was read from the server yet", sync),
             (Phase::Live | Phase::Polling, Some(0)) => {
-                Finding::fine(Matter::Feed, format!("in step at position {}", status.position))
+                Finding::ok(Topic::Feed, format!("in step at position {}", status.position))
             }
             (_, Some(behind)) => {
-                let text = format!("last proven in step {} ago{}", span(behind), hitch(status));
-                Finding::new(Matter::Feed, Grade::Notice, text, sync)
+                let text = format!("last proven in step {} ago{}", duration_text(behind), delay_text(status));
+                Finding::new(Topic::Feed, Severity::Note, text, sync)
             }
             (_, None) => {
-                let text = format!("never yet in step with the server{}", hitch(status));
-                Finding::new(Matter::Feed, Grade::Notice, text, sync)
+                let text = format!("never yet in step with the server{}", delay_text(status));
+                Finding::new(Topic::Feed, Severity::Note, text, sync)
             }
         },
     }
 }
 
 /// Whether little is left of what the server remembers; a replica in step is never at its end.
-fn is_low(left: i64, behind: i64) -> bool {
+fn is_retention_low(left: i64, behind: i64) -> bool {
     behind > 0 && left < RETENTION_SECONDS_LOW.min((left + behind) / 2)
 }
 
 /// What keeps whoever syncs from being in step. Of one that has ended nothing is kept from anything.
-fn hitch(status: &Status) -> String {
+fn delay_text(status: &Status) -> String {
     let is_kept = status.phase == Phase::Offline || status.is_under_way();
     let reason = status.reason.as_ref().filter(|_| is_kept && status.daemon_pid.is_some());
     reason.map(|reason| format!("; {}: {reason}", status.phase)).unwrap_or_default()
@@ -351,7 +359,7 @@ mod tests {
         let told = |phase: Phase, daemon_pid| {
             let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
             let status = Status { phase, reason, behind_seconds, daemon_pid, ..Status::default() };
-            feed(&profile, &status, false)
+            feed_finding(&profile, &status, false)
         };
         for phase in [Phase::Offline, Phase::Reconciling, Phase::Backfilling] {
             assert!(told(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");
@@ -383,10 +391,10 @@ mod tests {
     #[test]
     fn little_is_left_of_a_memory_by_its_length() {
         let (hour, day) = (3600, 86_400);
-        assert!(!is_low(hour - 1, 1), "a server that remembers an hour, a second ago");
-        assert!(is_low(hour / 2 - 1, hour / 2 + 1));
-        assert!(!is_low(day + 1, 29 * day - 1));
-        assert!(is_low(day - 1, 29 * day + 1));
-        assert!(!is_low(3, 0), "in step at this moment");
+        assert!(!is_retention_low(hour - 1, 1), "a server that remembers an hour, a second ago");
+        assert!(is_retention_low(hour / 2 - 1, hour / 2 + 1));
+        assert!(!is_retention_low(day + 1, 29 * day - 1));
+        assert!(is_retention_low(day - 1, 29 * day + 1));
+        assert!(!is_retention_low(3, 0), "in step at this moment");
     }
 }

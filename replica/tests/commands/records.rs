@@ -194,7 +194,7 @@ fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
     assert_eq!(exit, 1);
     assert!(said.contains("exists already"), "{said}");
     // Who may only look may take a copy away.
-    let seen = hearth_replica::Replica::open_to_read(&db, hearth_replica::Origin::Cli).unwrap();
+    let seen = hearth_replica::Replica::open_read_only(&db, hearth_replica::Origin::Cli).unwrap();
     assert_eq!(seen.export(&dir.path().join("seen.db")).unwrap().records, 1);
     let (exit, said) = refusal(&db, &["export", "/nowhere/at all/copy.db"]);
     assert_eq!(exit, 1);

@@ -69,7 +69,7 @@ fn to_look_at_an_empty_file_makes_no_replica_of_it() {
     assert_eq!(std::fs::metadata(&db).unwrap().len(), 0);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nor anything beside it");
     // What shows that it held something makes it a damaged one.
-    std::fs::write(beside(&db, ".bell"), "").unwrap();
+    std::fs::write(beside(&db, ".changed"), "").unwrap();
     assert_eq!(refusal(&db, &["status"]).0, 8);
 }
 
@@ -478,7 +478,7 @@ fn a_whole_number_may_be_written_as_json_has_it() {
 #[test]
 fn files_of_somebody_else_beside_the_database_stay_as_they_are() {
     let dir = tempfile::tempdir().unwrap();
-    let files = ["reserve", "lock", "bell", "setup", "log"].map(|name| dir.path().join(name));
+    let files = ["reserve", "lock", "changed", "setup", "log"].map(|name| dir.path().join(name));
     files.iter().for_each(|file| std::fs::write(file, "mine").unwrap());
     let db = dir.path().join("replica.db");
     new_replica(&db);

@@ -216,9 +216,9 @@ mod tests {
     fn what_is_meant_for_an_edit_that_is_settled_is_offered_to_its_record() {
         let (_directory, replica, places) = scene();
         let hall = replica.create(Kind::Room, &fields("Hall")).unwrap();
-        let made = replica.made().unwrap()[0];
+        let made = replica.last_write_ids().unwrap()[0];
         replica.update(Kind::Room, &hall, &fields("Lobby")).unwrap();
-        let changed = replica.made().unwrap()[0];
+        let changed = replica.last_write_ids().unwrap()[0];
         let mut steps = Steps::default();
         let mut change = |edit| {
             let write = Write::Decide(edit, Decision::Change(fields("Shed")));

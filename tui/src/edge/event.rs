@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
 use hearth_replica::StoreError;
-use hearth_replica::bell::{self, BellWatch};
+use hearth_replica::notification::{self, Subscription};
 
 use crate::message::Message;
 
@@ -75,6 +75,6 @@ impl Drop for Keyboard {
 }
 
 /// Sends [`Message::Stale`] whenever anybody changes the database, until the watch is dropped.
-pub fn bell(db: &Path, messages: Sender<Message>) -> Result<BellWatch, StoreError> {
-    bell::watch(db, move || drop(messages.send(Message::Stale)))
+pub fn bell(db: &Path, messages: Sender<Message>) -> Result<Subscription, StoreError> {
+    notification::subscribe(db, move || drop(messages.send(Message::Stale)))
 }

@@ -51,7 +51,7 @@ fn create(directory: &Path, stem: &str, extension: &str) -> io::Result<(PathBuf,
 
 /// Writes the rows as they are at one moment: where others write between two pages, a row could come twice or not at all.
 fn fill(replica: &Replica, file: impl io::Write, form: Form, query: &RowQuery) -> anyhow::Result<usize> {
-    replica.at_one_moment(|replica| pages(replica, file, form, query))
+    replica.in_snapshot(|replica| pages(replica, file, form, query))
 }
 
 fn pages(replica: &Replica, mut file: impl io::Write, form: Form, query: &RowQuery) -> anyhow::Result<usize> {

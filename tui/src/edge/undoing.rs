@@ -174,7 +174,7 @@ fn keep(steps: &mut Vec<Step>, step: &Step, error: &EditError) {
 /// The edits of the change that was just made. Where they cannot be read there is no step, rather than one with the edits of
 /// others in it.
 fn made(replica: &Replica) -> Vec<i64> {
-    replica.made().unwrap_or_default()
+    replica.last_write_ids().unwrap_or_default()
 }
 
 /// The edit that was taken back last.
@@ -212,7 +212,7 @@ mod tests {
         replica.delete(Kind::Room, &hall).unwrap();
         // What was taken back before it was sent stands again as an edit of its own.
         let mut steps = Steps::default();
-        let first = replica.made().unwrap();
+        let first = replica.last_write_ids().unwrap();
         replica.undo(Some(first[0])).unwrap();
         steps.done(Step { said: Some("a decision".to_owned()), stays: None, edits: first });
         let said = |steps: &mut Steps| steps.undo(&replica, &mut |_, _| {}).unwrap();
@@ -274,7 +274,7 @@ mod tests {
         let changes = names.into_iter().map(|(id, name)| replica.update(Kind::Room, id, &named(name)));
         steps.note_all(&replica, |_| "2 rooms".to_owned(), changes);
         // Somebody has taken one of them back by another way.
-        let last = replica.made().unwrap();
+        let last = replica.last_write_ids().unwrap();
         replica.undo(Some(last[0])).unwrap();
         replica.delete(Kind::Room, &attic).unwrap();
         let said = steps.undo(&replica, &mut |_, _| {}).unwrap();

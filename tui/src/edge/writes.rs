@@ -2,7 +2,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::doctor::trouble;
+use hearth_replica::doctor::diagnose;
 use hearth_replica::{EditError, Replica, Row, address};
 
 use super::effects::Places;
@@ -78,7 +78,7 @@ pub(super) fn decide(
         Write::Pause(true) => {
             return Ok(replica.pause().map(|_| "Syncing rests until you let it go on.".to_owned())?);
         }
-        Write::Hurry => return Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
+        Write::Hurry => return Ok(replica.retry_sync_now().map(|()| "Trying the server.".to_owned())?),
         Write::Pause(false) => return Ok(replica.resume().map(|_| "Syncing goes on.".to_owned())?),
         Write::Decide(edit, decision) => {
             let waited = replica.edits()?;
@@ -111,7 +111,7 @@ pub(super) fn settled(replica: &Replica, write: &Write) -> Option<Option<Row>> {
 
 pub(super) fn sentence(places: &Places, error: &EditError) -> String {
     match error {
-        EditError::Store(error) => address::next(&trouble(&places.db, error), &places.flags),
+        EditError::Store(error) => address::diagnosis_text(&diagnose(&places.db, error), &places.flags),
         EditError::NotFound => words::GONE.into(),
         other => other.to_string(),
     }

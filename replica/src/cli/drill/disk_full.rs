@@ -10,11 +10,11 @@ use std::time::Duration;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::device::fields;
-use super::judge::{Effect, Made, account, equal};
-use super::keeper::{Program, to_end};
-use super::scene::Scene;
-use super::{Outcome, Stop, failed};
+use super::checks::{Effect, ExpectedEdit, check_equal, count_effects};
+use super::device::{Device, fields};
+use super::home::DrillHome;
+use super::outcome::{DrillError, Outcome, failed};
+use super::processes::{Program, read_to_end};
 use hearth_replica::{BlockCause, Phase};
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -23,35 +23,35 @@ const DISK_MEGABYTES: u32 = 8;
 /// Changes while it is full: more than fit into what SQLite has set aside.
 const CHANGES: &str = "1500";
 
-pub(super) fn run(scene: &mut Scene) -> Outcome {
-    match scene.options.small_disk.clone() {
-        Some(disk) => on_small_disk(scene, &disk),
-        None => start_again(scene),
+pub(super) fn run(home: &mut DrillHome) -> Outcome {
+    match home.options.small_disk.clone() {
+        Some(disk) => on_small_disk(home, &disk),
+        None => start_again(home),
     }
 }
 
 /// Starts this program again where it may mount a disk of its own, and passes on what it says.
-fn start_again(scene: &mut Scene) -> Outcome {
-    let (disk, mounted) = (scene.path("disk"), scene.path("mounted"));
+fn start_again(home: &mut DrillHome) -> Outcome {
+    let (disk, mounted) = (home.file("disk"), home.file("mounted"));
     fs::create_dir(&disk)?;
     let mount = format!("size={DISK_MEGABYTES}m,mode=0700");
     let inside = r#"mount -t tmpfs -o "$1" none "$2" || exit 99; : > "$3"; shift 3; exec "$@""#;
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", inside, "sh", &mount]).arg(&disk).arg(&mounted);
     command.arg(std::env::current_exe()?).args(["--json", "drill", "disk-full", "--server-bin"]);
-    command.arg(&scene.options.server).arg("--small-disk").arg(&disk).args(["--seed", &scene.options.seed.to_string()]);
-    command.args(scene.options.keep.then_some("--keep"));
+    command.arg(&home.options.server).arg("--small-disk").arg(&disk).args(["--seed", &home.options.seed.to_string()]);
+    command.args(home.options.keep.then_some("--keep"));
     // In this one's directory, so that nothing of it stays however it ends.
-    command.env("TMPDIR", scene.path("")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("TMPDIR", home.file("")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = Program::start_drill(&mut command, |child| (child.stdout.take(), child.stderr.take()));
     let Ok((program, (stdout, stderr))) = started else {
-        return Err(Stop::Skipped("a small disk needs the program unshare (util-linux)".to_owned()));
+        return Err(DrillError::Skipped("a small disk needs the program unshare (util-linux)".to_owned()));
     };
-    let report = std::thread::spawn(move || to_end(stdout));
+    let report = std::thread::spawn(move || read_to_end(stdout));
     let mut complaints = Vec::new();
     for line in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines().map_while(Result::ok)) {
         match log_text(&line) {
-            Some(text) => scene.say(text),
+            Some(text) => home.log(text),
             None => complaints.push(line),
         }
     }
@@ -62,13 +62,13 @@ fn start_again(scene: &mut Scene) -> Outcome {
         if mounted.exists() {
             return Err(failed(format!("the program on the small disk came to no verdict ({ended}): {why}")));
         }
-        return Err(Stop::Skipped(format!("this machine lets nobody mount a small disk: {why}")));
+        return Err(DrillError::Skipped(format!("this machine lets nobody mount a small disk: {why}")));
     };
-    scene.keeps_inside(report["kept"].as_str().map(PathBuf::from));
+    home.set_inner_directory(report["kept"].as_str().map(PathBuf::from));
     let reason = report["reason"].as_str().unwrap_or_default().to_owned();
     match report["verdict"].as_str() {
         Some("passed") => Ok(reason),
-        Some("skipped") => Err(Stop::Skipped(reason)),
+        Some("skipped") => Err(DrillError::Skipped(reason)),
         _ => Err(failed(reason)),
     }
 }
@@ -79,21 +79,21 @@ fn log_text(line: &str) -> Option<&str> {
     seconds.trim().parse::<f64>().ok().map(|_| text)
 }
 
-fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
-    let mut device = scene.device(&disk.join("device"))?;
+fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
+    let mut device = Device::create(home, &disk.join("device"))?;
     device.start()?;
-    device.settle(scene, LIMIT)?;
+    device.wait_until_settled(home, LIMIT)?;
     let pid = device.pid();
-    let before = device.replica.create(Kind::Task, &fields(json!({ "title": "Made while there was room" })))?;
-    device.settle(scene, LIMIT)?;
+    let before = device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while there was room" })))?;
+    device.wait_until_settled(home, LIMIT)?;
     let ballast = disk.join("ballast");
     let filled = fill(&ballast)?;
-    scene.say(format!("the replica is in step; {filled} bytes fill its disk to the last"));
+    home.log(format!("the replica is in step; {filled} bytes fill its disk to the last"));
 
-    let seed = scene.options.seed.to_string();
-    scene.lab(&["churn", "--count", CHANGES, "--rate", "10000", "--quiet", "--seed", &seed])?;
-    let head = scene.head()?;
-    let told = scene.wait("the status says that the disk is full", LIMIT, || {
+    let seed = home.options.seed.to_string();
+    home.run_lab(&["churn", "--count", CHANGES, "--rate", "10000", "--quiet", "--seed", &seed])?;
+    let head = home.head()?;
+    let told = home.wait_until("the status says that the disk is full", LIMIT, || {
         let status = device.replica.status()?;
         if status.position >= head {
             return Err(failed("the replica got by without room, so nothing was drilled"));
@@ -101,41 +101,41 @@ fn on_small_disk(scene: &mut Scene, disk: &Path) -> Outcome {
         Ok(status.phase == Phase::Blocked && status.blocked_by == Some(BlockCause::DiskFull))
     })?;
     let status = device.replica.status()?;
-    scene.say(format!(
+    home.log(format!(
         "{CHANGES} changes later it says so, after {:.1} s: {}, {}",
         told.as_secs_f64(),
         status.phase,
         status.reason.as_deref().unwrap_or_default()
     ));
-    let mut made = vec![Made { id: before, what: Effect::Created }];
-    match device.replica.create(Kind::Task, &fields(json!({ "title": "Made while it was full" }))) {
+    let mut made = vec![ExpectedEdit { id: before, effect: Effect::Created }];
+    match device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while it was full" }))) {
         Ok(id) => {
-            scene.say("an edit is still accepted");
-            made.push(Made { id, what: Effect::Created });
+            home.log("an edit is still accepted");
+            made.push(ExpectedEdit { id, effect: Effect::Created });
         }
-        Err(error) => scene.say(format!("an edit is refused: {error}")),
+        Err(error) => home.log(format!("an edit is refused: {error}")),
     }
 
     fs::remove_file(&ballast)?;
-    let took = device.settle(scene, LIMIT)?;
-    scene.say(format!("there is room again; the replica is in step after {:.1} s", took.as_secs_f64()));
+    let took = device.wait_until_settled(home, LIMIT)?;
+    home.log(format!("there is room again; the replica is in step after {:.1} s", took.as_secs_f64()));
     if device.pid() != pid {
         return Err(failed("the daemon was started anew"));
     }
-    let account = account(scene, &device, &made)?;
-    if account.waiting + account.settled > 0 {
-        return Err(failed(format!("nobody else changed these records, yet {}", account.told())));
+    let effects = count_effects(home, &device, &made)?;
+    if effects.waiting + effects.settled > 0 {
+        return Err(failed(format!("nobody else changed these records, yet {}", effects.summary())));
     }
-    let records = equal(scene, &device)?;
+    let records = check_equal(home, &device)?;
     device.stop()?;
     Ok(format!(
         "it said that its disk was full and healed alone; {}; {records} records are equal on both sides",
-        account.told()
+        effects.summary()
     ))
 }
 
 /// Writes until there is no room; gives how much went in.
-fn fill(file: &Path) -> Result<u64, Stop> {
+fn fill(file: &Path) -> Result<u64, DrillError> {
     let mut ballast = File::create_new(file)?;
     // Ever smaller pieces, so that not even a page is left.
     for size in [1 << 16, 1 << 12, 1 << 8] {

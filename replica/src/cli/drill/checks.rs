@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 
-use super::device::{Device, Said};
-use super::scene::{Event, Scene};
-use super::{Outcome, Stop, failed};
+use super::device::{Device, StatusSample};
+use super::home::{DrillHome, Event};
+use super::outcome::{DrillError, Outcome, failed};
 
 /// States in which an edit waits for a person.
 const FOR_A_PERSON: [&str; 3] = ["blocked", "rejected", "conflict"];
 /// Differences that are told; the rest are counted.
-const TOLD: usize = 3;
+const DIFFERENCES_SHOWN: usize = 3;
 
 /// An edit that a person made, and how its effect is known on the server.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct ExpectedEdit {
     pub(super) id: String,
-    pub(super) what: Effect,
+    pub(super) effect: Effect,
 }
 
 /// The effect of an edit.
@@ -35,7 +35,7 @@ pub(super) enum Effect {
 
 /// What became of edits.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(super) struct EffectCount {
     /// Edits that had their effect, once.
     pub(super) effective: usize,
     /// Edits that wait for a person, with a reason.
@@ -44,9 +44,9 @@ pub(super) struct Account {
     pub(super) settled: usize,
 }
 
-impl Account {
+impl EffectCount {
     /// In words.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let mut told = match self.effective {
             1 => "1 edit had one effect".to_owned(),
             many => format!("{many} edits had one effect each"),
@@ -64,11 +64,11 @@ impl Account {
 
 /// Looks whether both sides have the same records, each with the same values; gives how many. Records with edits that
 /// wait for a person show those, and are left out.
-pub(super) fn equal(scene: &Scene, device: &Device) -> Result<usize, Stop> {
+pub(super) fn check_equal(home: &DrillHome, device: &Device) -> Result<usize, DrillError> {
     let edits = device.edits()?;
     let has_edits = |id: &str| edits.iter().any(|edit| edit.record_id == id);
     let mut theirs: BTreeMap<String, (&str, Value)> = BTreeMap::new();
-    for (kind, record) in scene.records()? {
+    for (kind, record) in home.records()? {
         theirs.insert(record["id"].as_str().unwrap_or_default().to_owned(), (kind, record));
     }
     let mut differences = Vec::new();
@@ -93,10 +93,10 @@ pub(super) fn equal(scene: &Scene, device: &Device) -> Result<usize, Stop> {
     theirs.retain(|id, _| !has_edits(id));
     differences.extend(theirs.iter().map(|(id, (kind, _))| format!("{kind} {id} is on the server alone")));
     if differences.is_empty() {
-        return Ok(scene.records()?.len());
+        return Ok(home.records()?.len());
     }
-    let told = differences[..differences.len().min(TOLD)].join("; ");
-    let more = differences.len().saturating_sub(TOLD);
+    let told = differences[..differences.len().min(DIFFERENCES_SHOWN)].join("; ");
+    let more = differences.len().saturating_sub(DIFFERENCES_SHOWN);
     Err(failed(format!(
         "the two sides differ: {told}{}",
         if more > 0 { format!("; {more} more") } else { String::new() }
@@ -105,31 +105,35 @@ pub(super) fn equal(scene: &Scene, device: &Device) -> Result<usize, Stop> {
 
 /// The end of a drill in which nobody else changed what was edited: every edit had its effect just once, both sides are
 /// equal, and the device is stopped.
-pub(super) fn all_had_their_effect(scene: &Scene, device: &mut Device, made: &[Made]) -> Outcome {
-    let account = account(scene, device, made)?;
-    if account.waiting + account.settled > 0 {
-        return Err(failed(format!("nobody else changed these records, yet {}", account.told())));
+pub(super) fn finish_all_applied(home: &DrillHome, device: &mut Device, made: &[ExpectedEdit]) -> Outcome {
+    let effects = count_effects(home, device, made)?;
+    if effects.waiting + effects.settled > 0 {
+        return Err(failed(format!("nobody else changed these records, yet {}", effects.summary())));
     }
-    let records = equal(scene, device)?;
+    let records = check_equal(home, device)?;
     device.stop()?;
-    Ok(format!("{}; {records} records are equal on both sides", account.told()))
+    Ok(format!("{}; {records} records are equal on both sides", effects.summary()))
 }
 
 /// Looks whether every edit had its effect just once, or waits with a reason, or has its ending in the history.
-pub(super) fn account(scene: &Scene, device: &Device, made: &[Made]) -> Result<Account, Stop> {
-    let (events, edits) = (scene.events()?, device.edits()?);
-    let mut account = Account::default();
+pub(super) fn count_effects(
+    home: &DrillHome,
+    device: &Device,
+    made: &[ExpectedEdit],
+) -> Result<EffectCount, DrillError> {
+    let (events, edits) = (home.events()?, device.edits()?);
+    let mut effects = EffectCount::default();
     for edit in made {
-        let times = effects(&events, edit);
+        let times = times_applied(&events, edit);
         let waits = edits.iter().find(|open| open.record_id == edit.id && FOR_A_PERSON.contains(&open.state.as_str()));
         match (times, waits) {
-            (1, _) => account.effective += 1,
+            (1, _) => effects.effective += 1,
             (0, Some(open)) if open.reason.as_ref().is_some_and(|reason| !reason.trim().is_empty()) => {
-                account.waiting += 1
+                effects.waiting += 1
             }
             (0, Some(open)) => return Err(failed(format!("edit {} is {} without a reason", open.id, open.state))),
             (0, None) => {
-                let endings = device.endings(&edit.id)?;
+                let endings = device.outcomes(&edit.id)?;
                 if !endings.iter().any(|ending| ending != "confirmed") {
                     let told = if endings.is_empty() {
                         "and is nowhere to be seen".to_owned()
@@ -138,19 +142,19 @@ pub(super) fn account(scene: &Scene, device: &Device, made: &[Made]) -> Result<A
                     };
                     return Err(failed(format!("{} had no effect {told}", describe(edit))));
                 }
-                account.settled += 1;
+                effects.settled += 1;
             }
             (times, _) => return Err(failed(format!("{} had its effect {times} times", describe(edit)))),
         }
     }
-    Ok(account)
+    Ok(effects)
 }
 
 /// How often an edit had its effect, by the feed.
-fn effects(events: &[Event], edit: &Made) -> usize {
+fn times_applied(events: &[Event], edit: &ExpectedEdit) -> usize {
     let of_record = || events.iter().filter(|event| event.record == edit.id);
     let count = |event_type: &str| of_record().filter(|event| event.event_type == event_type).count();
-    match &edit.what {
+    match &edit.effect {
         Effect::Created => count("created"),
         Effect::Deleted => count("deleted"),
         Effect::Set(field, value) => {
@@ -167,8 +171,8 @@ fn effects(events: &[Event], edit: &Made) -> usize {
     }
 }
 
-fn describe(edit: &Made) -> String {
-    match &edit.what {
+fn describe(edit: &ExpectedEdit) -> String {
+    match &edit.effect {
         Effect::Created => format!("the create of {}", edit.id),
         Effect::Deleted => format!("the delete of {}", edit.id),
         Effect::Set(field, value) => format!("the edit of {} that sets {field} to {value}", edit.id),
@@ -176,7 +180,7 @@ fn describe(edit: &Made) -> String {
 }
 
 /// Looks whether the status ever claimed to be in step before the replica was at a position.
-pub(super) fn never_claimed_early(said: &[Said], position: i64) -> Result<(), Stop> {
+pub(super) fn check_no_early_claim(said: &[StatusSample], position: i64) -> Result<(), DrillError> {
     match said.iter().find(|said| said.current && said.position < position) {
         None => Ok(()),
         Some(said) => Err(failed(format!(

@@ -6,7 +6,9 @@ use clap::Args;
 use hearth_replica::sync::Until;
 use hearth_replica::{Phase, log};
 
-use super::{Context, Exit, Failure, duration, goal, output, status, stop, sync};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{duration, output, signals, status, sync, sync_goal};
 
 /// Arguments of `reconcile`.
 #[derive(Debug, Args)]
@@ -21,32 +23,32 @@ pub(super) struct Reconcile {
 
 impl Reconcile {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        log::to_stderr(log::Form::Text, "warn");
-        stop::listen()?;
-        let replica = context.existing()?;
-        let config = sync::config(context)?;
+        log::to_stderr(log::LogFormat::Text, "warn");
+        signals::listen()?;
+        let replica = context.open_existing()?;
+        let config = sync::sync_config(context)?;
         replica.reconcile(self.accept_deletions)?;
-        let now = match sync::bring_in_step(context, &replica, &config, self.timeout) {
+        let now = match sync::sync_to_current(context, &replica, &config, self.timeout) {
             Ok(now) => now,
             Err(failure) => {
                 let now = replica.status().ok();
                 if let Some(now) = now.as_ref().filter(|_| context.json) {
-                    status::write(context, now)?;
+                    status::write_status(context, now)?;
                 }
-                return Err(still_wished(failure, now.is_some_and(|now| now.phase == Phase::Paused)));
+                return Err(note_pending_reconcile(failure, now.is_some_and(|now| now.phase == Phase::Paused)));
             }
         };
         if context.json {
-            status::write(context, &now)?;
+            status::write_status(context, &now)?;
         } else {
             output::line(&format!("Compared with the server; in step at position {}.", now.position))?;
         }
-        goal::settled(Until::Current, &now)
+        sync_goal::check_open_edits(Until::Current, &now)
     }
 }
 
 /// The wish outlives the command that could not wait for it.
-fn still_wished(mut failure: Failure, is_paused: bool) -> Failure {
+fn note_pending_reconcile(mut failure: Failure, is_paused: bool) -> Failure {
     if is_paused || matches!(failure.exit, Exit::Unreachable | Exit::Key | Exit::Interrupted | Exit::Terminated) {
         let text = failure.text.trim_end_matches('.');
         failure.text = format!("{text}; the comparison stays wished for, and the next sync makes it");
@@ -56,26 +58,26 @@ fn still_wished(mut failure: Failure, is_paused: bool) -> Failure {
 
 /// Stops syncing until `resume`.
 pub(super) fn pause(context: &Context) -> Result<(), Failure> {
-    let replica = context.existing()?;
+    let replica = context.open_existing()?;
     let changed = replica.pause()?;
     if context.json {
-        return status::write(context, &replica.status()?);
+        return status::write_status(context, &replica.status()?);
     }
     let said = if changed { "Paused" } else { "It was paused already" };
-    Ok(output::line(&output::addressed(&format!("{said}; edits wait until `hearth-replica resume`.")))?)
+    Ok(output::line(&output::with_home_flags(&format!("{said}; edits wait until `hearth-replica resume`.")))?)
 }
 
 /// Goes on after `pause`.
 pub(super) fn resume(context: &Context) -> Result<(), Failure> {
-    let replica = context.existing()?;
+    let replica = context.open_existing()?;
     let changed = replica.resume()?;
     let now = replica.status()?;
     if context.json {
-        return status::write(context, &now);
+        return status::write_status(context, &now);
     }
     output::line(if changed { "Resumed." } else { "It was not paused." })?;
     if now.daemon_pid.is_none() {
-        output::note(&output::addressed("no process syncs; next: hearth-replica run, or hearth-replica sync"));
+        output::message(&output::with_home_flags("no process syncs; next: hearth-replica run, or hearth-replica sync"));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 
 use crate::store::recovery::verify;
 use crate::store::{journal, open, standing, wishes};
-use crate::{Listing, LogLine, Replica, StoreError, Verification, bell};
+use crate::{Listing, LogLine, Replica, StoreError, Verification, notification};
 
 impl Replica {
     /// Stops syncing until [`Replica::resume`], across restarts; edits made meanwhile wait. False: it was paused already.
@@ -22,27 +22,27 @@ impl Replica {
     }
 
     /// Has the process that syncs try again now instead of after its pause, unless the server asked for that pause.
-    pub fn hurry(&self) -> Result<(), StoreError> {
-        self.hurry_within(Duration::MAX)
+    pub fn retry_sync_now(&self) -> Result<(), StoreError> {
+        self.retry_sync_now_within(Duration::MAX)
     }
 
     /// The same, for so long at most while another program holds the database.
-    pub fn hurry_within(&self, limit: Duration) -> Result<(), StoreError> {
-        open::wait_at_most(&mut *self.writing()?, limit, wishes::hurry)?;
-        bell::ring(&self.db);
+    pub fn retry_sync_now_within(&self, limit: Duration) -> Result<(), StoreError> {
+        open::wait_at_most(&mut *self.write_connection()?, limit, wishes::hurry)?;
+        notification::notify(&self.db);
         Ok(())
     }
 
     /// An error if another program holds the database, and goes on to for so long, so that nobody else can write to it.
-    pub fn is_free_within(&self, limit: Duration) -> Result<(), StoreError> {
-        open::wait_at_most(&mut *self.writing()?, limit, open::hold)
+    pub fn check_writable_within(&self, limit: Duration) -> Result<(), StoreError> {
+        open::wait_at_most(&mut *self.write_connection()?, limit, open::hold)
     }
 
     /// Asks for a recovery: everything is compared with the server and brought in step. `accept_deletions` agrees to
     /// as many deletions as come of it.
     pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {
-        wishes::set_reconcile(&mut *self.writing()?, accept_deletions)?;
-        bell::ring(&self.db);
+        wishes::set_reconcile(&mut *self.write_connection()?, accept_deletions)?;
+        notification::notify(&self.db);
         Ok(())
     }
 
@@ -56,8 +56,8 @@ impl Replica {
     pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-        let found = verify::verify(&mut *self.writing()?, listings, repair, now)?;
-        bell::ring(&self.db);
+        let found = verify::verify(&mut *self.write_connection()?, listings, repair, now)?;
+        notification::notify(&self.db);
         Ok(found)
     }
 
@@ -67,8 +67,8 @@ impl Replica {
     }
 
     fn set_paused(&self, paused: bool) -> Result<bool, StoreError> {
-        let changed = wishes::set_paused(&mut *self.writing()?, paused)?;
-        bell::ring(&self.db);
+        let changed = wishes::set_paused(&mut *self.write_connection()?, paused)?;
+        notification::notify(&self.db);
         Ok(changed)
     }
 }

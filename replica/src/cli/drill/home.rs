@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::super::{Exit, Failure, output};
-use super::device::Device;
-use super::keeper::{self, LOOK_EVERY, Program, Scratch};
-use super::{Stop, failed};
+use super::super::failure::{Exit, Failure};
+use super::super::output;
+use super::outcome::{DrillError, failed};
+use super::processes::{self, POLL_INTERVAL, Program, Scratch};
 
 /// Longest wait for the server to accept connections, or to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The server's program, beside this one.
 const SERVER: &str = "hearth-server";
 /// Settings that a person may have for everyday use and that must not reach a scratch home.
-const EVERYDAY: [&str; 7] = [
+const PERSONAL_VARIABLES: [&str; 7] = [
     "HEARTH_API_KEY",
     "HEARTH_API_KEY_FILE",
     "HEARTH_PROFILE",
@@ -41,7 +41,7 @@ pub(super) struct Options {
 }
 
 /// A scratch home.
-pub(super) struct Scene {
+pub(super) struct DrillHome {
     name: String,
     pub(super) options: Options,
     began: Instant,
@@ -53,7 +53,7 @@ pub(super) struct Scene {
     client: Option<(tokio::runtime::Runtime, reqwest::Client)>,
     scratch: Option<Scratch>,
     /// Where a drill that was started again has kept its files.
-    kept_inside: Option<PathBuf>,
+    inner_directory: Option<PathBuf>,
 }
 
 /// One event of the feed.
@@ -81,15 +81,15 @@ pub(super) fn find_server(named: Option<&Path>) -> Result<PathBuf, Failure> {
 pub(super) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
-    for name in EVERYDAY {
+    for name in PERSONAL_VARIABLES {
         command.env_remove(name);
     }
     command
 }
 
-impl Scene {
-    pub(super) fn new(name: &str, options: Options) -> Scene {
-        Scene {
+impl DrillHome {
+    pub(super) fn new(name: &str, options: Options) -> DrillHome {
+        DrillHome {
             name: name.to_owned(),
             options,
             began: Instant::now(),
@@ -99,61 +99,61 @@ impl Scene {
             key: String::new(),
             client: None,
             scratch: None,
-            kept_inside: None,
+            inner_directory: None,
         }
     }
 
     /// Makes the scratch directory.
-    pub(super) fn make_scratch(&mut self) -> Result<(), Stop> {
+    pub(super) fn make_scratch(&mut self) -> Result<(), DrillError> {
         self.scratch = Some(Scratch::make(&self.name, self.options.keep)?);
         Ok(())
     }
 
     /// Makes the home: a team with its filled sandbox, served, and a key to it.
-    pub(super) fn set_up(&mut self) -> Result<(), Stop> {
-        let version = self.operate(&["--version"])?;
+    pub(super) fn set_up(&mut self) -> Result<(), DrillError> {
+        let version = self.run_server_command(&["--version"])?;
         if !version.starts_with(SERVER) {
             let server = self.options.server.display();
             return Err(failed(format!("{server} is no {SERVER}: asked for its version, it says {version:?}")));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         // No connection outlives an answer: the server comes and goes.
-        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(PATIENCE).build()?;
+        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(RESPONSE_TIMEOUT).build()?;
         self.client = Some((runtime, http));
-        self.operate(&["team", "create", "Drill"])?;
-        self.key = self.operate(&["key", "create", "--team", "Drill", "--env", "test", "--quiet"])?;
-        let mut file = private(&self.path("key"))?;
+        self.run_server_command(&["team", "create", "Drill"])?;
+        self.key = self.run_server_command(&["key", "create", "--team", "Drill", "--env", "test", "--quiet"])?;
+        let mut file = private(&self.file("key"))?;
         file.write_all(self.key.as_bytes())?;
         self.serve(None)?;
         let records = self.records()?.len();
-        self.say(format!("a scratch home with {records} records is served at {}", self.url()));
+        self.log(format!("a scratch home with {records} records is served at {}", self.url()));
         Ok(())
     }
 
     /// Ends everything; gives what was told, and where the directory stays.
-    pub(super) fn clear(mut self) -> (Vec<(Duration, String)>, Option<PathBuf>) {
+    pub(super) fn finish(mut self) -> (Vec<(Duration, String)>, Option<PathBuf>) {
         self.server = None;
-        let kept = self.kept_inside.or(self.scratch.as_ref().and_then(Scratch::kept));
+        let kept = self.inner_directory.or(self.scratch.as_ref().and_then(Scratch::kept));
         self.scratch = None;
         (self.trace, kept)
     }
 
     /// Says where a drill that was started again keeps its files, if it does.
-    pub(super) fn keeps_inside(&mut self, directory: Option<PathBuf>) {
-        self.kept_inside = directory;
+    pub(super) fn set_inner_directory(&mut self, directory: Option<PathBuf>) {
+        self.inner_directory = directory;
     }
 
     /// Tells what happens.
-    pub(super) fn say(&mut self, text: impl Into<String>) {
+    pub(super) fn log(&mut self, text: impl Into<String>) {
         let (at, text) = (self.began.elapsed(), text.into());
         if !self.options.quiet {
-            output::note(&format!("{:>7.1} s  {text}", at.as_secs_f64()));
+            output::message(&format!("{:>7.1} s  {text}", at.as_secs_f64()));
         }
         self.trace.push((at, text));
     }
 
     /// A file of the scratch directory.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.scratch.as_ref().map_or_else(|| PathBuf::from(name), |scratch| scratch.path().join(name))
     }
 
@@ -162,15 +162,10 @@ impl Scene {
         format!("http://{}", self.address.as_deref().unwrap_or_default())
     }
 
-    /// A replica of the home, set up and not yet in step, whose database lies in a directory.
-    pub(super) fn device(&self, directory: &Path) -> Result<Device, Stop> {
-        Device::set_up(directory.join("replica.db"), &self.url(), &self.path("key"), &self.path("daemon.log"))
-    }
-
     /// Runs an operator's command to its end; gives what it printed.
-    pub(super) fn operate(&self, arguments: &[&str]) -> Result<String, Stop> {
+    pub(super) fn run_server_command(&self, arguments: &[&str]) -> Result<String, DrillError> {
         let server = self.options.server.display();
-        let output = keeper::run(self.server_command().args(arguments))
+        let output = processes::run_to_end(self.server_command().args(arguments))
             .map_err(|error| failed(format!("{server} cannot be started: {error}")))?;
         let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if output.status.success() {
@@ -180,20 +175,20 @@ impl Scene {
     }
 
     /// Runs one of the test bench's tools on the home.
-    pub(super) fn lab(&self, arguments: &[&str]) -> Result<Value, Stop> {
-        let said = self.operate(&[&["--json", "lab"], arguments].concat())?;
+    pub(super) fn run_lab(&self, arguments: &[&str]) -> Result<Value, DrillError> {
+        let said = self.run_server_command(&[&["--json", "lab"], arguments].concat())?;
         Ok(serde_json::from_str(&said)?)
     }
 
     fn server_command(&self) -> Command {
         let mut command = command(&self.options.server);
-        command.arg("--data").arg(self.path("server"));
+        command.arg("--data").arg(self.file("server"));
         command
     }
 
     /// Serves the home, with faults if there are to be some, where it was served before.
-    pub(super) fn serve(&mut self, faults: Option<&str>) -> Result<(), Stop> {
-        let log = File::options().create(true).append(true).open(self.path("server.log"))?;
+    pub(super) fn serve(&mut self, faults: Option<&str>) -> Result<(), DrillError> {
+        let log = File::options().create(true).append(true).open(self.file("server.log"))?;
         let listen = self.address.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
         let mut command = self.server_command();
         command.args(["serve", "--listen", &listen, "--rate-limits", "off"]);
@@ -201,7 +196,7 @@ impl Scene {
         command.stdout(Stdio::piped()).stderr(log);
         let (server, stdout) = Program::start(&mut command, |child: &mut Child| child.stdout.take())?;
         let Some(line) = stdout.and_then(first_line) else {
-            let said = std::fs::read_to_string(self.path("server.log")).unwrap_or_default();
+            let said = std::fs::read_to_string(self.file("server.log")).unwrap_or_default();
             let why = said.lines().last().unwrap_or("it says nothing").to_owned();
             return Err(failed(format!("{} did not start: {why}", self.options.server.display())));
         };
@@ -225,7 +220,7 @@ impl Scene {
     }
 
     /// Asks as another client of the home does.
-    pub(super) fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Stop> {
+    pub(super) fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, DrillError> {
         let Some((runtime, http)) = &self.client else { return Err(failed("there is no client yet")) };
         let mut request = http.request(method.clone(), format!("{}{path}", self.url())).bearer_auth(&self.key);
         if let Some(body) = body {
@@ -244,32 +239,32 @@ impl Scene {
     }
 
     /// Deletes a record as another client of the home does.
-    pub(super) fn delete(&self, collection: &str, id: &str) -> Result<(), Stop> {
-        self.ask(Method::DELETE, &format!("/v1/{collection}/{id}"), None).map(drop)
+    pub(super) fn delete(&self, collection: &str, id: &str) -> Result<(), DrillError> {
+        self.request(Method::DELETE, &format!("/v1/{collection}/{id}"), None).map(drop)
     }
 
     /// The home's position.
-    pub(super) fn head(&self) -> Result<i64, Stop> {
-        let feed = self.ask(Method::GET, "/v1/events?limit=1", None)?;
+    pub(super) fn head(&self) -> Result<i64, DrillError> {
+        let feed = self.request(Method::GET, "/v1/events?limit=1", None)?;
         Ok(feed["meta"]["feed"]["head"].as_i64().unwrap_or_default())
     }
 
     /// Every record, the home's profile among them.
-    pub(super) fn records(&self) -> Result<Vec<(&'static str, Value)>, Stop> {
+    pub(super) fn records(&self) -> Result<Vec<(&'static str, Value)>, DrillError> {
         let mut found = Vec::new();
         for kind in hearth_contract::schema::Kind::COLLECTIONS {
             let path = format!("/v1/{}?limit=100", kind.collection());
-            found.extend(self.walk(&path)?.into_iter().map(|record| (kind.as_str(), record)));
+            found.extend(self.read_pages(&path)?.into_iter().map(|record| (kind.as_str(), record)));
         }
-        let profile = self.ask(Method::GET, "/v1/property", None)?["data"].take();
+        let profile = self.request(Method::GET, "/v1/property", None)?["data"].take();
         found.extend((!profile.is_null()).then_some(("property", profile)));
         Ok(found)
     }
 
     /// Every event that the feed still has, in order.
-    pub(super) fn events(&self) -> Result<Vec<Event>, Stop> {
+    pub(super) fn events(&self) -> Result<Vec<Event>, DrillError> {
         let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
-        let events = self.walk("/v1/events?limit=1000")?;
+        let events = self.read_pages("/v1/events?limit=1000")?;
         let event = |mut event: Value| Event {
             event_type: text(&event, "type"),
             record: text(&event, "resource_id"),
@@ -278,10 +273,10 @@ impl Scene {
         Ok(events.into_iter().map(event).collect())
     }
 
-    fn walk(&self, path: &str) -> Result<Vec<Value>, Stop> {
+    fn read_pages(&self, path: &str) -> Result<Vec<Value>, DrillError> {
         let (mut found, mut cursor) = (Vec::new(), String::new());
         loop {
-            let mut page = self.ask(Method::GET, &format!("{path}{cursor}"), None)?;
+            let mut page = self.request(Method::GET, &format!("{path}{cursor}"), None)?;
             if let Value::Array(items) = page["data"].take() {
                 found.extend(items);
             }
@@ -294,18 +289,18 @@ impl Scene {
     }
 
     /// Looks until something is so, and says what took too long if it does not become so.
-    pub(super) fn wait(
+    pub(super) fn wait_until(
         &self,
         what: &str,
         limit: Duration,
-        mut is_so: impl FnMut() -> Result<bool, Stop>,
-    ) -> Result<Duration, Stop> {
+        mut is_so: impl FnMut() -> Result<bool, DrillError>,
+    ) -> Result<Duration, DrillError> {
         let since = Instant::now();
         while !is_so()? {
             if since.elapsed() > limit {
                 return Err(failed(format!("waited {} s until {what}", limit.as_secs())));
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(since.elapsed())
     }
@@ -325,5 +320,5 @@ fn first_line(stdout: ChildStdout) -> Option<String> {
             let _ = told.send(line.trim().to_owned());
         }
     });
-    line.recv_timeout(PATIENCE).ok().filter(|line| !line.is_empty())
+    line.recv_timeout(RESPONSE_TIMEOUT).ok().filter(|line| !line.is_empty())
 }

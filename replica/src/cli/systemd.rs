@@ -8,54 +8,54 @@ use std::time::Duration;
 use hearth_replica::{Origin, Replica};
 use sd_notify::NotifyState;
 
-use super::{output, status};
+use super::{status, text};
 
 /// Between two looks at the status when nobody watches whether this lives.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+const STATUS_INTERVAL: Duration = Duration::from_secs(5);
 /// Signs of life in the time after which their absence counts as death.
-const SIGNS_OF_LIFE: u32 = 3;
+const SIGNS_PER_WATCHDOG_PERIOD: u32 = 3;
 
 /// Says that it is ready.
-pub(super) fn ready() {
-    say(&[NotifyState::Ready]);
+pub(super) fn notify_ready() {
+    send(&[NotifyState::Ready]);
 }
 
 /// Says that it stops.
-pub(super) fn stopping() {
-    say(&[NotifyState::Stopping]);
+pub(super) fn notify_stopping() {
+    send(&[NotifyState::Stopping]);
 }
 
 /// Says how it stands and that it lives, until dropped. It is polled by whoever runs the sync, and reads the database
 /// for each sign: a sync that blocks its thread, or a disk that does not answer, gives none.
-pub(super) async fn signs_of_life(db: &Path) -> Infallible {
+pub(super) async fn report_status(db: &Path) -> Infallible {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return std::future::pending().await;
     }
     let watched = sd_notify::watchdog_enabled();
-    let every = watched.map_or(LOOK_EVERY, |limit| limit / SIGNS_OF_LIFE);
-    let mut told = String::new();
+    let interval = watched.map_or(STATUS_INTERVAL, |limit| limit / SIGNS_PER_WATCHDOG_PERIOD);
+    let mut sent = String::new();
     loop {
         let db = db.to_owned();
-        let read = tokio::task::spawn_blocking(move || Replica::open_to_read(&db, Origin::Cli)?.status()).await;
+        let read = tokio::task::spawn_blocking(move || Replica::open_read_only(&db, Origin::Cli)?.status()).await;
         // Only who syncs makes or renews a database. Until it has, there is nothing to say; later, what was said holds no more.
         let text = match read {
-            Ok(Ok(now)) => status::sentence(&now),
-            _ if told.is_empty() => String::new(),
-            Ok(Err(error)) => output::one_line(&error.to_string()),
-            Err(error) => output::one_line(&error.to_string()),
+            Ok(Ok(now)) => status::summary(&now),
+            _ if sent.is_empty() => String::new(),
+            Ok(Err(error)) => text::one_line(&error.to_string()),
+            Err(error) => text::one_line(&error.to_string()),
         };
-        if text != told {
-            say(&[NotifyState::Status(&text)]);
-            told = text;
+        if text != sent {
+            send(&[NotifyState::Status(&text)]);
+            sent = text;
         }
         if watched.is_some() {
-            say(&[NotifyState::Watchdog]);
+            send(&[NotifyState::Watchdog]);
         }
-        tokio::time::sleep(every).await;
+        tokio::time::sleep(interval).await;
     }
 }
 
-fn say(state: &[NotifyState<'_>]) {
+fn send(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         tracing::debug!(%error, "systemd does not listen");
     }

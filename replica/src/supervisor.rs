@@ -12,7 +12,7 @@ const REBUILDS_MAX: u32 = 2;
 
 /// Has `syncing` sync with the right to it, until that ends. A damaged database is made anew, which `rebuilt` hears of, and
 /// syncing begins again.
-pub async fn keep_in_step(
+pub async fn supervise_sync(
     config: &SyncConfig,
     origin: Origin,
     mut lock: SyncLock,
@@ -33,7 +33,7 @@ pub async fn keep_in_step(
             Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(config, origin, &error) => {
                 rebuilds += 1;
                 tracing::warn!(%error, "the database is damaged and made anew");
-                lock = take_again(config)?;
+                lock = retake_lock(config)?;
                 let db = config.db.clone();
                 // It may take a while, in which others must be heard.
                 let made = tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
@@ -58,7 +58,7 @@ fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     calls_for_it(error) || (!is_settled && again())
 }
 
-fn take_again(config: &SyncConfig) -> Result<SyncLock, StoreError> {
+fn retake_lock(config: &SyncConfig) -> Result<SyncLock, StoreError> {
     let taken = SyncLock::try_take(&config.db).transpose();
     let refused = || Err(io::Error::new(io::ErrorKind::WouldBlock, "another process syncs it by now"));
     taken.unwrap_or_else(refused).map_err(|error| StoreError::File(config.db.clone(), error))
@@ -106,7 +106,7 @@ mod tests {
             Err(damaged())
         };
         let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
-        keep_in_step(&config, Origin::Tui, lock, syncing, |rescue| told.push(rescue.edits)).await.unwrap();
+        supervise_sync(&config, Origin::Tui, lock, syncing, |rescue| told.push(rescue.edits)).await.unwrap();
         assert_eq!((began, told), (2, vec![1]));
         assert_eq!(Replica::open(&config.db, Origin::Tui).unwrap().edits().unwrap().len(), 1);
         std::fs::remove_dir_all(directory).unwrap();
@@ -122,14 +122,14 @@ mod tests {
             Err(damaged())
         };
         let lock = || SyncLock::try_take(&config.db).unwrap().unwrap();
-        let ended = keep_in_step(&config, Origin::Tui, lock(), syncing, |_| ()).await;
+        let ended = supervise_sync(&config, Origin::Tui, lock(), syncing, |_| ()).await;
         assert!(matches!(ended, Err(SyncError::Store(error)) if error.is_damaged()));
         assert_eq!(began, REBUILDS_MAX + 1);
         let moved = async |_| {
             std::fs::rename(&config.db, directory.join("elsewhere.db")).unwrap();
             Err(SyncError::Store(StoreError::Moved(config.db.clone())))
         };
-        let ended = keep_in_step(&config, Origin::Tui, lock(), moved, |_| panic!("nothing is made anew")).await;
+        let ended = supervise_sync(&config, Origin::Tui, lock(), moved, |_| panic!("nothing is made anew")).await;
         assert!(matches!(ended, Err(SyncError::Store(StoreError::Moved(_)))));
         assert!(!config.db.exists(), "nor another in its place");
         std::fs::remove_dir_all(directory).unwrap();

@@ -25,20 +25,20 @@ const LOOK_AGAIN_MILLIS: [u64; 7] = [1, 2, 5, 10, 25, 50, 100];
 const KNOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A watch over one database. Dropping it ends its thread.
-pub struct BellWatch {
+pub struct Subscription {
     stop: Sender<Knock>,
     thread: Option<JoinHandle<()>>,
     // Held for its life: the watcher stops when dropped. None where the system offers none.
     watcher: Option<RecommendedWatcher>,
 }
 
-impl fmt::Debug for BellWatch {
+impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BellWatch").field("by_notification", &self.watcher.is_some()).finish_non_exhaustive()
+        f.debug_struct("Subscription").field("by_notification", &self.watcher.is_some()).finish_non_exhaustive()
     }
 }
 
-impl Drop for BellWatch {
+impl Drop for Subscription {
     fn drop(&mut self) {
         self.watcher = None;
         let _ = self.stop.send(Knock::Stop);
@@ -55,21 +55,21 @@ enum Knock {
 
 /// Calls `on_change`, from a thread of its own, after each change of the database by any connection of any process.
 /// Changes close together are one call.
-pub fn watch(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<BellWatch, StoreError> {
+pub fn subscribe(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<Subscription, StoreError> {
     let connection = open::read_only(db)?;
     let place = Place::of(db);
     let seen = open::data_version(&connection)?;
     let (knock, knocks) = channel();
     let watcher = notification(db, knock.clone());
     let thread = std::thread::Builder::new()
-        .name("bell".to_owned())
+        .name("changed".to_owned())
         .spawn(move || listen(&connection, &place, seen, &knocks, on_change))
         .map_err(|error| StoreError::File(db.to_owned(), error))?;
-    Ok(BellWatch { stop: knock, thread: Some(thread), watcher })
+    Ok(Subscription { stop: knock, thread: Some(thread), watcher })
 }
 
 /// Touches the marker file, after a commit. Failure is no matter: the poll is the floor.
-pub fn ring(db: &Path) {
+pub fn notify(db: &Path) {
     let marker = marker(db);
     if let Ok(file) = open::private_file(&marker) {
         let _ = file.set_modified(std::time::SystemTime::now());
@@ -77,7 +77,7 @@ pub fn ring(db: &Path) {
 }
 
 fn marker(db: &Path) -> PathBuf {
-    open::companion(db, "bell")
+    open::companion(db, "changed")
 }
 
 fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
@@ -147,11 +147,11 @@ mod tests {
         let db = directory.join("replica.db");
         let connection = open::read_write(&db).unwrap();
         let (heard, hears) = channel();
-        let watch = watch(&db, move || heard.send(()).unwrap_or_default()).unwrap();
+        let watch = subscribe(&db, move || heard.send(()).unwrap_or_default()).unwrap();
 
-        ring(&db);
+        notify(&db);
         connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
-        ring(&db);
+        notify(&db);
         hears.recv_timeout(Duration::from_secs(5)).unwrap();
         drop(watch);
         std::fs::remove_dir_all(directory).unwrap();
@@ -163,7 +163,7 @@ mod tests {
         let db = directory.join("replica.db");
         let _open = open::read_write(&db).unwrap();
         let (heard, hears) = channel();
-        let watch = watch(&db, move || heard.send(()).unwrap_or_default()).unwrap();
+        let watch = subscribe(&db, move || heard.send(()).unwrap_or_default()).unwrap();
         std::fs::rename(&db, directory.join("aside.db")).unwrap();
         hears.recv_timeout(Duration::from_secs(5)).unwrap();
         drop(watch);

@@ -7,30 +7,30 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Exit, Failure};
+use super::failure::{Exit, Failure};
 
 /// How it was told to stop, if it was.
-static TOLD: OnceLock<watch::Receiver<Option<Exit>>> = OnceLock::new();
+static STOP_SIGNAL: OnceLock<watch::Receiver<Option<Exit>>> = OnceLock::new();
 
 /// Takes note of signals from now on. They end nothing any more by themselves: whoever works on looks here.
 pub(super) fn listen() -> io::Result<()> {
-    if TOLD.get().is_some() {
+    if STOP_SIGNAL.get().is_some() {
         return Ok(());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
     let mut signals = Signals::new()?;
     drop(entered);
-    let (tell, told) = watch::channel(None);
+    let (sender, receiver) = watch::channel(None);
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         runtime.block_on(async {
             loop {
                 let exit = signals.next().await;
-                tell.send_replace(Some(exit));
+                sender.send_replace(Some(exit));
             }
         })
     })?;
-    let _ = TOLD.set(told);
+    let _ = STOP_SIGNAL.set(receiver);
     Ok(())
 }
 
@@ -71,27 +71,27 @@ impl Signals {
 }
 
 /// Waits until it is told to stop; at once if it was.
-pub(super) async fn asked() {
-    match TOLD.get() {
-        Some(told) => drop(told.clone().wait_for(Option::is_some).await),
+pub(super) async fn stop_requested() {
+    match STOP_SIGNAL.get() {
+        Some(receiver) => drop(receiver.clone().wait_for(Option::is_some).await),
         None => std::future::pending().await,
     }
 }
 
 /// An error once it was told to stop.
-pub(super) fn check() -> Result<(), Failure> {
-    match TOLD.get().and_then(|told| *told.borrow()) {
+pub(super) fn check_stop() -> Result<(), Failure> {
+    match STOP_SIGNAL.get().and_then(|receiver| *receiver.borrow()) {
         Some(exit) => Err(Failure::new(exit, "told to stop")),
         None => Ok(()),
     }
 }
 
 /// What comes of some work within a time; None: nothing in time. Err: told to stop.
-pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+pub(super) async fn run_within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
     tokio::select! {
         done = work => Ok(Some(done)),
         () = tokio::time::sleep(limit) => Ok(None),
-        () = asked() => check().map(|()| None),
+        () = stop_requested() => check_stop().map(|()| None),
     }
 }
 
@@ -106,10 +106,10 @@ mod tests {
         assert!(kill.unwrap().success());
         let runtime = super::super::runtime::runtime().unwrap();
         for _ in 0..2 {
-            runtime.block_on(asked());
-            assert_eq!(check().unwrap_err().exit, Exit::Terminated);
+            runtime.block_on(stop_requested());
+            assert_eq!(check_stop().unwrap_err().exit, Exit::Terminated);
         }
-        let ended = runtime.block_on(within(Duration::MAX, std::future::pending::<()>()));
+        let ended = runtime.block_on(run_within(Duration::MAX, std::future::pending::<()>()));
         assert_eq!(ended.unwrap_err().text, "told to stop");
     }
 }

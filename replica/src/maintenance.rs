@@ -28,19 +28,19 @@ pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
 /// Whether there is a database, or what one has left behind: a log without it is damage, not a new beginning. A file that
 /// holds nothing and has nothing of a replica beside it is as good as none; one that may not be looked at counts as there, so
 /// that whoever opens it hears why.
-pub fn is_there(db: &Path) -> bool {
+pub fn database_exists(db: &Path) -> bool {
     store::place::is_hidden(db) || store::place::holds_bytes(db) || store::place::lost(db).is_some()
 }
 
 /// Whether there was a database here and is none any more, nor a log of it: to open one makes it anew, without edits that only
 /// the other held.
-pub fn is_gone(db: &Path) -> bool {
+pub fn database_was_removed(db: &Path) -> bool {
     store::place::is_gone(db)
 }
 
 impl Replica {
     /// Opens a database that cannot be written to where it stands, as it is. Every change through it fails.
-    pub fn open_to_read(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
+    pub fn open_read_only(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let connection = store::snapshot::replica(db)?.into();
         Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
     }
@@ -62,7 +62,7 @@ impl Replica {
     }
 
     /// How much there is of everything.
-    pub fn tally(&self) -> Result<Tally, StoreError> {
+    pub fn counts(&self) -> Result<Tally, StoreError> {
         store::read::tally::read(&self.connection.borrow(), &self.db)
     }
 

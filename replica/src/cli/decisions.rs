@@ -9,9 +9,11 @@ use hearth_contract::schema::is_subject;
 use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution, Table};
 use serde_json::{Value, json};
 
-use super::decided::{Known, Meant, tell, tell_each};
+use super::context::Context;
+use super::decision_report::{EditLookup, Target, report, report_each};
+use super::failure::{Exit, Failure};
+use super::output;
 use super::values::{self, Assignment};
-use super::{Context, Exit, Failure, output};
 
 /// What is decided about edits.
 #[derive(Debug, Subcommand)]
@@ -40,16 +42,16 @@ pub(super) enum Decision {
 
 impl Decision {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         match self {
             Decision::Retry { edits } => {
-                tell_each(context, &replica, edits, Meant::Waiting, |edits| replica.retry_each(edits))
+                report_each(context, &replica, edits, Target::Waiting, |edits| replica.retry_each(edits))
             }
             Decision::Discard { edits } => {
                 let waited: BTreeSet<i64> = replica.edits()?.iter().map(|one| one.id).collect();
-                tell_each(context, &replica, edits, Meant::Waiting, |edits| {
+                report_each(context, &replica, edits, Target::Waiting, |edits| {
                     let mut all = replica.discard_each(edits)?;
-                    let known = Known::of(&replica);
+                    let known = EditLookup::new(&replica);
                     for (decided, edit) in all.iter_mut().zip(edits) {
                         // With a create goes what was done to its record, which may have been named as well.
                         let is_gone = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
@@ -64,8 +66,8 @@ impl Decision {
                 })
             }
             Decision::Change { edit, values } => {
-                let fields = typed(&replica, edit, &values)?;
-                tell(context, &replica, Meant::Waiting(edit), replica.change(edit, &fields))
+                let fields = parse_fields(&replica, edit, &values)?;
+                report(context, &replica, Target::Waiting(edit), replica.change(edit, &fields))
             }
         }
     }
@@ -104,7 +106,7 @@ impl From<Side> for Choice {
 
 impl Resolve {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let mut fields = BTreeMap::new();
         let mut values = Vec::new();
         let mut named = BTreeSet::new();
@@ -127,12 +129,12 @@ impl Resolve {
             }
         }
         if !values.is_empty() {
-            let typed = typed(&replica, self.edit, &values)?.into_iter();
+            let typed = parse_fields(&replica, self.edit, &values)?.into_iter();
             fields.extend(typed.map(|(name, value)| (name, Choice::Value(value))));
         }
         let resolution = Resolution { fields, rest: self.side.map(Choice::from) };
-        known(&replica, self.edit, &resolution)?;
-        tell(context, &replica, Meant::Waiting(self.edit), replica.resolve(self.edit, &resolution))
+        check_fields_in_conflict(&replica, self.edit, &resolution)?;
+        report(context, &replica, Target::Waiting(self.edit), replica.resolve(self.edit, &resolution))
     }
 }
 
@@ -146,20 +148,20 @@ pub(super) struct Undo {
 
 impl Undo {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let mut edits = self.edits;
         if edits.is_empty() {
-            return tell(context, &replica, Meant::Newest, replica.undo(None));
+            return report(context, &replica, Target::Newest, replica.undo(None));
         }
         // What came later rests on what came before it.
         edits.sort_unstable_by(|one, other| other.cmp(one));
-        tell_each(context, &replica, edits, Meant::Any, |edits| replica.undo_each(edits))
+        report_each(context, &replica, edits, Target::Any, |edits| replica.undo_each(edits))
     }
 }
 
 /// Lists what was changed here and there.
 pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
-    let replica = context.existing()?;
+    let replica = context.open_existing()?;
     let conflicts = replica.conflicts()?;
     if context.json {
         let all = conflicts.iter().map(|one| {
@@ -175,10 +177,10 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     let edits = replica.edits()?;
     if conflicts.is_empty() {
         if edits.iter().any(|edit| edit.state == EditState::Conflict) {
-            output::note("no field was changed on both sides, and yet there is an edit for you to decide on");
-            output::next("hearth-replica edits");
+            output::message("no field was changed on both sides, and yet there is an edit for you to decide on");
+            output::next_step("hearth-replica edits");
         } else {
-            output::note("nothing is in conflict");
+            output::message("nothing is in conflict");
         }
         return Ok(());
     }
@@ -198,12 +200,12 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         ]
     });
     output::table(&Table { columns, rows: rows.collect() })?;
-    output::next("hearth-replica resolve EDIT mine, or theirs");
+    output::next_step("hearth-replica resolve EDIT mine, or theirs");
     Ok(())
 }
 
 /// A field that is not in conflict was mistyped; of one that is not named the replica says what is missing.
-fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
+fn check_fields_in_conflict(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
     if !replica.edits()?.iter().any(|one| one.id == edit && one.state == EditState::Conflict) {
         return Ok(());
     }
@@ -223,10 +225,10 @@ fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Fa
 }
 
 /// What was typed, as values of an edit's record.
-fn typed(replica: &Replica, edit: i64, values: &[Assignment]) -> Result<Fields, Failure> {
+fn parse_fields(replica: &Replica, edit: i64, values: &[Assignment]) -> Result<Fields, Failure> {
     let found = replica.edits()?.into_iter().find(|one| one.id == edit).ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no edit {edit} that waits")).hint("hearth-replica edits")
     })?;
     let present = replica.row(found.kind, &found.record_id)?.map(|row| row.fields).unwrap_or_default();
-    values::to_update(replica, found.kind, values, &present)
+    values::fields_to_update(replica, found.kind, values, &present)
 }

@@ -1,0 +1,58 @@
+//! The open home that each command gets: its profile, and its replica on request. Must not know which command runs.
+
+use std::path::Path;
+
+use hearth_replica::doctor::{Cause, diagnose};
+use hearth_replica::profile::Profile;
+use hearth_replica::{Origin, Replica};
+
+use super::failure::{Exit, Failure};
+use super::output;
+
+/// What every command gets.
+pub(super) struct Context {
+    pub(super) profile: Profile,
+    /// The profile was named, on the command line or in the environment.
+    pub(super) named: bool,
+    pub(super) db_given: bool,
+    pub(super) json: bool,
+}
+
+impl Context {
+    pub(super) fn open_or_create(&self) -> Result<Replica, Failure> {
+        self.warn_if_removed();
+        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
+    }
+
+    /// Before a database is made: whether another was in its place.
+    pub(super) fn warn_if_removed(&self) {
+        let db = &self.profile.db;
+        if hearth_replica::database_was_removed(db) {
+            let text = format!("{}; a new one is made, without edits that only it held", removed_text(db));
+            output::message(&format!("hearth-replica: {text}"));
+        }
+    }
+
+    /// The replica, if there is one: looking must not make an empty database. Where it cannot be written to it is for looking
+    /// alone, and what would change it fails.
+    pub(super) fn open_existing(&self) -> Result<Replica, Failure> {
+        let db = &self.profile.db;
+        if !hearth_replica::database_exists(db) {
+            let first = hearth_replica::doctor::setup_command(&self.profile);
+            return Err(match hearth_replica::database_was_removed(db) {
+                true => Failure::new(Exit::NotFound, removed_text(db))
+                    .hint(format!("put it back, or {first} for a new one without edits that only it held")),
+                false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
+            });
+        }
+        let opened = Replica::open(db, Origin::Cli);
+        Ok(opened.or_else(|error| match diagnose(db, &error).cause {
+            Cause::NoAccess | Cause::DiskFull => Replica::open_read_only(db, Origin::Cli).map_err(|_| error),
+            _ => Err(error),
+        })?)
+    }
+}
+
+fn removed_text(db: &Path) -> String {
+    format!("there was a replica at {}, and it is gone", db.display())
+}
