@@ -1,5 +1,5 @@
-//! What to type about a home: a command is of use only where it names the home that was meant. Must not know what the command
-//! is for.
+//! Adds the flags of a home to a command to type: the command then works on the same home. Must not know what the
+//! command is for.
 
 use std::path::Path;
 
@@ -8,16 +8,18 @@ use crate::profile;
 
 const PROGRAM: &str = "hearth-replica ";
 
-/// The flags that mean the home of a profile once more, and of a database where one was given by path.
+/// The flags `--profile NAME` and `--db FILE` that name this home again. Empty for the default home. `db` is the path
+/// from the command line, if one was given.
 pub fn home_flags(name: &str, db: Option<&Path>) -> String {
-    // Where the environment names a profile, leaving the flag out would mean that one.
+    // With HEARTH_PROFILE set, a command without `--profile` would use the profile of the variable.
     let named = name != profile::DEFAULT || std::env::var_os("HEARTH_PROFILE").is_some();
     let profile = (named && !db.is_some_and(profile::has_profile_beside)).then(|| format!("--profile {name}"));
     let db = db.map(|db| format!("--db {}", shell_quoted(db)));
     profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
 }
 
-/// A command that somebody is told to type, with the flags of the home it is for. What names a home already stays as it is.
+/// A text with commands to type, with `flags` (from [`home_flags`]) after each `hearth-replica`. Commands with a
+/// `--profile` or `--db` of their own stay unchanged.
 pub fn with_home_flags(command: &str, flags: &str) -> String {
     if flags.is_empty() {
         return command.to_owned();
@@ -35,7 +37,7 @@ pub fn with_home_flags(command: &str, flags: &str) -> String {
     text
 }
 
-/// What is so, and what to type about it.
+/// A diagnosis as one line: the sentence, then the command to type next, for the home of `flags`.
 pub fn diagnosis_text(diagnosis: &Diagnosis, flags: &str) -> String {
     format!("{}; next: {}", diagnosis.text, with_home_flags(&diagnosis.next, flags))
 }

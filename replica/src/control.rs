@@ -1,5 +1,5 @@
-//! Steering the process that syncs, whichever it is, judging what it has done, and reading its journal: wishes go
-//! through the database, and the bell tells of them. Must not sync.
+//! The part of [`Replica`] that controls a sync in any process: pause, resume, retry, reconcile, verify, and the sync
+//! log. Requests go through the database; a notification wakes the process. Must not sync.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,48 +11,50 @@ use crate::store::{journal, open, standing, wishes};
 use crate::{Listing, LogLine, Replica, StoreError, Verification, notification};
 
 impl Replica {
-    /// Stops syncing until [`Replica::resume`], across restarts; edits made meanwhile wait. False: it was paused already.
+    /// Pauses syncing until [`Replica::resume`], across restarts. Edits can be made and wait. False: syncing was
+    /// already paused.
     pub fn pause(&self) -> Result<bool, StoreError> {
         self.set_paused(true)
     }
 
-    /// Goes on after [`Replica::pause`]. False: it was not paused.
+    /// Resumes syncing after [`Replica::pause`]. False: syncing was not paused.
     pub fn resume(&self) -> Result<bool, StoreError> {
         self.set_paused(false)
     }
 
-    /// Has the process that syncs try again now instead of after its pause, unless the server asked for that pause.
+    /// Asks the syncing process to try again now, without the rest of its backoff. A `Retry-After` of the server still
+    /// holds.
     pub fn retry_sync_now(&self) -> Result<(), StoreError> {
         self.retry_sync_now_within(Duration::MAX)
     }
 
-    /// The same, for so long at most while another program holds the database.
+    /// [`Replica::retry_sync_now`], with a limit on the wait while another program holds the database.
     pub fn retry_sync_now_within(&self, limit: Duration) -> Result<(), StoreError> {
         open::wait_at_most(&mut *self.write_connection()?, limit, wishes::hurry)?;
         notification::notify(&self.db);
         Ok(())
     }
 
-    /// An error if another program holds the database, and goes on to for so long, so that nobody else can write to it.
+    /// Tests for a write lock by another program. Error: another program still holds the database after `limit`.
     pub fn check_writable_within(&self, limit: Duration) -> Result<(), StoreError> {
         open::wait_at_most(&mut *self.write_connection()?, limit, open::hold)
     }
 
-    /// Asks for a recovery: everything is compared with the server and brought in step. `accept_deletions` agrees to
-    /// as many deletions as come of it.
+    /// Asks for a reconcile: the next sync compares all records with the server. `accept_deletions` accepts all
+    /// deletions of this reconcile, however many.
     pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {
         wishes::set_reconcile(&mut *self.write_connection()?, accept_deletions)?;
         notification::notify(&self.db);
         Ok(())
     }
 
-    /// Where the replica stands in the server's feed, in the server's own words.
+    /// The replica's checkpoint in the server's feed, as the server's opaque cursor. None before the first contact.
     pub fn cursor(&self) -> Result<Option<String>, StoreError> {
         Ok(standing::read(&self.connection.borrow())?.cursor)
     }
 
-    /// Compares everything with what the server lists ([`crate::sync::listings`]); `repair` makes what differs as it is
-    /// there. None: the replica has not passed the position of the listings yet.
+    /// Compares all records with the server's lists (from [`crate::sync::listings`]). `repair` gives records that
+    /// differ the server's values. None: the replica has not reached the position of the lists yet.
     pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
@@ -61,7 +63,7 @@ impl Replica {
         Ok(found)
     }
 
-    /// The newest lines of the journal, newest first.
+    /// The newest lines of `sync_log`, newest first.
     pub fn log(&self, limit: usize) -> Result<Vec<LogLine>, StoreError> {
         journal::newest(&self.connection.borrow(), limit)
     }

@@ -1,9 +1,10 @@
-//! What is wrong with a replica, and what to type about it. Reads everything, changes nothing; must not decide how it
-//! is shown.
+//! Finds faults of a replica and names the command to type next. Reads only, changes nothing. Must not decide how
+//! findings are shown.
 //!
-//! - [`files`]: places, modes, room on the disk. - [`database`]: the file, its tables, its edits, who syncs it.
-//! - [`server`]: whether it answers, what it says of the key, what its clock says.
-//! - [`mod@trouble`]: why a database cannot be used, for whoever tries.
+//! - [`files`]: paths, file modes, free space. [`database`]: the file, its tables, its edits, the syncing process.
+//! - [`server`]: whether the server answers, the key's scopes, the server's clock.
+//! - [`diagnosis`]: why a database cannot be used; for every command.
+//! - [`finding`]: the type of a result. [`advice`]: commands to type. [`text`]: sizes and durations as text.
 
 mod advice;
 mod database;
@@ -26,7 +27,7 @@ pub use finding::{Finding, Severity, Topic};
 pub use server::{check_scopes, client_error_text};
 pub use text::shell_quoted;
 
-/// Looks at everything of a profile.
+/// Examines files, database, server and key of a profile.
 pub async fn examine(profile: &Profile) -> Vec<Finding> {
     let mut findings = files::examine(profile);
     let report = database::examine(profile);
@@ -39,7 +40,7 @@ pub async fn examine(profile: &Profile) -> Vec<Finding> {
     findings
 }
 
-/// Looks at what there is of a profile that could not be read, and why it could not.
+/// Examines the files and the database of a profile whose own file cannot be read. `error` becomes the first finding.
 pub fn examine_without_profile(profile: &Profile, error: &ProfileError) -> Vec<Finding> {
     let (topic, next) = match error {
         ProfileError::Key(file, _) => (Topic::Key, key_file_advice(file)),
@@ -47,7 +48,7 @@ pub fn examine_without_profile(profile: &Profile, error: &ProfileError) -> Vec<F
         ProfileError::File(file, _) => (Topic::Setup, format!("ls -l {}", shell_quoted(file))),
         ProfileError::Name(_) | ProfileError::NoHome => (Topic::Setup, "hearth-replica --profile NAME".to_owned()),
     };
-    // First: until it is right, every other command says the same, also those that would be advised about the rest.
+    // The first finding, because every other command fails with the same error until the profile is correct.
     let mut findings = vec![Finding::fault(topic, error.to_string(), next)];
     findings.extend(files::examine(profile));
     let report = database::examine(profile);

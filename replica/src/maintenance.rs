@@ -1,4 +1,5 @@
-//! What command lines ask of a [`Replica`] beyond what screens do: finding by id, origins, copies.
+//! The part of [`Replica`] for command lines: search by id, origins of values, counts, export, rebuild. Must not hold
+//! SQL.
 
 use std::path::Path;
 
@@ -13,60 +14,60 @@ use crate::store::{self, StoreError};
 use crate::sync::{SyncLock, wall_clock};
 use crate::{Origin, Replica, Rescue};
 
-/// Makes a database fit to be filled from the server again: one that is damaged or missing, or one that a person does
-/// not trust. A damaged file is kept aside; edits are carried over as far as they can be read, and named where not.
-/// Only who has the right to sync it may do so.
+/// Prepares a database for a new download from the server: a damaged database, or one that a user does not trust. A
+/// damaged file is kept under another name. Readable edits are carried over; the result names the others. The caller
+/// must hold the sync lock.
 pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<Rescue, StoreError> {
     store::rescue::rebuild(db, wall_clock())
 }
 
-/// An error for a file of something else than a replica. To be asked before anything is made beside it.
+/// Checks a file before anything is created beside the file. Error: the file is not a replica.
 pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
     store::open::can_be_ours(db)
 }
 
-/// Whether there is a database, or what one has left behind: a log without it is damage, not a new beginning. A file that
-/// holds nothing and has nothing of a replica beside it is as good as none; one that may not be looked at counts as there, so
-/// that whoever opens it hears why.
+/// True when a database or its remains exist. A write-ahead log without a database counts: the log is damage, not a
+/// fresh start. An empty file without companions does not count. An unreadable path counts, and the caller gets the
+/// error from `open`.
 pub fn database_exists(db: &Path) -> bool {
     store::place::is_hidden(db) || store::place::holds_bytes(db) || store::place::lost(db).is_some()
 }
 
-/// Whether there was a database here and is none any more, nor a log of it: to open one makes it anew, without edits that only
-/// the other held.
+/// True when a database existed at this path and no trace of its data is left, not even a log. A new database would
+/// lack the edits that only the removed one held.
 pub fn database_was_removed(db: &Path) -> bool {
     store::place::is_gone(db)
 }
 
 impl Replica {
-    /// Opens a database that cannot be written to where it stands, as it is. Every change through it fails.
+    /// Opens a database in a place without write access. Every write fails.
     pub fn open_read_only(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let connection = store::snapshot::replica(db)?.into();
         Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
     }
 
-    /// The record whose id begins so, of one of these kinds. `also_gone` finds those too of which only edits or the
-    /// server's deletes tell.
+    /// Finds a record by the beginning of its id, among `kinds`. `also_gone` includes records that only edits or
+    /// tombstones mention.
     pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Found, StoreError> {
         store::read::find::by_id(&self.connection.borrow(), id, kinds, also_gone)
     }
 
-    /// How much of each id is enough to name it, in the same order.
+    /// The shortest unique beginning of each id, in the same order.
     pub fn short_ids(&self, ids: &[&str]) -> Result<Vec<String>, StoreError> {
         store::read::find::short_ids(&self.connection.borrow(), ids)
     }
 
-    /// Where each value that is shown of a record comes from; None when nothing is known of such a record.
+    /// The origin of each visible value of a record. None: the replica knows no such record.
     pub fn why(&self, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
         store::read::why::read(&self.connection.borrow(), kind, id)
     }
 
-    /// How much there is of everything.
+    /// Numbers of records, edits and settled edits, and file sizes.
     pub fn counts(&self) -> Result<Tally, StoreError> {
         store::read::tally::read(&self.connection.borrow(), &self.db)
     }
 
-    /// Writes a consistent copy of the whole database to a file that does not exist yet, pending edits included.
+    /// Writes a consistent copy of the database to a new file, pending edits included. Error: the file exists.
     pub fn export(&self, file: &Path) -> Result<Copied, StoreError> {
         store::rescue::copy::write(&self.connection.borrow(), file)
     }

@@ -1,5 +1,5 @@
-//! The bell: how processes on one database learn that something changed. It carries no news; who hears it reads the
-//! database again, so a bell that is lost or doubled does no harm. Must not know what changed.
+//! Notifications between processes on one database: something changed. A notification carries no data; a subscriber
+//! reads the database again. A lost or repeated notification does no harm. Must not know what changed.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -13,22 +13,23 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use crate::store::place::Place;
 use crate::store::{Connection, StoreError, open};
 
-/// How often the database's change counter is read when no file system tells of a change. A lost bell costs this
-/// long, nothing else.
+/// Interval for the poll of SQLite's change counter, where the file system sends no events. A lost notification costs
+/// at most this delay.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A knock by the log comes as it is written, which is a little before the change counts. So it is looked again.
+/// Pauses (ms) after a file event until the counter is read again: the write to the log happens shortly before the
+/// counter changes.
 const LOOK_AGAIN_MILLIS: [u64; 7] = [1, 2, 5, 10, 25, 50, 100];
 
-/// Between two knocks of the file system. Each page of the log that is written is an event, ours too: a busy sync would
-/// otherwise spend a tenth of its time on hearing itself. The counter is looked at again meanwhile.
+/// Minimum time between two file events. Each page written to the log is an event, own writes included; without the
+/// pause a busy sync spends a tenth of its time on its own events.
 const KNOCK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A watch over one database. Dropping it ends its thread.
+/// A subscription to the changes of one database. Dropping the subscription ends its thread.
 pub struct Subscription {
     stop: Sender<Knock>,
     thread: Option<JoinHandle<()>>,
-    // Held for its life: the watcher stops when dropped. None where the system offers none.
+    // The watcher works until dropped. None where the system offers no file events; then the poll remains.
     watcher: Option<RecommendedWatcher>,
 }
 
@@ -53,8 +54,8 @@ enum Knock {
     Stop,
 }
 
-/// Calls `on_change`, from a thread of its own, after each change of the database by any connection of any process.
-/// Changes close together are one call.
+/// Calls `on_change` on a thread of its own after each change of the database, by any connection of any process.
+/// Changes in quick succession are one call. Error: the database cannot be opened.
 pub fn subscribe(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<Subscription, StoreError> {
     let connection = open::read_only(db)?;
     let place = Place::of(db);
@@ -68,7 +69,7 @@ pub fn subscribe(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<Sub
     Ok(Subscription { stop: knock, thread: Some(thread), watcher })
 }
 
-/// Touches the marker file, after a commit. Failure is no matter: the poll is the floor.
+/// Touches the marker file `changed`; called after each commit. An error is ignored, because subscribers also poll.
 pub fn notify(db: &Path) {
     let marker = marker(db);
     if let Ok(file) = open::private_file(&marker) {
@@ -96,11 +97,11 @@ fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiv
                 return;
             }
         }
-        // That the file is not there any more is a change too, of which no counter tells.
+        // The removal of the database file is a change too, but the change counter does not show the removal.
         if std::mem::replace(&mut kept, place.is_kept().is_ok()) && !kept {
             on_change();
         }
-        // The counter decides, so a bell without a change wakes nobody.
+        // Only a changed counter wakes the subscriber. A touched marker alone does not.
         match open::data_version(connection) {
             Ok(version) if version == seen => {}
             Ok(version) => {
@@ -112,7 +113,8 @@ fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiv
     }
 }
 
-/// Watches the directory for our marker and, as a hint that strangers give for free, for the database's own files.
+/// Watches the directory for the marker file. Also watches the write-ahead log, because foreign programs write there
+/// without touching the marker.
 fn notification(db: &Path, knock: Sender<Knock>) -> Option<RecommendedWatcher> {
     let directory = db.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let bell = marker(db).file_name()?.to_owned();
@@ -122,7 +124,7 @@ fn notification(db: &Path, knock: Sender<Knock>) -> Option<RecommendedWatcher> {
         let ours = event.paths.iter().filter_map(|path| path.file_name()).any(|name| name == bell || name == log);
         if ours && !matches!(event.kind, EventKind::Access(_)) {
             let _ = knock.send(Knock::Maybe);
-            // What happens until then waits in the kernel, where the same again is one.
+            // Events during the sleep wait in the kernel, which merges equal events.
             std::thread::sleep(KNOCK_INTERVAL);
         }
     };

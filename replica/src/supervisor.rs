@@ -1,5 +1,5 @@
-//! Syncing that goes on over a database that turns out to be damaged: it is made anew, so that nobody has to come for it. One
-//! that is missing is a person's to find. The same for a daemon and for a screen. Must not know how syncing works, nor what is said of it.
+//! Supervises a sync, for the daemon and for a screen: a damaged database is rebuilt, and the sync starts again without
+//! a person. A missing database is left for a person to find. Must not know how syncing works.
 
 use std::io;
 
@@ -7,11 +7,11 @@ use crate::store::StoreError;
 use crate::sync::{SyncConfig, SyncError, SyncLock};
 use crate::{Origin, Replica, Rescue, rebuild};
 
-/// How often a database that turns out to be damaged is made anew before a person has to look.
+/// After this many rebuilds in one run a person has to look at the database.
 const REBUILDS_MAX: u32 = 2;
 
-/// Has `syncing` sync with the right to it, until that ends. A damaged database is made anew, which `rebuilt` hears of, and
-/// syncing begins again.
+/// Runs `syncing` with the sync lock until the sync ends. After damage the database is rebuilt, `rebuilt` gets the
+/// result, and the sync starts again. Error: the error of the last sync, or of the rebuild.
 pub async fn supervise_sync(
     config: &SyncConfig,
     origin: Origin,
@@ -21,7 +21,7 @@ pub async fn supervise_sync(
 ) -> Result<(), SyncError> {
     let mut rebuilds = 0;
     loop {
-        // Opened before anything runs: a schema that cannot be renewed is said at once.
+        // Opening first reports a failed schema migration before the sync starts.
         let ended = match Replica::open(&config.db, origin) {
             Ok(_) => syncing(lock).await,
             Err(error) => {
@@ -35,7 +35,7 @@ pub async fn supervise_sync(
                 tracing::warn!(%error, "the database is damaged and made anew");
                 lock = retake_lock(config)?;
                 let db = config.db.clone();
-                // It may take a while, in which others must be heard.
+                // A rebuild takes long; on a thread of its own the other tasks keep running.
                 let made = tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
                 let rescue;
                 (rescue, lock) =
@@ -47,13 +47,13 @@ pub async fn supervise_sync(
     }
 }
 
-/// Whether only a rebuild helps. A table that is missed in the middle of the work is an error like others; who opens the
-/// database again is told what is wrong with it. One that is not in its place is not opened, which would make another, and
-/// one that is missing is not made anew: it may be somewhere, and what only its log holds is nothing without it.
+/// True when only a rebuild helps. For an unclear error the database is opened again, which names the real fault. A
+/// moved file is not opened, because that would create another database. A missing file is not rebuilt: a person may
+/// find the file, and only then is its log of use.
 fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     let calls_for_it = |error: &StoreError| error.is_damaged() && !matches!(error, StoreError::Missing(_));
     let again = || Replica::open(&config.db, origin).is_err_and(|error| calls_for_it(&error));
-    // To open what another version has renewed would make it as it was.
+    // Opening a database of a newer version would migrate it back.
     let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::Renewed);
     calls_for_it(error) || (!is_settled && again())
 }
@@ -100,7 +100,7 @@ mod tests {
             if began > 1 {
                 return Ok(());
             }
-            // Its head alone, so that the edits can be read.
+            // Damages the header only, so the edits stay readable.
             let mut file = std::fs::OpenOptions::new().write(true).open(&config.db).unwrap();
             std::io::Write::write_all(&mut file, &[0xff; 100]).unwrap();
             Err(damaged())

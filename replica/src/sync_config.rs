@@ -1,10 +1,10 @@
-//! The settings of a sync, made from a profile. This file stands above `profile` and `sync`, which do not know each other.
+//! The settings of a sync, made from a profile. Stands above `profile` and `sync`, which do not import each other.
 
 use crate::profile::Profile;
 use crate::sync::SyncConfig;
 
 impl Profile {
-    /// The settings to sync this profile with. None while the profile has no server or no key.
+    /// The settings to sync this profile. None while the profile has no server or no key.
     pub fn sync_config(&self) -> Option<SyncConfig> {
         Some(SyncConfig {
             db: self.db.clone(),

@@ -1,4 +1,4 @@
-//! The open home that each command gets: its profile, and its replica on request. Must not know which command runs.
+//! The context of each command: the profile, and the replica on request. Must not know which command runs.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use hearth_replica::{Origin, Replica};
 use super::failure::{Exit, Failure};
 use super::output;
 
-/// What every command gets.
+/// The profile and the options that all commands share.
 pub(super) struct Context {
     pub(super) profile: Profile,
-    /// The profile was named, on the command line or in the environment.
+    /// True when the command line or the environment names the profile.
     pub(super) named: bool,
     pub(super) db_given: bool,
     pub(super) json: bool,
@@ -24,7 +24,7 @@ impl Context {
         Ok(Replica::open(&self.profile.db, Origin::Cli)?)
     }
 
-    /// Before a database is made: whether another was in its place.
+    /// Prints a message if a database existed at the path before and was removed.
     pub(super) fn warn_if_removed(&self) {
         let db = &self.profile.db;
         if hearth_replica::database_was_removed(db) {
@@ -33,8 +33,8 @@ impl Context {
         }
     }
 
-    /// The replica, if there is one: looking must not make an empty database. Where it cannot be written to it is for looking
-    /// alone, and what would change it fails.
+    /// Opens the replica only if a database exists, because a read-only command must not create one. Without write
+    /// access the replica is read-only.
     pub(super) fn open_existing(&self) -> Result<Replica, Failure> {
         let db = &self.profile.db;
         if !hearth_replica::database_exists(db) {

@@ -1,4 +1,4 @@
-//! `pause`, `resume` and `reconcile`: wishes for whichever process syncs. Must not know how they are carried out.
+//! `pause`, `resume` and `reconcile`: requests to the syncing process. Must not know how the process carries them out.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::{duration, output, signals, status, sync, sync_goal};
 /// Arguments of `reconcile`.
 #[derive(Debug, Args)]
 pub(super) struct Reconcile {
-    /// Agree to however many records turn out to be deleted on the server
+    /// Accept the deletion of any number of records that the server has deleted
     #[arg(long)]
     accept_deletions: bool,
-    /// How long at most, as in 30s, 5m
+    /// Time limit, as in 30s, 5m
     #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 }
@@ -47,7 +47,7 @@ impl Reconcile {
     }
 }
 
-/// The wish outlives the command that could not wait for it.
+/// Adds to the failure that the request stays in the database: the next sync carries out the reconcile.
 fn note_pending_reconcile(mut failure: Failure, is_paused: bool) -> Failure {
     if is_paused || matches!(failure.exit, Exit::Unreachable | Exit::Key | Exit::Interrupted | Exit::Terminated) {
         let text = failure.text.trim_end_matches('.');
@@ -56,7 +56,7 @@ fn note_pending_reconcile(mut failure: Failure, is_paused: bool) -> Failure {
     failure
 }
 
-/// Stops syncing until `resume`.
+/// Pauses syncing until `resume`.
 pub(super) fn pause(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let changed = replica.pause()?;
@@ -67,7 +67,7 @@ pub(super) fn pause(context: &Context) -> Result<(), Failure> {
     Ok(output::line(&output::with_home_flags(&format!("{said}; edits wait until `hearth-replica resume`.")))?)
 }
 
-/// Goes on after `pause`.
+/// Resumes syncing after `pause`.
 pub(super) fn resume(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let changed = replica.resume()?;

@@ -1,5 +1,5 @@
-//! What came of decisions about edits, in words, and what one that was refused is for whoever asked for it. Must not know what
-//! can be decided.
+//! Prints the result of decisions about edits, and turns a refusal into an exit code. Must not know which decisions
+//! exist.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -11,24 +11,24 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::{output, text};
 
-/// Edits that are decided about in one transaction: nobody else writes meanwhile.
+/// The number of edits decided in one transaction. Other programs cannot write during the transaction.
 const BATCH_MAX: usize = 100;
 
-/// Settled edits looked through for the one that was meant.
+/// The number of settled edits searched for an id.
 const HISTORY_MAX: usize = 100_000;
 
-/// The edit that a decision is about.
+/// The edit of a decision; it selects the exit code of a refusal.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Target {
-    /// One that waits: a settled one is none.
+    /// An open edit. A settled edit with this id counts as not found.
     Waiting(i64),
-    /// One that waits or is settled.
+    /// An open or a settled edit.
     Any(i64),
-    /// The newest there is.
+    /// The newest edit.
     Newest,
 }
 
-/// Says what came of a decision.
+/// Prints the result of one decision.
 pub(super) fn report(
     context: &Context,
     replica: &Replica,
@@ -45,8 +45,8 @@ pub(super) fn report(
     Ok(output::line(&text::one_line(&said))?)
 }
 
-/// Decides about each of several edits and says what came of it. One that is refused stops no other; a database that
-/// fails stops them all. Of one alone it is said as it always was.
+/// Decides about several edits in batches and prints each result. A refusal does not stop the others; a failing
+/// database stops all. One edit alone is printed as by [`report`].
 pub(super) fn report_each(
     context: &Context,
     replica: &Replica,
@@ -54,7 +54,7 @@ pub(super) fn report_each(
     target: fn(i64) -> Target,
     decide: impl Fn(&[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError>,
 ) -> Result<(), Failure> {
-    // To undo a change twice would be to make it again.
+    // A second undo of the same edit would be a redo.
     let mut seen = BTreeSet::new();
     edits.retain(|edit| seen.insert(*edit));
     if let [edit] = edits[..] {
@@ -79,7 +79,7 @@ pub(super) fn report_each(
                     refused.push(why);
                     (false, said, None)
                 }
-                // What was decided before it is told all the same.
+                // The results so far are still printed.
                 Err(Err(failure)) => {
                     stopped = Some(failure);
                     break 'all;
@@ -109,7 +109,7 @@ pub(super) fn report_each(
     }
 }
 
-/// What a decision that was refused is for whoever asked for it. Err: the database failed.
+/// The failure for a refused decision. Err: the database failed.
 fn decision_failure(lookup: &EditLookup<'_>, target: Target, refused: EditError) -> Result<Failure, Failure> {
     if let EditError::Store(error) = refused {
         return Err(error.into());
@@ -130,7 +130,7 @@ fn decision_failure(lookup: &EditLookup<'_>, target: Target, refused: EditError)
     Ok(Failure::new(exit, refused.to_string()).hint(next))
 }
 
-/// The edits there are, read once and not before they are asked for: many may be refused at a time.
+/// The open and the settled edits, each read once and only on demand, because many edits can be refused at a time.
 pub(super) struct EditLookup<'r> {
     replica: &'r Replica,
     waiting: OnceCell<Vec<Edit>>,

@@ -1,5 +1,5 @@
-//! `edits retry|discard|change`, `conflicts`, `resolve`, `undo`: what a person decides about local changes. Must not
-//! know SQL, nor what a decision means for the database.
+//! `edits retry|discard|change`, `conflicts`, `resolve`, `undo`: decisions of a person about local changes. Must not
+//! know SQL, nor the effect of a decision on the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,26 +15,26 @@ use super::failure::{Exit, Failure};
 use super::output;
 use super::values::{self, Assignment};
 
-/// What is decided about edits.
+/// The subcommands of `edits`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Decision {
-    /// Let edits that the server refused go again
+    /// Send refused edits again
     Retry {
-        /// Their numbers; each is decided on its own, in this order
+        /// Numbers of the edits; each is decided separately, in this order
         #[arg(value_name = "EDIT", required = true)]
         edits: Vec<i64>,
     },
-    /// Give edits up; what may be on the server already is undone there
+    /// Discard edits; an edit that may already be on the server is undone there
     Discard {
-        /// Their numbers; each is decided on its own, in this order
+        /// Numbers of the edits; each is decided separately, in this order
         #[arg(value_name = "EDIT", required = true)]
         edits: Vec<i64>,
     },
-    /// Give an edit other values and let it go again
+    /// Change the values of an edit and send the edit again
     Change {
-        /// Its number
+        /// Number of the edit
         edit: i64,
-        /// The fields; field= is null
+        /// The fields to change; field= sets null
         #[arg(value_name = "FIELD=VALUE", required = true)]
         values: Vec<Assignment>,
     },
@@ -53,7 +53,8 @@ impl Decision {
                     let mut all = replica.discard_each(edits)?;
                     let known = EditLookup::new(&replica);
                     for (decided, edit) in all.iter_mut().zip(edits) {
-                        // With a create goes what was done to its record, which may have been named as well.
+                        // Discarding a create also discards the later edits of the record, which the command line may
+                        // name too.
                         let is_gone = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
                         if is_gone
                             && known.settled()?.any(|one| one.id == *edit && one.outcome == EditOutcome::Discarded)
@@ -76,22 +77,22 @@ impl Decision {
 /// Arguments of `resolve`.
 #[derive(Debug, Args)]
 pub(super) struct Resolve {
-    /// The number of the edit that is in conflict
+    /// Number of the edit in conflict
     edit: i64,
-    /// What all fields become that --field does not name
+    /// The choice for all fields without --field
     #[arg(required_unless_present = "fields")]
     side: Option<Side>,
-    /// What one field becomes: FIELD=mine, FIELD=theirs, or FIELD==VALUE for another value
+    /// The choice for one field: FIELD=mine, FIELD=theirs, or FIELD==VALUE for another value
     #[arg(long = "field", value_name = "FIELD=CHOICE")]
     fields: Vec<String>,
 }
 
-/// One side of a conflict.
+/// A side of a conflict.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Side {
-    /// What was written here
+    /// Keep the local value
     Mine,
-    /// What the server has
+    /// Take the server's value
     Theirs,
 }
 
@@ -141,7 +142,7 @@ impl Resolve {
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 pub(super) struct Undo {
-    /// The numbers of edits, waiting or settled, undone newest first; else the newest change that stands
+    /// Numbers of the edits, open or settled, undone newest first [default: the newest change]
     #[arg(value_name = "EDIT")]
     edits: Vec<i64>,
 }
@@ -153,13 +154,13 @@ impl Undo {
         if edits.is_empty() {
             return report(context, &replica, Target::Newest, replica.undo(None));
         }
-        // What came later rests on what came before it.
+        // A later edit builds on an earlier one, so the later edit is undone first.
         edits.sort_unstable_by(|one, other| other.cmp(one));
         report_each(context, &replica, edits, Target::Any, |edits| replica.undo_each(edits))
     }
 }
 
-/// Lists what was changed here and there.
+/// Lists the fields that were changed both here and on the server.
 pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let conflicts = replica.conflicts()?;
@@ -173,7 +174,8 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         });
         return Ok(output::json(&all.collect())?);
     }
-    // Of what is not there, the edit says why: it was deleted, or the id of a new record is in use for something else.
+    // For a conflict without fields the edit has the reason: the record was deleted on the server, or the id is already
+    // taken.
     let edits = replica.edits()?;
     if conflicts.is_empty() {
         if edits.iter().any(|edit| edit.state == EditState::Conflict) {
@@ -204,14 +206,15 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A field that is not in conflict was mistyped; of one that is not named the replica says what is missing.
+/// Rejects a choice for a field that is not in conflict: a typing error. The replica itself reports a field without a
+/// choice.
 fn check_fields_in_conflict(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
     if !replica.edits()?.iter().any(|one| one.id == edit && one.state == EditState::Conflict) {
         return Ok(());
     }
     let all = replica.conflicts()?;
     let fields: Vec<&str> = all.iter().filter(|one| one.edit_id == edit).map(|one| one.field.as_str()).collect();
-    // Both halves of a subject stand or fall together, also where only one of them differs.
+    // The two fields of a subject are resolved together, even if only one of them differs.
     let is_known = |name: &str| fields.iter().any(|field| *field == name || (is_subject(field) && is_subject(name)));
     let Some(name) = resolution.fields.keys().find(|name| !is_known(name)) else { return Ok(()) };
     let (known, hint) = match fields.is_empty() {
@@ -224,7 +227,7 @@ fn check_fields_in_conflict(replica: &Replica, edit: i64, resolution: &Resolutio
     Err(Failure::new(Exit::Usage, text).hint(format!("hearth-replica {hint}")))
 }
 
-/// What was typed, as values of an edit's record.
+/// Parses `field=value` arguments for the record of an edit.
 fn parse_fields(replica: &Replica, edit: i64, values: &[Assignment]) -> Result<Fields, Failure> {
     let found = replica.edits()?.into_iter().find(|one| one.id == edit).ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no edit {edit} that waits")).hint("hearth-replica edits")

@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong and what to type about it. Must not look for faults itself.
+//! `doctor`: prints the findings on a replica. Must not look for faults itself.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use super::failure::{Exit, Failure};
 use super::sync_goal::halt_failure;
 use super::{output, runtime, text};
 
-/// Looks at everything; the exit code is that of the worst finding.
+/// Examines everything. The worst finding decides the exit code.
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let findings = runtime::block_on(async { Ok(examine(&context.profile).await) })?;
     report(&context.profile.db, &findings, context.json, hearth_replica::database_exists(&context.profile.db))
 }
 
-/// The same of a profile that cannot be read.
+/// Examines a home whose profile cannot be read.
 pub(super) fn run_without_profile(
     name: &str,
     db: Option<&Path>,
@@ -29,7 +29,7 @@ pub(super) fn run_without_profile(
     report(&profile.db, &examine_without_profile(&profile, error), json, true)
 }
 
-/// Tells what was found; `is_there` says whether there is a replica at all.
+/// Prints the findings. `is_there`: a replica exists; otherwise the exit code is `NotFound`.
 fn report(db: &Path, findings: &[Finding], json: bool, is_there: bool) -> Result<(), Failure> {
     if json {
         let all = findings.iter().map(|finding| {
@@ -49,7 +49,7 @@ fn report(db: &Path, findings: &[Finding], json: bool, is_there: bool) -> Result
             }
         }
     }
-    // Of those that are equally bad the first: what is found later may come of it.
+    // Of equally bad findings the first counts, because later findings may be consequences.
     let bad = findings.iter().filter(|finding| finding.severity >= Severity::Warning);
     let Some(worst) = bad.rev().max_by_key(|finding| priority(finding)) else { return Ok(()) };
     let count = findings.iter().filter(|finding| finding.severity >= Severity::Warning).count();
@@ -64,7 +64,7 @@ fn report(db: &Path, findings: &[Finding], json: bool, is_there: bool) -> Result
     })
 }
 
-/// Worse is greater: first how bad it is, then how much else it stands in the way of.
+/// The order of findings: by severity, then by how many other functions the fault blocks.
 fn priority(finding: &Finding) -> (Severity, u8) {
     let reach = match finding.topic {
         Topic::Database => 9,
@@ -88,7 +88,7 @@ fn exit_code(finding: &Finding, db: &Path) -> Exit {
         Topic::Server => Exit::Unreachable,
         Topic::Edits if is_fault => Exit::NeedsYou,
         Topic::Edits => Exit::StillWaiting,
-        // As a sync says of the same.
+        // The same exit code as from `sync`.
         Topic::Feed if is_fault => {
             let status = Replica::open(db, Origin::Cli).and_then(|replica| replica.status());
             status.ok().and_then(|status| halt_failure(db, &status)).map_or(Exit::Failure, |failure| failure.exit)

@@ -1,4 +1,4 @@
-//! `edits`: the local changes that are on their way or wait for a person, and those that were settled.
+//! `edits`: lists open edits and settled edits. Must not decide about edits.
 
 use clap::Args;
 use hearth_contract::check::Fields;
@@ -10,20 +10,20 @@ use super::decisions::Decision;
 use super::failure::Failure;
 use super::output;
 
-/// Settled edits that are shown unless told otherwise.
+/// The default for `--limit`.
 const HISTORY_LIMIT: usize = 100;
 
-/// Characters of the changes that a line shows; `--json` has all of them.
+/// The width of the column with the changes; `--json` has all changes.
 const CHANGES_CHARS_MAX: usize = 60;
 
 /// Arguments of `edits`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Edits {
-    /// Show those that were settled within the last 30 days, the last settled first
+    /// Show the settled edits of the last 30 days, the last settled first
     #[arg(long)]
     history: bool,
-    /// How many of those
+    /// Maximum number of settled edits
     #[arg(long, requires = "history", default_value_t = HISTORY_LIMIT)]
     limit: usize,
     #[command(subcommand)]
@@ -40,7 +40,7 @@ impl Edits {
     }
 }
 
-/// Lists those that wait, oldest first.
+/// Lists the open edits, oldest first.
 fn list_open(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let mut edits = replica.edits()?;
@@ -72,7 +72,7 @@ fn list_open(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What to type about an edit that needs a person; None: it needs none, or another does first.
+/// The command that decides about an edit. None: no decision is needed, or another edit comes first.
 pub(super) fn decision_command(edit: &Edit) -> Option<String> {
     let id = edit.id;
     match edit.state {
@@ -84,7 +84,7 @@ pub(super) fn decision_command(edit: &Edit) -> Option<String> {
     }
 }
 
-/// Says of edits that the server has what they still wait for.
+/// Adds the reason to edits that the server has already accepted: they wait for the feed.
 pub(super) fn explain_sent_edits(edits: &mut [Edit], status: &Status) {
     let then = match status.phase {
         _ if status.asks_about_deletions => {
@@ -98,7 +98,7 @@ pub(super) fn explain_sent_edits(edits: &mut [Edit], status: &Status) {
     }
 }
 
-/// Lists those that were settled, the last first.
+/// Lists the settled edits, the last settled first.
 fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
     let mut edits = context.open_existing()?.history(limit.saturating_add(1))?;
     let is_cut = edits.len() > limit;
@@ -141,13 +141,13 @@ fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The changed fields on one short line.
+/// The changed fields as one short line.
 fn changes_text(patch: &Fields) -> Value {
     let all = patch.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
     console::truncate_str(&all, CHANGES_CHARS_MAX, "…").into()
 }
 
-/// The columns of `edits`, by name, and the record's title.
+/// An open edit as JSON: the columns of `edits`, and the title of the record.
 pub(super) fn edit_json(edit: &Edit) -> Value {
     json!({
         "id": edit.id, "kind": edit.kind.as_str(), "record_id": edit.record_id, "title": edit.title,

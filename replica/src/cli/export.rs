@@ -1,4 +1,4 @@
-//! `export`: a consistent copy of the database in one file. Must not change the original.
+//! `export`: writes a consistent copy of the database to one file. Must not change the original.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use super::{output, text};
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// Where to; must not exist yet
+    /// Path of the copy; the file must not exist
     file: PathBuf,
 }
 
@@ -25,7 +25,7 @@ impl Export {
                 .hint("hearth-replica export with another name"));
         }
         let copied = replica.export(&self.file).map_err(|error| match diagnose(&context.profile.db, &error).cause {
-            // It is about the new file, not about the replica.
+            // These errors concern the new file, not the replica.
             cause @ (Cause::NoAccess | Cause::Other | Cause::DiskFull | Cause::DiskUnwritable) => {
                 let text = format!("{} cannot be written: {error}", self.file.display());
                 let look = if matches!(cause, Cause::DiskFull | Cause::DiskUnwritable) { "df -h" } else { "ls -ld" };

@@ -1,4 +1,4 @@
-//! How a command fails: its exit code, a sentence, and what to type next. Must not know which command it was.
+//! The failure of a command: exit code, sentence, and next step. Must not know the command.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use hearth_replica::{EditError, StoreError};
 
 use super::text;
 
-/// Exit codes that scripts rely on.
+/// The exit codes; scripts depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     Failure = 1,
@@ -23,13 +23,13 @@ pub(super) enum Exit {
     Unreachable = 6,
     StillWaiting = 7,
     DatabaseDamaged = 8,
-    /// As a shell says of a program that SIGINT has ended.
+    /// 128 + SIGINT, the convention of shells.
     Interrupted = 130,
-    /// The same of SIGTERM.
+    /// 128 + SIGTERM.
     Terminated = 143,
 }
 
-/// The same in words, for those who ask the program.
+/// The exit codes as text for `--help` and the manual.
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -43,19 +43,19 @@ Exit codes:
   8  the database is damaged, or gone while it was used
   130, 143  told to stop, by Ctrl-C or SIGTERM";
 
-/// What to type next after a failure.
+/// The step to take after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NextStep {
-    /// This command, or commands and words around them.
+    /// Type a command. The text may hold several commands with words between them.
     Type(String),
-    /// Read everything from the server again.
+    /// Download everything from the server again.
     Rebuild,
-    /// Give another API key, where the present key comes from. A running sync takes the new key at once.
+    /// Store another API key at the source of the present key. A running sync takes the new key at once.
     NewKey,
 }
 
 impl NextStep {
-    /// The step as text. `new_key` says where a new key belongs (`doctor::new_key_advice`).
+    /// The step as text. `new_key` is the text for [`NextStep::NewKey`], from `doctor::new_key_advice`.
     pub(super) fn text(&self, new_key: &str) -> String {
         match self {
             NextStep::Type(command) => command.clone(),
@@ -71,13 +71,13 @@ impl<T: Into<String>> From<T> for NextStep {
     }
 }
 
-/// A failed command: what happened, and what to type next.
+/// A failed command: the exit code, the fault, and the next step.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) exit: Exit,
     pub(super) text: String,
     pub(super) next: Option<NextStep>,
-    /// What the database said, until it is known which database that is.
+    /// The database error, until [`Failure::about`] adds the path of the database.
     store: Option<StoreError>,
 }
 
@@ -86,18 +86,18 @@ impl Failure {
         Failure { exit, text: text.into(), next: None, store: None }
     }
 
-    /// The same failure with this next step.
+    /// The same failure with another next step.
     pub(super) fn hint(mut self, next: impl Into<NextStep>) -> Failure {
         self.next = Some(next.into());
         self
     }
 
-    /// Whether it is the database that failed, or nothing else helps than to read everything again.
+    /// True when a rebuild may help: the database failed, or the next step is a rebuild.
     pub(super) fn calls_for_rebuild(&self) -> bool {
         self.store.is_some() || self.next == Some(NextStep::Rebuild)
     }
 
-    /// Says of a failure of the database what to do about it, now that it is known where it is.
+    /// Adds the diagnosis of a database error, for the database at `db`.
     pub(super) fn about(mut self, db: &Path) -> Failure {
         if let Some(error) = self.store.take().filter(|_| self.next.is_none()) {
             let diagnosis = diagnose(db, &error);
@@ -110,7 +110,7 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        // Where nothing is any more, to begin again would make another replica in its place, or fail by its log.
+        // With no file at the path, a restart would create another replica, or fail on the remaining log.
         let holds_bytes = |db: &Path| std::fs::metadata(db).is_ok_and(|file| file.len() > 0);
         let is_gone = matches!(&error, StoreError::Moved(db) if !holds_bytes(db));
         let exit = if error.is_damaged() || is_gone { Exit::DatabaseDamaged } else { Exit::Failure };
@@ -205,7 +205,7 @@ impl From<SyncError> for Failure {
 mod tests {
     use super::*;
 
-    /// A unit is not started again after that, which would make another replica in its place.
+    /// The exit code stops systemd from restarting the daemon, which would create another replica.
     #[test]
     fn a_database_that_is_gone_is_for_a_person_to_find() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `completions` and `man`, both made from the arguments themselves. Must not describe anything a second time.
+//! `completions` and `man`, generated from the arguments. Must not repeat a description.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::output;
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 
@@ -21,7 +21,7 @@ impl Completions {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut command, "hearth-replica", &mut text);
         if self.shell == Shell::Bash {
-            // The generator calls a command with a hyphen otherwise where it looks for it than where it has found it.
+            // The generator escapes the hyphen differently in two places; both must match.
             text = String::from_utf8_lossy(&text).replace("hearth__subcmd__replica", "hearth__replica").into_bytes();
         }
         if self.shell == Shell::Fish {
@@ -31,7 +31,7 @@ impl Completions {
     }
 }
 
-/// The words that stand after a command by their place, for fish: its generator knows those of options alone.
+/// Completions for positional words in fish. The generator writes only those of options.
 fn fish_positional_words(program: &Command) -> String {
     let mut lines = String::new();
     for command in program.get_subcommands() {

@@ -1,4 +1,4 @@
-//! `init`: set up a home on this machine. Must not start syncing.
+//! `init`: sets up a home on this machine. Must not start a sync.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::{output, runtime, text};
 
-/// Arguments of `init`. The key is none: arguments are visible to every user of the machine.
+/// Arguments of `init`. The key is no argument, because all users of a machine can read arguments.
 #[derive(Debug, Args)]
 pub(super) struct Init {
     /// Address of the server, as in http://localhost:8750
     #[arg(long, value_name = "URL")]
     server: String,
-    /// A file whose only line is the API key; else it comes from HEARTH_API_KEY, the file in HEARTH_API_KEY_FILE, systemd's
-    /// credential hearth-api-key, or a line on stdin
+    /// File with the API key in its only line; the default is HEARTH_API_KEY, the file in HEARTH_API_KEY_FILE, the
+    /// systemd credential hearth-api-key, or one line on stdin
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -46,8 +46,8 @@ impl Init {
             error => error.into(),
         })?;
 
-        // A database given by path alone keeps its profile beside it, so that the path stays enough.
-        // Where one is written there it goes before any that is named.
+        // A database given by path alone gets its profile beside it, so the path alone stays enough. An existing
+        // profile beside the database takes precedence over a named one.
         let beside = context.db_given && (!context.named || profile::has_profile_beside(&context.profile.db));
         let db = context.db_given.then(|| context.profile.db.clone());
         let mut profile = Profile::locate(&context.profile.name, db.as_deref(), beside)?;
@@ -69,7 +69,7 @@ impl Init {
         if checked.severity > Severity::Ok {
             output::message(&checked.text);
         }
-        // No sync gets anywhere without what is missing for reading.
+        // A sync cannot succeed without the missing read scopes.
         let first = checked.next.filter(|_| checked.severity == Severity::Fault);
 
         if context.json {
@@ -89,7 +89,7 @@ impl Init {
         Ok(())
     }
 
-    /// The variable that gives another key than the one that was given here.
+    /// The environment variable that takes precedence over the saved key.
     fn overriding_variable(&self) -> Option<&'static str> {
         let given = self.key_file.as_ref()?;
         let (variable, _) = profile::key_source_in_environment().filter(|(_, file)| file.as_ref() != Some(given))?;

@@ -1,4 +1,4 @@
-//! Who has the right to sync a database, told to one that wanted it too. Must not take it.
+//! Takes the sync lock, and explains which process holds the lock. Must not sync.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use hearth_replica::{StoreError, can_be_replica};
 
 use super::failure::{Exit, Failure};
 
-/// Another process syncs, so this one cannot do what it was asked for.
+/// The failure when another process syncs, so the command cannot run.
 pub(super) fn lock_conflict(db: &Path, next: &str) -> Failure {
     let holder = SyncLock::holder(db).map(|pid| format!(", process {pid}")).unwrap_or_default();
     Failure::new(Exit::Failure, format!("another process syncs {}{holder}", db.display())).hint(next)
 }
 
-/// The same for who only wanted it to be kept in step: where that is done already, nothing is wrong.
+/// The failure of `run` when another process syncs. With a daemon or a terminal UI in charge, nothing is wrong.
 pub(super) fn already_syncing(db: &Path) -> Failure {
     let holder_program = SyncLock::holder(db).and_then(|pid| Some((pid, lasting_program(&process_arguments(pid)?)?)));
     match holder_program {
@@ -30,7 +30,7 @@ pub(super) fn already_syncing(db: &Path) -> Failure {
     }
 }
 
-/// What to type to end the one that syncs, wherever it runs, before the same again.
+/// What to type to end the syncing process before a repetition of the command.
 pub(super) fn stop_advice(profile: &Profile) -> String {
     let pid = SyncLock::holder(&profile.db)
         .filter(|pid| process_arguments(*pid).is_some_and(|found| is_hearth_program(&found)));
@@ -41,21 +41,21 @@ pub(super) fn stop_advice(profile: &Profile) -> String {
     format!("{ways}, then the same again")
 }
 
-/// Takes the right to sync a database; None when another process has it.
+/// Takes the sync lock of a database. None: another process holds the lock.
 pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
     can_be_replica(db)?;
-    // It is the first file that is written, so it is the first to find no room and no permission.
+    // The lock is the first file to be written, so a full disk or a missing permission shows here first.
     let directory = directory(db).to_owned();
     SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())
 }
 
-/// What a process was started with, as far as this system tells without asking it.
+/// The command line of a process, by /proc. None on other systems.
 fn process_arguments(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     Some(bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }
 
-/// Whether it is one of the programs that sync: a number may mean another process here, as in a container.
+/// True for a program of Hearth. In a container the pid may belong to a foreign process.
 fn is_hearth_program(arguments: &[String]) -> bool {
     matches!(program_name(arguments), Some("hearth" | "hearth-replica"))
 }
@@ -64,8 +64,7 @@ fn program_name(arguments: &[String]) -> Option<&str> {
     Path::new(arguments.first()?).file_name()?.to_str()
 }
 
-/// What it is, if it keeps in step until it is ended. A command that syncs ends by itself, and of one that is not ours nothing
-/// is known.
+/// The name of a program that syncs until stopped. None for a command that ends by itself, and for foreign programs.
 fn lasting_program(arguments: &[String]) -> Option<&'static str> {
     let words = arguments.get(1..)?;
     match program_name(arguments)? {

@@ -1,5 +1,4 @@
-//! Counts for Prometheus, read from the database when they are asked for. Must not know who asks, and must not hold up
-//! the sync.
+//! Metrics for Prometheus, read from the database for each request. Must not block the sync.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -13,21 +12,21 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
-/// Longest time that one asker is given. They are served one after another, so none can pile up.
+/// Time limit of a request. Requests are served one after another, so they cannot pile up.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Listens at an address; gives the one that it got.
+/// Binds the address, and returns the real address with the port.
 pub(super) async fn listen(address: SocketAddr) -> std::io::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
 
-/// Answers until dropped.
+/// Serves requests until dropped.
 pub(super) async fn serve(listener: TcpListener, db: PathBuf) {
     loop {
         let Ok((socket, _)) = listener.accept().await else {
-            // No descriptor left, or the like; it passes.
+            // An error here is temporary, such as no free file descriptor.
             tokio::time::sleep(Duration::from_secs(1)).await;
             continue;
         };
@@ -58,7 +57,7 @@ async fn respond(request: Request<Incoming>, db: PathBuf) -> Result<Response<Ful
 }
 
 fn render(db: &Path) -> Result<String, StoreError> {
-    // Only who syncs makes or renews a database.
+    // Opened read-only: only the syncing process creates or migrates a database.
     let replica = Replica::open_read_only(db, Origin::Cli)?;
     let (status, counts) = (replica.status()?, replica.counts()?);
     let mut text = String::new();

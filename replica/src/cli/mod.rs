@@ -1,5 +1,5 @@
-//! The command line: arguments, exit codes, and how a failure is told. One file per group of commands. Must not know
-//! SQL; of HTTP only what `metrics` serves and a drill asks.
+//! The command line: parses the arguments, runs the command, and prints a failure with its exit code. One file per
+//! group of commands. Must not know SQL. HTTP appears only in `metrics` and in the drills.
 
 mod context;
 mod control;
@@ -47,10 +47,10 @@ use failure::{EXIT_CODES, Failure};
 #[derive(Debug, Parser)]
 #[command(version, about, arg_required_else_help = true, after_long_help = EXIT_CODES)]
 struct Arguments {
-    /// Which home, of those set up on this machine: `home`, if none is named
+    /// The profile of the home on this machine [default: home]
     #[arg(long, global = true, env = "HEARTH_PROFILE")]
     profile: Option<String>,
-    /// Another file for the database, with the profile's server and key, unless FILE.toml names others
+    /// Path of the database; server and key come from the profile, or from FILE.toml beside the database
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Write JSON
@@ -64,67 +64,67 @@ struct Arguments {
 enum Command {
     #[command(flatten)]
     Home(HomeCommand),
-    /// Try this machine's programs, in a scratch home, in situations that lose data elsewhere
+    /// Test an installation: cause a fault in a scratch home and check the result
     Drill(drill::Drill),
-    /// Write completions for a shell
+    /// Write shell completions
     Completions(help::Completions),
     /// Write the manual page, or one page for each command
     Man(help::Man),
 }
 
-/// What is about a home that is set up, or to be.
+/// The commands that work on the home of a profile.
 #[derive(Debug, Subcommand)]
 enum HomeCommand {
     /// Set up a home: its server and its API key
     Init(init::Init),
-    /// Keep the database in step until stopped (the daemon, in the foreground)
+    /// Sync until stopped (the daemon, in the foreground)
     Run(run::Run),
-    /// Bring the database in step once
+    /// Sync once, until the replica is current and all edits are confirmed
     Sync(sync::Sync),
-    /// Say how far the database is in step
+    /// Show how current the replica is
     Status(status::Status),
-    /// Stop syncing until resumed; local edits wait
+    /// Pause syncing until resumed; local edits wait
     Pause,
-    /// Go on after a pause
+    /// Resume syncing after a pause
     Resume,
-    /// Look for whatever is wrong, and say what to type about it
+    /// Find faults, and print the command to type for each
     Doctor,
-    /// Compare with the server's lists and bring the database in step, whatever the feed has told
+    /// Compare all records with the server's lists and correct the differences
     Reconcile(control::Reconcile),
     /// Compare every record with the server at one position
     Verify(verify::Verify),
-    /// List the records of a kind, all or those that have these values
+    /// List the records of a kind, all or those with the given values
     List(records::List),
     /// Show one record
     Show(records::Show),
-    /// Make a record
+    /// Create a record
     Add(records::Add),
     /// Change fields of a record
     Set(records::Set),
     /// Delete a record
     Remove(records::Remove),
-    /// Find records by words in their texts
+    /// Find records by words in their text fields
     Search(records::Search),
-    /// Say where each value of a record comes from: the server or an edit
+    /// Show the origin of each value of a record: the server or an edit
     Why(why::Why),
-    /// Run SQL on the database, for reading alone
+    /// Run a read-only SQL query on the database
     ///
-    /// A table holds up to 100000 rows, --csv and --json any number. Bytes that are no text (BLOB) are written as SQL has
-    /// them, X'00FF', in every form.
+    /// A table holds up to 100000 rows, --csv and --json any number. Binary values (BLOB) are written as SQL literals,
+    /// X'00FF', in every format.
     Query(query::Query),
     /// List the local changes that the server has not confirmed, or decide about them
     Edits(edits::Edits),
-    /// List the fields that were changed both here and there
+    /// List the fields that were changed both here and on the server
     Conflicts,
-    /// End a conflict
+    /// Resolve a conflict
     Resolve(decisions::Resolve),
     /// Undo local changes
     Undo(decisions::Undo),
-    /// Say where the database is
+    /// Print the path of the database
     Path,
     /// Write a consistent copy of the database, pending edits included
     Export(export::Export),
-    /// Read everything from the server again, into a new database if this one is damaged; edits are kept
+    /// Download everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// A failure, and where a new key for its profile belongs.
+/// A failure with the place for a new key, which depends on the profile.
 struct FailureReport {
     failure: Failure,
     new_key: String,
@@ -167,7 +167,7 @@ fn execute(arguments: Arguments) -> Result<(), FailureReport> {
     let (named, name) = (name.is_some(), name.unwrap_or_else(|| profile::DEFAULT.to_owned()));
     output::set_home_flags(hearth_replica::address::home_flags(&name, db.as_deref()));
     let profile = match Profile::load(&name, db.as_deref()) {
-        // The doctor reports faults of the profile itself.
+        // The doctor reports faults of the profile as findings.
         Err(error) if matches!(command, HomeCommand::Doctor) => {
             return Ok(doctor::run_without_profile(&name, db.as_deref(), &error, json)?);
         }

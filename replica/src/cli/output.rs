@@ -1,4 +1,4 @@
-//! The one place that writes: data to stdout, everything else to stderr. Must not know what it writes.
+//! The only file that prints: data to stdout, all other text to stderr. Must not know what is printed.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -11,77 +11,77 @@ use serde_json::Value;
 use super::failure::Failure;
 use super::text::{cell_text, value_text};
 
-/// Whether nobody reads the data any more.
+/// True after a write to stdout failed because the reader is gone.
 static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody may still read the data. Who has nothing to do but to write it ends where nobody does; whatever else is
-/// to be done is done all the same, and its exit code says what came of it.
+/// False when the reader of stdout is gone. A command that only prints ends then. Other commands finish their work and
+/// report it by the exit code.
 pub(super) fn is_stdout_open() -> bool {
     !STDOUT_CLOSED.load(Ordering::Relaxed)
 }
 
-/// Writes a line of data.
+/// Prints a line of data.
 pub(super) fn line(text: &str) -> io::Result<()> {
     ignore_closed_pipe(writeln!(io::stdout(), "{text}"))
 }
 
-/// Writes data that is text of its own form.
+/// Prints data in a format of its own.
 pub(super) fn raw(text: &[u8]) -> io::Result<()> {
     ignore_closed_pipe(io::stdout().write_all(text))
 }
 
-/// What came of writing data. A reader that has gone away, as `head` does, is no failure.
+/// Treats a closed pipe, as from `head`, as success.
 fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
     written.or_else(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => {
             STDOUT_CLOSED.store(true, Ordering::Relaxed);
             Ok(())
         }
-        // The error alone would be taken for one of the replica's own disk.
+        // Without this text the error would look like an error of the replica's disk.
         kind => Err(io::Error::new(kind, format!("what was done could not be told on stdout: {error}"))),
     })
 }
 
-/// Says something to the person beside the data.
+/// Prints a message for people to stderr.
 pub(super) fn message(text: &str) {
-    // Nobody is left to tell if this fails.
+    // There is no other channel to report an error of stderr.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Says what to type next.
+/// Prints the command to type next.
 pub(super) fn next_step(command: &str) {
     message(&format!("next: {}", with_home_flags(command)));
 }
 
-/// The flags with which this program was called that say which home is meant.
+/// The `--profile` and `--db` flags of this call.
 static HOME_FLAGS: OnceLock<String> = OnceLock::new();
 
-/// To be said once, before anything is written.
+/// Sets the flags once, before the first output.
 pub(super) fn set_home_flags(flags: String) {
     let _ = HOME_FLAGS.set(flags);
 }
 
-/// A command that somebody is told to type, for the home that this one was for.
+/// A command to type, with the flags of this call, for the same home.
 pub(super) fn with_home_flags(command: &str) -> String {
     hearth_replica::address::with_home_flags(command, HOME_FLAGS.get().map_or("", String::as_str))
 }
 
-/// A path as JSON has it, which knows no bytes that are no text.
+/// A path as a JSON string. Invalid UTF-8 is replaced.
 pub(super) fn path(path: &Path) -> Value {
     path.to_string_lossy().into()
 }
 
-/// Writes JSON, for people with line breaks.
+/// Prints JSON, indented on a terminal.
 pub(super) fn json(value: &Value) -> io::Result<()> {
     line(&if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() })
 }
 
-/// Bold text, where a person reads it and wants it so.
+/// Bold text on a terminal, unless NO_COLOR is set.
 pub(super) fn bold(text: &str) -> String {
     if is_styled() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// A part that matters less, where a person reads it and wants it so.
+/// Dim text on a terminal, unless NO_COLOR is set.
 pub(super) fn dim(text: &str) -> String {
     if is_styled() { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
 }
@@ -90,10 +90,10 @@ fn is_styled() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Rows of an answer, each read when it is asked for; the reason where one cannot be read.
+/// The rows of a query, read one by one. An error ends the rows.
 pub(super) type Rows<'a> = dyn Iterator<Item = Result<Vec<Value>, Failure>> + 'a;
 
-/// Writes rows as an array of objects, each as it comes.
+/// Writes rows as a JSON array of objects, one row at a time.
 pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
     let is_for_people = io::stdout().is_terminal();
     let mut out = BufWriter::new(io::stdout().lock());
@@ -103,7 +103,7 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
         let row = match row {
             Ok(row) => row,
             Err(failure) => {
-                // What was written stays one document.
+                // The array is closed after an error too, so the output stays valid JSON.
                 failed = Some(failure);
                 break;
             }
@@ -127,7 +127,7 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
     failed.map_or(Ok(()), Err)
 }
 
-/// Writes rows as CSV (RFC 4180), each as it comes, with the names of the columns first. Null is an empty field.
+/// Writes rows as CSV (RFC 4180) with a header line, one row at a time. Null is an empty field.
 pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
     let quote = |text: String| match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -148,7 +148,7 @@ pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure
     Ok(ignore_closed_pipe(out.flush())?)
 }
 
-/// Writes rows in columns of equal width. On a terminal the widest columns give way, so that a row is a line.
+/// Writes rows as a table. On a terminal the widest columns shrink, so a row fits one line.
 pub(super) fn table(table: &Table) -> io::Result<()> {
     let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(cell_text).collect()).collect();
     let line_max = io::stdout().is_terminal().then(|| console::Term::stdout().size().1.into());
@@ -167,8 +167,9 @@ pub(super) fn table(table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// How wide each column is, so that a row fits a line of so many; None: it is left out. What has no value in any row goes
-/// first; then the widest give way. Ids stay whole, as a part of one names nothing, and so does what is short, as days are.
+/// The width of each column for a line of `line` characters. None: the column is left out. Empty columns go first, then
+/// the widest columns shrink. Ids stay whole, because a part of an id names nothing; short columns such as dates stay
+/// whole too.
 fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec<Option<usize>> {
     let of = |n: usize| cells.iter().map(|row| width(&row[n])).max().unwrap_or(0);
     let mut widths: Vec<Option<usize>> =
@@ -202,9 +203,9 @@ fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec
     widths
 }
 
-/// Columns are not made narrower than this.
+/// The minimum width of a shrunk column.
 const COLUMN_MIN: usize = 8;
-/// A day has so many letters; a column of no more does not give way.
+/// The width of a date. A column of this width does not shrink.
 const SHORT_COLUMN: usize = 10;
 
 fn width(text: &str) -> usize {

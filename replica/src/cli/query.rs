@@ -1,4 +1,4 @@
-//! `query` and `path`: the database itself. Must not write to it.
+//! `query` and `path`: direct access to the database. Must not write.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::output;
 
-/// A table of more rows is read by nobody and may need more memory than there is.
+/// A larger table is unreadable, and may exhaust the memory.
 const TABLE_ROWS_MAX: usize = 100_000;
 
 /// Arguments of `query`.
@@ -26,10 +26,10 @@ pub(super) struct Query {
 
 impl Query {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        // Opened once for writing, so that the tables are there and up to date.
+        // Opened for writing once, so the schema is up to date.
         drop(context.open_existing()?);
         let db = &context.profile.db;
-        // What is nothing but spaces and semicolons is no statement to SQLite, which says so in words for programmers.
+        // SQLite rejects an empty statement with a message for programmers.
         if self.sql.trim_matches(|letter: char| letter.is_whitespace() || letter == ';').is_empty() {
             return Err(Failure::new(Exit::Usage, "there is no statement to run")
                 .hint("hearth-replica query 'SELECT title, due_on FROM tasks_due'"));
@@ -47,7 +47,7 @@ impl Query {
 }
 
 fn as_json(columns: &[String], rows: &mut output::Rows<'_>) -> Result<(), Failure> {
-    // A member has one value, and a column that is left out in silence is one that somebody misses later.
+    // A JSON object holds one value per name, and a silently missing column would mislead.
     if let Some(name) = duplicate_column(columns) {
         let text = format!("two columns are called {name}, which JSON cannot tell apart");
         return Err(Failure::new(Exit::Usage, text).hint("the same with another name for one, by AS, or --csv"));
@@ -66,12 +66,12 @@ fn as_table(columns: Vec<String>, rows: &mut output::Rows<'_>) -> Result<(), Fai
     Ok(output::table(&Table { columns, rows })?)
 }
 
-/// The first name that two columns have.
+/// The first name that occurs twice.
 fn duplicate_column(columns: &[String]) -> Option<&String> {
     columns.iter().enumerate().find_map(|(place, name)| columns[..place].contains(name).then_some(name))
 }
 
-/// What SQLite says of a statement is about the statement, unless the database itself is in trouble.
+/// An SQLite error concerns the statement, unless the database itself has a fault.
 fn query_failure(db: &Path, error: StoreError) -> Failure {
     let file = shell_quoted(db);
     match diagnose(db, &error).cause {
@@ -82,7 +82,7 @@ fn query_failure(db: &Path, error: StoreError) -> Failure {
     }
 }
 
-/// Says where the database is.
+/// Prints the path of the database.
 pub(super) fn print_path(context: &Context) -> Result<(), Failure> {
     let db = &context.profile.db;
     if context.json {

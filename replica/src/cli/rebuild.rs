@@ -1,4 +1,4 @@
-//! `rebuild`: the database anew from the server, with the edits that wait. Must not know how it is done.
+//! `rebuild`: downloads the database again and keeps the edits that wait. Must not know how the store rebuilds.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::{duration, lock_holder, output, rescue_report, signals, sync, sync_go
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
 pub(super) struct Rebuild {
-    /// How long reading everything may take, as in 30s, 5m
+    /// Time limit of the download, as in 30s, 5m
     #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 }
@@ -26,7 +26,7 @@ impl Rebuild {
         log::to_stderr(LogFormat::Text, "warn");
         signals::listen()?;
         let db = &context.profile.db;
-        // Before the lock, which would make the directory of a profile that was mistyped.
+        // Before the lock, because the lock would create a directory for a mistyped profile.
         let config = sync::sync_config(context)?;
         let Some(lock) = lock_holder::try_lock(db)? else {
             return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
@@ -38,7 +38,7 @@ impl Rebuild {
         let last = sync::sync_in_process(config, lock, Until::Current, self.timeout, &replica)?;
         if let Some(last) = last {
             let failure = sync_goal::timeout_failure(context, &last);
-            // The same again would begin anew.
+            // A second rebuild would start from zero; a sync continues.
             return Err(match failure.exit {
                 Exit::Unreachable => failure.hint("hearth-replica sync --until-current --timeout 5m"),
                 _ => failure,
@@ -66,16 +66,16 @@ impl Rebuild {
     }
 }
 
-/// Lets the server say what it has to say of the place where the replica stands: that it was put back, and lost edits, shows
-/// nowhere else, so nothing is begun anew before that is made up for. A database that cannot be opened, or never knew a
-/// server, has nothing to ask; of one that fails meanwhile nothing better can come.
+/// Syncs once before the rebuild. A restored server, and edits lost by the restore, are visible only from the replica's
+/// old position. A database that cannot be opened, or that never had a server, is rebuilt at once. A database that
+/// fails during the sync is rebuilt too.
 fn sync_before_rebuild(
     context: &Context,
     config: &SyncConfig,
     lock: SyncLock,
     limit: Duration,
 ) -> Result<SyncLock, Failure> {
-    // A server that was put back to nobody knows when leaves the position 0.
+    // A replica of a restored server can stand at position 0.
     let knows = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0 || now.phase != Phase::New);
     let Some(replica) = context.open_or_create().ok().filter(knows) else { return Ok(lock) };
     sync::check_server(config, limit)?;

@@ -1,5 +1,5 @@
-//! `list`, `show`, `add`, `set`, `remove`, `search`: records by hand and by script. What changes goes through the same
-//! door as any edit. Must not know SQL.
+//! `list`, `show`, `add`, `set`, `remove`, `search`: records by hand and by script. Changes become edits, as
+//! everywhere. Must not know SQL.
 
 use clap::Args;
 use hearth_contract::check::Fields;
@@ -13,25 +13,25 @@ use super::failure::{Exit, Failure};
 use super::values::{self, Assignment};
 use super::{output, text};
 
-/// Rows that are listed when no number is given.
+/// The default for `list --limit`.
 const LIST_LIMIT: usize = 1000;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Which kind
+    /// The kind of the records
     #[arg(value_parser = values::kind_parser())]
     kind: Kind,
-    /// Only records with this value; field= asks for those without one
+    /// Only records with this value; field= selects those without a value
     #[arg(value_name = "FIELD=VALUE")]
     values: Vec<Assignment>,
-    /// Order by this field, as the lists of `hearth` are: of tasks what is done comes last, and what has no value stands at an end
+    /// Sort by this field, as `hearth` does: done tasks come last, and records without a value stand at one end
     #[arg(long, value_name = "FIELD")]
     sort: Option<String>,
-    /// The other way round
+    /// Sort in descending order
     #[arg(long)]
     desc: bool,
-    /// Records at most
+    /// Maximum number of records
     #[arg(long, default_value_t = LIST_LIMIT)]
     limit: usize,
 }
@@ -62,7 +62,7 @@ impl List {
         } else {
             write_table(&replica, kind, &page.rows)?;
         }
-        // After the data, where a person looks.
+        // After the data, at the end of the output.
         if page.rows.len() < page.total {
             output::message(&format!("{} of {}; --limit shows more", page.rows.len(), page.total));
         }
@@ -70,7 +70,7 @@ impl List {
     }
 }
 
-/// Writes records of a kind as a table.
+/// Writes records of one kind as a table.
 fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
     let fields = shown_fields(kind);
     let columns = ["id"].into_iter().chain(fields.iter().copied()).chain(["pending"]).map(str::to_owned).collect();
@@ -86,7 +86,7 @@ fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failur
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// Its id or the beginning of it; `property` is the home's profile
+    /// The id or its beginning; `property` is the home's profile
     id: String,
 }
 
@@ -102,10 +102,10 @@ impl Show {
 /// Arguments of `add`.
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// Which kind
+    /// The kind of the record
     #[arg(value_parser = values::kind_parser())]
     kind: Kind,
-    /// Its fields; ids may be cut to a beginning that is enough
+    /// The fields; an id may be shortened to a unique beginning
     #[arg(value_name = "FIELD=VALUE", required = true)]
     values: Vec<Assignment>,
 }
@@ -130,9 +130,9 @@ impl Add {
 /// Arguments of `set`.
 #[derive(Debug, Args)]
 pub(super) struct Set {
-    /// Its id or the beginning of it; `property` is the home's profile
+    /// The id or its beginning; `property` is the home's profile
     id: String,
-    /// The fields that change; field= is null
+    /// The fields to change; field= sets null
     #[arg(value_name = "FIELD=VALUE", required = true)]
     values: Vec<Assignment>,
 }
@@ -157,7 +157,7 @@ impl Set {
 /// Arguments of `remove`.
 #[derive(Debug, Args)]
 pub(super) struct Remove {
-    /// Its id or the beginning of it
+    /// The id or its beginning
     id: String,
 }
 
@@ -187,10 +187,10 @@ impl Remove {
 /// Arguments of `search`.
 #[derive(Debug, Args)]
 pub(super) struct Search {
-    /// Words; each must begin a word of the record's texts
+    /// Words; each must be the beginning of a word in the record
     #[arg(required = true)]
     words: Vec<String>,
-    /// Records at most
+    /// Maximum number of records
     #[arg(long, default_value_t = 20)]
     limit: usize,
 }
@@ -224,7 +224,7 @@ impl Search {
     }
 }
 
-/// The fields of a kind that a list shows: what it is called, how it stands, when, where and about what.
+/// The columns of a list: title, state, dates and references of a kind.
 const fn shown_fields(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Inventory => &["name", "room_id", "category", "quantity", "current_value"],
@@ -236,7 +236,7 @@ const fn shown_fields(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// A record as JSON: the API's members, and what the replica adds to them.
+/// A record as JSON: the members of the API, plus `kind`, `pending` and `needs_you`.
 pub(super) fn record_json(row: &Row) -> Value {
     let mut members = Map::new();
     members.insert("id".to_owned(), row.id.clone().into());
@@ -250,7 +250,7 @@ pub(super) fn record_json(row: &Row) -> Value {
     Value::Object(members)
 }
 
-/// A field's value for people: the name of what it refers to, where that is known.
+/// A field's value for people: for a reference the title of the record, if known.
 fn display_value(row: &Row, field: &str) -> Value {
     row.names
         .get(field)
@@ -265,7 +265,7 @@ const fn pending_word(pending: Pending) -> &'static str {
     }
 }
 
-/// Writes a record, one field on a line; fields that are not set are left out.
+/// Writes a record, one field per line, without unset fields.
 fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
     if context.json {
         return Ok(output::json(&record_json(row))?);
@@ -275,7 +275,7 @@ fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
     let line = |name: &str, text: &str| output::line(&format!("{name:wide$}{text}"));
     line("id", &row.id)?;
     for (name, value) in row.fields.iter().filter(|(_, value)| !value.is_null()) {
-        // Texts of several lines keep their lines, each under the first.
+        // A text of several lines keeps its lines, indented.
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let lines: Vec<String> = text.lines().map(text::one_line).collect();
         let text = lines.join(&format!("\n{:wide$}", ""));
@@ -299,7 +299,7 @@ fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is said after a change: the record's id, for whoever goes on with it.
+/// Prints the result of a change, with a hint if no process sends the edit.
 fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
     if !warn_of_blocking_edit(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
         output::message(&output::with_home_flags("kept here; next: hearth-replica sync, to send it"));
@@ -307,7 +307,7 @@ fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> 
     write_result(context, replica, kind, id)
 }
 
-/// Says so if an earlier edit of a record needs a person first, and what to type.
+/// Prints a warning and the command to type if an earlier edit of the record needs a decision first. True: printed.
 fn warn_of_blocking_edit(replica: &Replica, kind: Kind, id: &str) -> Result<bool, Failure> {
     let edits = replica.why(kind, id)?.map(|why| why.edits).unwrap_or_default();
     let first = edits.iter().find_map(|edit| Some((edit, super::edits::decision_command(edit)?)));
@@ -318,7 +318,7 @@ fn warn_of_blocking_edit(replica: &Replica, kind: Kind, id: &str) -> Result<bool
     Ok(first.is_some())
 }
 
-/// The record as data: its id, or all of it as JSON.
+/// Prints the id of the record, or the whole record as JSON.
 fn write_result(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
     if context.json {
         let row = replica.row(kind, id)?.ok_or_else(|| missing_record(kind))?;
@@ -327,7 +327,8 @@ fn write_result(context: &Context, replica: &Replica, kind: Kind, id: &str) -> R
     Ok(output::line(id)?)
 }
 
-/// A reference to a record that is not here is sent all the same, because it may be on its way; but a slip is likelier.
+/// Warns of a reference to an unknown record. The edit is sent, because the record may not be synced yet; a typing
+/// error is more likely.
 fn warn_of_missing_references(replica: &Replica, kind: Kind, fields: &Fields) -> Result<(), Failure> {
     for (field, target, id) in hearth_contract::check::references(kind, fields) {
         if field.presence != Presence::ReadOnly && replica.row(target, &id.to_string())?.is_none() {

@@ -1,10 +1,10 @@
-//! What a rebuild kept and what it lost, in words. Must not rebuild anything.
+//! Prints what a rebuild kept and what was lost. Must not rebuild.
 
 use hearth_replica::Rescue;
 
 use super::{output, text};
 
-/// Says what became of the database.
+/// Prints the result of a rebuild to stderr.
 pub(super) fn report(rescue: &Rescue) {
     let edits = text::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");
     match &rescue.kept_as {

@@ -18,16 +18,16 @@ use super::runtime::block_on;
 use super::sync::sync_config;
 use super::{lock_holder, metrics, output, rescue_report, signals, systemd};
 
-/// Between two attempts to begin while there is no room, or another program writes and does not come to an end.
+/// Pause between two starts of the sync, while the disk is full or another program holds the database.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// Tell counts for Prometheus at this address, as in 127.0.0.1:9751
+    /// Serve metrics for Prometheus at this address, as in 127.0.0.1:9751
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<SocketAddr>,
-    /// How log lines are written; HEARTH_LOG says how many, as in `warn` or `hearth_replica=debug`
+    /// Format of the log lines; HEARTH_LOG sets the level, as in `warn` or `hearth_replica=debug`
     #[arg(long, value_name = "FORM", default_value = "text")]
     log: LogLines,
 }
@@ -51,7 +51,7 @@ impl Run {
         let lock = take_lock(db)?;
         context.warn_if_removed();
         if form == LogFormat::Text {
-            // Not looked at yet: it may name a password, for which it is refused.
+            // The address is not checked yet. An address with a password is refused later, and must not be printed.
             let server = sync::shown(&config.server);
             output::message(&format!("syncing {} with {server}; Ctrl-C ends", db.display()));
         }
@@ -77,14 +77,14 @@ impl Run {
     }
 }
 
-/// Syncs until told to stop. A full disk is waited out, so that nobody has to come for it.
+/// Syncs until stopped. A full or busy disk is waited out, so no person has to restart the daemon.
 async fn sync_until_stopped(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Result<(), Failure> {
     let mut is_waiting = false;
     loop {
         let syncing = async |lock| sync_once(config, db, lock).await;
         let ended = tokio::select! {
             ended = hearth_replica::supervise_sync(config, Origin::Cli, lock, syncing, rescue_report::report) => ended,
-            // While a damaged database is made anew too, which may take longer than a silence that counts as death.
+            // Also during a rebuild, which can take longer than systemd's watchdog allows.
             never = systemd::report_status(db) => match never {},
         };
         match ended {
@@ -93,7 +93,7 @@ async fn sync_until_stopped(config: &SyncConfig, db: &Path, mut lock: SyncLock) 
                 if !wait_to_retry(db, new.then(|| diagnose(db, &error))).await {
                     return Ok(());
                 }
-                // Who began meanwhile keeps it in step as well as this one would.
+                // A process that has taken the lock meanwhile syncs as well as this one.
                 lock = loop {
                     if let Some(lock) = lock_holder::try_lock(db)? {
                         break lock;
@@ -108,14 +108,14 @@ async fn sync_until_stopped(config: &SyncConfig, db: &Path, mut lock: SyncLock) 
     }
 }
 
-/// Whether it may end by itself, or by somebody who knows nothing of this program.
+/// True when the cause can disappear without this program.
 fn is_temporary(cause: Cause) -> bool {
     matches!(cause, Cause::DiskFull | Cause::DiskUnwritable | Cause::Busy)
 }
 
-/// Waits a little, and says why if that is new; false when told to stop.
+/// Waits for the next start, and logs the diagnosis if given. False: stopped meanwhile.
 async fn wait_to_retry(db: &Path, trouble: Option<Diagnosis>) -> bool {
-    // It has begun, and can do no more for now.
+    // The daemon is up; more is not possible now.
     systemd::notify_ready();
     let wait = async {
         if let Some(Diagnosis { text, next, .. }) = trouble {
@@ -124,7 +124,7 @@ async fn wait_to_retry(db: &Path, trouble: Option<Diagnosis>) -> bool {
         tokio::time::sleep(RETRY_PAUSE).await;
     };
     tokio::select! {
-        // First, so that it can be told to stop from when it says that it waits.
+        // First, so a stop request works from the log line on.
         biased;
         () = signals::stop_requested() => false,
         () = wait => true,
@@ -132,7 +132,7 @@ async fn wait_to_retry(db: &Path, trouble: Option<Diagnosis>) -> bool {
     }
 }
 
-/// Syncs until told to stop.
+/// Runs one sync until stopped.
 async fn sync_once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), SyncError> {
     let progress = Progress::start(db);
     let (end, ended) = watch::channel(false);
@@ -150,7 +150,7 @@ async fn sync_once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(),
     ended
 }
 
-/// Takes it, or says who keeps the database in step instead.
+/// Takes the lock, or fails with the process that syncs instead.
 fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
     lock_holder::try_lock(db)?.ok_or_else(|| lock_holder::already_syncing(db))
 }

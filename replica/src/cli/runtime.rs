@@ -1,9 +1,9 @@
-//! Where the asynchronous work of a command runs. Must not know what the work is.
+//! The async runtime of a command. Must not know the work.
 
 use super::failure::Failure;
 
-/// Works to the end of this. What is still waited for in vain then, as a name that nobody resolves, is left behind; so
-/// whatever must be written down is to be waited for.
+/// Runs a future to its end. Remaining tasks, such as a slow name lookup, are abandoned; writes must therefore be
+/// awaited.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;
     let done = runtime.block_on(work);
@@ -28,7 +28,7 @@ mod tests {
         let (tell, told) = channel();
         std::thread::spawn(move || {
             let done = block_on(async {
-                // As a name that is being resolved.
+                // Stands for a name lookup that never ends.
                 drop(tokio::task::spawn_blocking(move || never.recv()));
                 Ok(())
             });

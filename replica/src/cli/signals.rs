@@ -1,5 +1,5 @@
-//! Ctrl-C, and what a service manager sends: noted once for the whole process, so that none is lost between two waits. Must
-//! not know what is stopped.
+//! SIGINT and SIGTERM, received once for the whole process, so no signal is lost between two waits. Must not know what
+//! is stopped.
 
 use std::io;
 use std::sync::OnceLock;
@@ -9,10 +9,10 @@ use tokio::sync::watch;
 
 use super::failure::{Exit, Failure};
 
-/// How it was told to stop, if it was.
+/// The exit code of the received signal. None before a signal.
 static STOP_SIGNAL: OnceLock<watch::Receiver<Option<Exit>>> = OnceLock::new();
 
-/// Takes note of signals from now on. They end nothing any more by themselves: whoever works on looks here.
+/// Receives signals from now on. The signals no longer end the process; long work must check for them.
 pub(super) fn listen() -> io::Result<()> {
     if STOP_SIGNAL.get().is_some() {
         return Ok(());
@@ -70,7 +70,7 @@ impl Signals {
     }
 }
 
-/// Waits until it is told to stop; at once if it was.
+/// Waits for a stop signal; returns at once after an earlier signal.
 pub(super) async fn stop_requested() {
     match STOP_SIGNAL.get() {
         Some(receiver) => drop(receiver.clone().wait_for(Option::is_some).await),
@@ -78,7 +78,7 @@ pub(super) async fn stop_requested() {
     }
 }
 
-/// An error once it was told to stop.
+/// Error after a stop signal.
 pub(super) fn check_stop() -> Result<(), Failure> {
     match STOP_SIGNAL.get().and_then(|receiver| *receiver.borrow()) {
         Some(exit) => Err(Failure::new(exit, "told to stop")),
@@ -86,7 +86,7 @@ pub(super) fn check_stop() -> Result<(), Failure> {
     }
 }
 
-/// What comes of some work within a time; None: nothing in time. Err: told to stop.
+/// Runs a future with a time limit. None: the time is over. Err: a stop signal.
 pub(super) async fn run_within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
     tokio::select! {
         done = work => Ok(Some(done)),

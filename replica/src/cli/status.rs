@@ -1,4 +1,4 @@
-//! `status`: how far the replica is in step, in words, lines or JSON.
+//! `status`: prints the status as a sentence with fields, or as JSON. Must not change the replica.
 
 use std::sync::mpsc::channel;
 
@@ -14,7 +14,7 @@ use super::{output, text};
 /// Arguments of `status`.
 #[derive(Debug, Args)]
 pub(super) struct Status {
-    /// Write it again after every change, until stopped
+    /// Print the status again after every change, until stopped
     #[arg(long)]
     watch: bool,
 }
@@ -31,11 +31,11 @@ impl Status {
         let _watch = notification::subscribe(&context.profile.db, move || {
             let _ = notify.send(());
         })?;
-        // Without a change in the database the status may still change: contact grows old.
+        // The status can change without a change of the database, as time since the last contact passes.
         loop {
             let _ = notifications.recv_timeout(std::time::Duration::from_secs(1));
             let now = replica.status()?;
-            // What grows with the clock alone is no change.
+            // Values that only grow with the clock are no change.
             let comparable = hearth_replica::Status {
                 last_contact_at: last.last_contact_at.clone(),
                 behind_seconds: last.behind_seconds,
@@ -56,7 +56,7 @@ impl Status {
     }
 }
 
-/// Writes a status, the way that was asked for.
+/// Prints a status as text or JSON.
 pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -> Result<(), Failure> {
     let members = members(status);
     if context.json {
@@ -79,7 +79,7 @@ pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -
     Ok(())
 }
 
-/// A status in a sentence.
+/// A status as one sentence.
 pub(super) fn summary(status: &hearth_replica::Status) -> String {
     let reason = status.reason.as_deref().unwrap_or("no reason is known");
     let mut sentence = match (status.phase, &status.offline_since) {
@@ -88,7 +88,7 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
             format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
         }
         (Phase::Backfilling, Some(since)) => format!("Not complete yet, and without contact since {since}"),
-        // How far the server is since the stream was opened is not known before it says so.
+        // After the stream opens, the server's head is unknown until the first event.
         (Phase::CatchingUp, _) => match status.behind_events {
             Some(behind @ 1..) => format!("Catching up, {} behind", text::count(behind, "event")),
             _ => "Catching up with the server".to_owned(),
@@ -106,7 +106,7 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
         (Phase::Blocked, _) if status.asks_about_deletions => "Waiting for your decision".to_owned(),
         (Phase::Blocked, _) => format!("Stopped: {}", reason.trim_end_matches('.')),
         (Phase::Paused, _) => output::with_home_flags("Paused by a person; `hearth-replica resume` goes on"),
-        // Refused as a whole, or for some of what waits: the server's words say which.
+        // The server refused the key for all requests, or for some edits; the reason says which.
         (Phase::NeedsKey, _) => format!("The server wants another key: {}", reason.trim_end_matches('.')),
         (phase, _) => phase.as_str().replace('_', " "),
     };
@@ -124,7 +124,7 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
     text::one_line(&sentence) + "."
 }
 
-/// The columns of `sync_status`, by name.
+/// The status as JSON: the columns of `sync_status`, by name.
 fn members(status: &hearth_replica::Status) -> Map<String, Value> {
     let members: [(&str, Value); 20] = [
         ("phase", status.phase.into()),

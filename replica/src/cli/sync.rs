@@ -1,4 +1,4 @@
-//! `sync`: once until a goal, by this process or by the daemon that is there. Must not know how syncing works.
+//! `sync`: syncs once until a goal, in this process or by a running daemon. Must not know how syncing works.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -15,28 +15,28 @@ use super::runtime::block_on;
 use super::sync_goal::{check_open_edits, claims_current, is_reached, timeout_failure, unproven_failure};
 use super::{duration, lock_holder, output, signals, status};
 
-/// A daemon whose key was refused has taken up a new one within this time, if there is one.
+/// After a refusal the daemon has this long to take up a new key.
 const NEW_KEY_WAIT: Duration = Duration::from_secs(3);
 
-/// Whether the server is still there is asked this often, while it takes long.
+/// The length of one attempt. A long sync checks the server between attempts.
 const ATTEMPT_TIME: Duration = Duration::from_secs(30);
-/// So often in a row, and that long apart.
+/// The number of requests, and the pause between them, before the server counts as unreachable.
 const ATTEMPTS_MAX: u32 = 3;
 const ATTEMPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Who writes for longer than this is not this process itself.
+/// A write lock that lasts longer belongs to another program.
 const BUSY_WAIT: Duration = Duration::from_millis(500);
 
 /// Arguments of `sync`.
 #[derive(Debug, Args)]
 pub(super) struct Sync {
-    /// Until the server's present is reached, whatever edits wait
+    /// Until the replica is current, even if edits wait
     #[arg(long)]
     until_current: bool,
-    /// Until every edit is confirmed as well (this is what is done if neither is said)
+    /// Until every edit is confirmed too (the default)
     #[arg(long)]
     until_pushed: bool,
-    /// How long at most, as in 500ms, 30s, 5m
+    /// Time limit, as in 500ms, 30s, 5m
     #[arg(long, default_value = "30s", value_parser = duration::parse)]
     timeout: Duration,
 }
@@ -46,7 +46,7 @@ impl Sync {
         log::to_stderr(log::LogFormat::Text, "warn");
         signals::listen()?;
         let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
-        // Before the database: a profile that was mistyped must not make an empty one.
+        // Before the database is opened, because a mistyped profile must not create an empty one.
         let config = match sync_config(context) {
             Ok(config) => config,
             Err(failure) => {
@@ -66,11 +66,11 @@ impl Sync {
                 let ended = Err(timeout_failure(context, &last));
                 (Some(last), ended)
             }
-            // What ended it stands in the status too, if the database can be read at all.
+            // The status also says why the sync ended, if the database is readable.
             Err(failure) => (replica.status().ok(), Err(failure)),
         };
         match now {
-            // A script wants to know where it stands above all when it is not where it should be.
+            // A script needs the status most when the goal was missed.
             Some(now) if context.json => status::write_status(context, &now)?,
             Some(now) if ended.is_ok() => {
                 output::line(&format!("In step with the server at position {}.", now.position))?
@@ -81,7 +81,7 @@ impl Sync {
     }
 }
 
-/// How far syncing came, and the status then.
+/// The result of an attempt, with the status at its end.
 enum Attempt {
     Reached(Status),
     TimedOut(Status),
@@ -106,8 +106,8 @@ fn attempt(
     })
 }
 
-/// Syncs until the present, in this process or by the one that holds the lock, and gives the status then; for as long as the
-/// server answers at all: when it is gone nobody wants to wait for minutes to be told so.
+/// Syncs until the replica is current and returns the status. The sync runs here or in the process with the lock. An
+/// unreachable server ends the wait early.
 pub(super) fn sync_to_current(
     context: &Context,
     replica: &Replica,
@@ -129,7 +129,7 @@ pub(super) fn sync_to_current(
     }
 }
 
-/// Whether an attempt was only too short, so that another may get there.
+/// True when a longer attempt may reach the goal.
 fn is_worth_another_attempt(ended: &Result<Attempt, Failure>) -> bool {
     match ended {
         Ok(Attempt::Reached(_)) => false,
@@ -138,7 +138,7 @@ fn is_worth_another_attempt(ended: &Result<Attempt, Failure>) -> bool {
     }
 }
 
-/// Whether the server answers in time, and takes the key.
+/// Checks the server and the key within a time limit.
 pub(super) fn check_server(config: &SyncConfig, limit: Duration) -> Result<(), Failure> {
     match block_on(signals::run_within(limit, ask_server(config)))? {
         Some(reached) => reached,
@@ -149,7 +149,7 @@ pub(super) fn check_server(config: &SyncConfig, limit: Duration) -> Result<(), F
     }
 }
 
-/// Asks the server who it is, a few times.
+/// Identifies the server, with a few retries.
 async fn ask_server(config: &SyncConfig) -> Result<(), Failure> {
     let mut attempts = 0;
     loop {
@@ -163,14 +163,14 @@ async fn ask_server(config: &SyncConfig) -> Result<(), Failure> {
             Err(error @ (ClientError::Refused(401 | 403, _) | ClientError::Key)) => {
                 return Err(Failure::from(error).hint(NextStep::NewKey));
             }
-            // It is there, and says that it is not well: who syncs knows how to wait.
+            // The server is up but has a problem; the sync itself waits and retries.
             Err(_) => return Ok(()),
         }
     }
 }
 
-/// Syncs in this process. None: the goal is reached; otherwise the status when the time was over. Err: told to stop, among
-/// others.
+/// Syncs in this process. None: goal reached. Otherwise the status at the end of the time. Err: the sync failed or was
+/// stopped.
 pub(super) fn sync_in_process(
     config: SyncConfig,
     lock: SyncLock,
@@ -186,24 +186,24 @@ pub(super) fn sync_in_process(
         if let Ok(Some(result)) = ended {
             return result.map(|()| None).map_err(Failure::from);
         }
-        // Read before it stops: afterwards nobody is in contact.
+        // Read before the sync stops, because a stopped sync has no contact.
         let last = replica.status();
         let has_begun = last.as_ref().is_ok_and(|last| last.daemon_pid == Some(i64::from(std::process::id())));
         let writable = if ended.is_ok() && !has_begun { replica.check_writable_within(BUSY_WAIT) } else { Ok(()) };
         let _ = stop.send(true);
-        // What another program kept from beginning has nothing to end, and would wait for that program once more.
+        // A sync that another program kept from starting has nothing to finish, and would wait for that program again.
         writable?;
         syncing.await?;
         ended?;
-        // What it was is told; that it syncs is over by now.
+        // The status is from before the stop; the sync has ended.
         Ok(Some(Status { daemon_pid: None, ..last? }))
     })
 }
 
-/// Waits for the daemon that holds the lock, by what the database says. It does what it can already, but for the pause
-/// between two attempts: somebody who asks now may know that the server is back. That it believes to be in step is no
-/// proof, because it may not have noticed yet that nothing comes through: the server says where the present is. Once it
-/// has ended, as a `sync` beside this one does, this process goes on.
+/// Waits for the process that holds the lock, by the status in the database. The process is asked to retry at once,
+/// because a user who types `sync` may know that the server is back. The claim to be current is no proof: the process
+/// may not have noticed a dead connection. The server's own head is the proof. If the process ends, this process syncs
+/// instead.
 fn wait_for_daemon(
     context: &Context,
     config: SyncConfig,
@@ -239,7 +239,7 @@ fn wait_for_daemon(
             drop(watch);
             return Ok(None);
         }
-        // What it was told of its key may be long ago: the server may be gone by now.
+        // The refusal of the key may be old, and the server may be down by now.
         if !asked && now.phase == Phase::NeedsKey && !left.is_zero() {
             check_server(&config, left)?;
             asked = true;
@@ -265,8 +265,8 @@ fn wait_for_daemon(
     }
 }
 
-/// Where the server says that the present is; None: it asks for patience. Of one that does not tell of it, which it need
-/// not, the daemon's word is all there is.
+/// The position of the server's head. None: the server asks for patience. A server without this information gives 0;
+/// then the claim of the daemon counts.
 async fn server_head(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Failure> {
     match signals::run_within(left, sync::head(&config.server, &config.key)).await? {
         Some(Ok(head)) => Ok(Some(head.unwrap_or_default())),
@@ -279,7 +279,7 @@ async fn server_head(config: &SyncConfig, left: Duration) -> Result<Option<i64>,
     }
 }
 
-/// What is synced with whom; a profile that is not complete says what to type.
+/// The settings of the sync. An incomplete profile is a failure with the command to type.
 pub(super) fn sync_config(context: &Context) -> Result<SyncConfig, Failure> {
     let profile = &context.profile;
     profile.sync_config().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The goal of a sync: whether it is reached, and what a person is told when it is not, or not by itself. Must not sync.
+//! The goal of a sync: whether it is reached, and the failure if not. Must not sync.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use super::context::Context;
 use super::failure::{Exit, Failure, NextStep};
 use super::text;
 
-/// Whether who syncs takes the server's present for reached.
+/// True when the syncing process claims to be current.
 pub(super) fn claims_current(now: &Status) -> bool {
     matches!(now.phase, Phase::Live | Phase::Polling) && now.behind_events == Some(0)
 }
 
-/// Whether the goal is reached, with the server's present as it was after the goal was named.
+/// True when the goal is reached. `head` is the server's head, read after the start of the command.
 pub(super) fn is_reached(until: Until, now: &Status, head: Option<i64>) -> bool {
     claims_current(now)
         && head.is_some_and(|head| now.position >= head)
         && (until == Until::Current || now.waiting == 0)
 }
 
-/// The daemon believes to be in step, but the server did not say so.
+/// The failure when the daemon claims to be current and the server does not confirm.
 pub(super) fn unproven_failure(now: &Status, head: Option<i64>) -> Failure {
     let present = match head {
         Some(head) => format!("the server is at position {head}, this replica at {}", now.position),
@@ -31,14 +31,14 @@ pub(super) fn unproven_failure(now: &Status, head: Option<i64>) -> Failure {
     Failure::new(Exit::Unreachable, format!("not in step in time: {present}")).hint("hearth-replica status")
 }
 
-/// What is said of a sync that no waiting brings on; None: it goes on by itself.
+/// The failure for a sync that waits for a person. None: the sync continues by itself.
 pub(super) fn halt_failure(db: &Path, then: &Status) -> Option<Failure> {
     let reason = text::one_line(then.reason.as_deref().unwrap_or_default());
     let reason = reason.as_str();
     match then.phase {
         Phase::Blocked => {
             let about_disk = matches!(then.blocked_by, Some(BlockCause::DiskFull | BlockCause::DiskUnwritable));
-            // No person has to decide about a disk.
+            // A disk fault needs no decision.
             let failure = Failure::new(if about_disk { Exit::Failure } else { Exit::NeedsYou }, reason);
             Some(match block_advice(db, then.blocked_by) {
                 Some(next) => failure.hint(next),
@@ -58,7 +58,7 @@ fn reason_suffix(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
-/// What is said when the time was over before the goal was reached.
+/// The failure when the time is over before the goal.
 pub(super) fn timeout_failure(context: &Context, then: &Status) -> Failure {
     if let Some(failure) = halt_failure(&context.profile.db, then) {
         return failure;
@@ -69,7 +69,7 @@ pub(super) fn timeout_failure(context: &Context, then: &Status) -> Failure {
             let text = format!("in step, but {} still on the way", text::count(then.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
         }
-        // It is there and answers; only the time was too short.
+        // The server answers; the time was too short.
         _ if then.is_in_contact() => {
             let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
             let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
@@ -85,7 +85,7 @@ pub(super) fn timeout_failure(context: &Context, then: &Status) -> Failure {
     }
 }
 
-/// What a goal that was reached leaves to a person.
+/// The failure for edits that are still open after the goal.
 pub(super) fn check_open_edits(until: Until, now: &Status) -> Result<(), Failure> {
     if now.edits_to_decide() > 0 {
         return Err(Failure::new(
@@ -107,7 +107,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A status in this phase, at a position that the daemon takes for the present.
+    /// A status in this phase, where the daemon claims the position as current.
     pub(in super::super) fn status(phase: Phase, position: i64, waiting: i64) -> Status {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), hearth_replica::Origin::Cli).unwrap();

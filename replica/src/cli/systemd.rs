@@ -1,5 +1,5 @@
-//! What the daemon says to systemd: that it is ready, how it stands, that it lives, that it stops. Without systemd all of
-//! it is silent. Must not know how syncing works.
+//! Messages to systemd: ready, status, watchdog, stopping. Without systemd nothing is sent. Must not know how syncing
+//! works.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -10,23 +10,23 @@ use sd_notify::NotifyState;
 
 use super::{status, text};
 
-/// Between two looks at the status when nobody watches whether this lives.
+/// The interval between two status messages without a watchdog.
 const STATUS_INTERVAL: Duration = Duration::from_secs(5);
-/// Signs of life in the time after which their absence counts as death.
+/// The number of watchdog messages per watchdog period.
 const SIGNS_PER_WATCHDOG_PERIOD: u32 = 3;
 
-/// Says that it is ready.
+/// Tells systemd that the daemon is ready.
 pub(super) fn notify_ready() {
     send(&[NotifyState::Ready]);
 }
 
-/// Says that it stops.
+/// Tells systemd that the daemon stops.
 pub(super) fn notify_stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Says how it stands and that it lives, until dropped. It is polled by whoever runs the sync, and reads the database
-/// for each sign: a sync that blocks its thread, or a disk that does not answer, gives none.
+/// Sends status and watchdog messages until dropped. The future is polled by the task of the sync and reads the
+/// database for each message: a blocked sync or a dead disk sends none.
 pub(super) async fn report_status(db: &Path) -> Infallible {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return std::future::pending().await;
@@ -37,7 +37,7 @@ pub(super) async fn report_status(db: &Path) -> Infallible {
     loop {
         let db = db.to_owned();
         let read = tokio::task::spawn_blocking(move || Replica::open_read_only(&db, Origin::Cli)?.status()).await;
-        // Only who syncs makes or renews a database. Until it has, there is nothing to say; later, what was said holds no more.
+        // Before the sync creates or migrates the database there is no status; later an error replaces the old status.
         let text = match read {
             Ok(Ok(now)) => status::summary(&now),
             _ if sent.is_empty() => String::new(),

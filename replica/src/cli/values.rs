@@ -1,5 +1,5 @@
-//! What a person types on the command line as values of the contract: kinds, `field=value`, the beginnings of ids. All
-//! rules come from the contract's table. Must not change anything.
+//! Parses kinds, `field=value` and short ids on the command line. All rules come from the contract's table. Must not
+//! write.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
@@ -12,14 +12,14 @@ use serde_json::{Number, Value};
 use super::failure::{Exit, Failure};
 use super::text;
 
-/// Reads a kind by its table's name or its singular word; clap names the nearest one.
+/// Parses a kind by its collection or its singular name; clap suggests the nearest name.
 pub(super) fn kind_parser() -> impl TypedValueParser<Value = Kind> {
     let names = Kind::ALL.map(|kind| PossibleValue::new(kind.collection()).alias(kind.as_str()));
     PossibleValuesParser::new(names)
         .map(|name| Kind::from_collection(&name).or_else(|| Kind::parse(&name)).unwrap_or(Kind::Task))
 }
 
-/// A field and its value as they were typed.
+/// A `field=value` argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assignment {
     name: String,
@@ -39,7 +39,7 @@ impl std::str::FromStr for Assignment {
     }
 }
 
-/// The fields of a new record, checked.
+/// The checked fields of a new record.
 pub(super) fn fields_to_create(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Fields, Failure> {
     let body = json_body(replica, kind, typed, None)?;
     let mut checked = check(kind, Intent::Create, &Value::Object(body));
@@ -52,7 +52,7 @@ pub(super) fn fields_to_create(replica: &Replica, kind: Kind, typed: &[Assignmen
     Ok(checked.fields)
 }
 
-/// The fields of a change, checked; `present` is the record as it is.
+/// The checked fields of a change; `present` holds the record's current fields.
 pub(super) fn fields_to_update(
     replica: &Replica,
     kind: Kind,
@@ -70,7 +70,7 @@ pub(super) fn fields_to_update(
     Err(field_failure(kind, checked.faults.into_iter().map(|fault| fault.message)))
 }
 
-/// The values that rows are chosen by.
+/// The conditions for `list`.
 pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Vec<Condition>, Failure> {
     let body = json_body(replica, kind, typed, None)?;
     let mut conditions = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
             }
             continue;
         };
-        // To ask for null is fine even where it cannot be, and what only the server sets can be asked for too.
+        // A filter may ask for null in a required field, and for a read-only field.
         let checked = if value.is_null() || field.presence == Presence::ReadOnly {
             Ok(value)
         } else {
@@ -105,7 +105,7 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
     if faults.is_empty() { Ok(conditions) } else { Err(field_failure(kind, faults)) }
 }
 
-/// The field of that name, or the nearest one named.
+/// The field with this name. Error: unknown, with the nearest name.
 pub(super) fn field_name(kind: Kind, name: &str) -> Result<&'static str, Failure> {
     match resource(kind).field(name) {
         Some(field) => Ok(field.name),
@@ -116,7 +116,7 @@ pub(super) fn field_name(kind: Kind, name: &str) -> Result<&'static str, Failure
     }
 }
 
-/// The record that a person means by the beginning of its id, or by `property`.
+/// The record with this id, or with an id that begins so; `property` is the home's profile.
 pub(super) fn find_record(replica: &Replica, id: &str, include_deleted: bool) -> Result<(Kind, String), Failure> {
     if id == Kind::Property.as_str() {
         let row = replica.row(Kind::Property, "")?;
@@ -140,19 +140,19 @@ fn ambiguous_id_failure(replica: &Replica, id: &str, matches: &[(Kind, String)])
         let title = replica.row(*kind, id)?.map(|row| row.title).unwrap_or_default();
         text.push_str(&format!("\n  {id}  {kind}  {}", text::one_line(&title)));
     }
-    // The server uses no id twice, so one of them is only here and its edit waits for a person.
+    // The server uses an id once. One of the records exists only here, and its edit waits for a decision.
     let is_whole = matches.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
     let next = if is_whole { "hearth-replica edits" } else { "the same with more characters of the id" };
     Ok(Failure::new(Exit::Usage, text).hint(next))
 }
 
-/// What was typed, as a JSON body: integers where the field has integers, whole ids for their beginnings.
+/// The arguments as a JSON body: integers for integer fields, whole ids for short ids.
 fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fields>) -> Result<Fields, Failure> {
     let mut body = Fields::new();
     for Assignment { name, value } in typed {
         let integer =
             resource(kind).field(name).map_or(name == "rev", |field| field.format.is_integer()).then(|| value.trim());
-        // As JSON has numbers: 3.0 is an integer there, and the check is the judge of 3.5.
+        // As in JSON, 3.0 is an integer. The check rejects 3.5.
         let number = integer.and_then(|text| match text.parse::<i64>() {
             Ok(number) => Some(number.into()),
             Err(_) => text.parse::<Number>().ok(),
@@ -181,12 +181,12 @@ fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Optio
     Ok(body)
 }
 
-/// The whole id of a record that a field shall refer to. What is no beginning of an id is left for the check to judge.
+/// The whole id of a referenced record. None: not the beginning of an id; the check judges the value.
 fn resolve_reference(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
     match replica.find(id, targets, false)? {
         Found::One(_, id) => Ok(Some(id)),
         Found::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
-        // A whole id may be of a record that has not come yet; the server is the judge of that.
+        // A whole id may belong to a record that is not synced yet; the server judges.
         Found::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
         Found::Nothing => {
             let kinds: Vec<&str> = targets.iter().map(|kind| kind.as_str()).collect();
@@ -203,7 +203,7 @@ fn unknown_field_text(kind: Kind, name: &str) -> String {
     format!("{kind} has no field {name}{hint}")
 }
 
-/// Every fault on a line of its own.
+/// A usage failure with one line per fault.
 fn field_failure(kind: Kind, faults: impl IntoIterator<Item = String>) -> Failure {
     let lines: Vec<String> = faults.into_iter().map(|line| text::one_line(&line)).collect();
     let table = kind.collection();

@@ -1,4 +1,4 @@
-//! `verify`: the replica compared with the server at one position. Must not know how they are compared.
+//! `verify`: compares the replica with the server at one position. Must not know how records are compared.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::{duration, output, runtime, signals, sync, text};
 
-/// How often it is looked whether the replica has passed what was read.
+/// The interval between two checks of the replica's position.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Make what differs as the server has it; pending edits stay
+    /// Give records that differ the server's values; pending edits stay
     #[arg(long)]
     repair: bool,
-    /// How long at most, as in 30s, 5m
+    /// Time limit, as in 30s, 5m
     #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 }
@@ -41,7 +41,7 @@ impl Verify {
             if left().is_zero() {
                 return Err(timeout_failure());
             }
-            // What was read may be newer than the replica; a daemon or this process brings it there.
+            // The lists may be newer than the replica; a sync brings the replica there.
             sync::sync_to_current(context, &replica, &config, left())?;
             if let Some(found) = replica.verify(&listings, self.repair)? {
                 break found;

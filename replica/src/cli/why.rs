@@ -1,4 +1,4 @@
-//! `why`: where each visible value of a record comes from. Must not change anything.
+//! `why`: shows the origin of each visible value of a record. Must not change anything.
 
 use clap::Args;
 use hearth_contract::schema::Kind;
@@ -12,9 +12,9 @@ use super::{output, records, text, values};
 /// Arguments of `why`.
 #[derive(Debug, Args)]
 pub(super) struct Why {
-    /// Its id or the beginning of it; `property` is the home's profile
+    /// The id or its beginning; `property` is the home's profile
     id: String,
-    /// Fields that are not set too
+    /// Show unset fields too
     #[arg(long)]
     all: bool,
 }
@@ -97,7 +97,7 @@ fn source_text(why: &Origins, origin: &ValueOrigin) -> String {
     }
 }
 
-/// The last edits that are settled, which explain what the server holds.
+/// Prints the last settled edits, which explain the server's values.
 fn write_settled(why: &Origins) -> Result<(), Failure> {
     for edit in &why.settled {
         let at = edit.rev.map(|rev| format!(" at position {rev}")).unwrap_or_default();
@@ -113,7 +113,7 @@ fn value_text(value: &Value) -> String {
     if value.is_null() { "null".to_owned() } else { shortened(&text::cell_text(value)) }
 }
 
-/// Enough of a text to know it by; `show` has all of it.
+/// A shortened text; `show` prints the whole text.
 fn shortened(text: &str) -> String {
     console::truncate_str(text, 48, "…").into_owned()
 }

@@ -6,21 +6,21 @@ use super::text::shell_quoted;
 use crate::profile::{self, Profile};
 use crate::sync::SyncLock;
 
-/// What to type where only all of it anew helps.
+/// The command that downloads everything again; the remedy for damage.
 pub const REBUILD_COMMAND: &str = "hearth-replica rebuild";
 
-/// What to type where the server answers for another home than the replica's.
+/// The remedy when the server answers for another home than the replica's.
 pub const OTHER_HOME_ADVICE: &str = "hearth-replica init with another --profile or --db, for the other home";
 
-/// What to type where many records would be deleted here. The question itself does not say it: the database knows no flags
-/// that say which home is meant.
+/// The remedy when many records would be deleted here. Kept apart from the question, because the database does not know
+/// the flags of the home.
 pub const DELETION_ADVICE: &str =
     "hearth-replica reconcile --accept-deletions, or hearth-replica reconcile to look again";
 
 /// The command to give a profile another key.
 pub const NEW_KEY_COMMAND: &str = "hearth-replica init --server URL, with another key";
 
-/// What to type where there is no replica: what was set up needs no key again.
+/// The command to type where there is no replica. A complete profile needs only `sync`, without a new key.
 pub fn setup_command(profile: &Profile) -> &'static str {
     if profile.server.is_some() && profile.key.is_some() {
         "hearth-replica sync"
@@ -29,7 +29,7 @@ pub fn setup_command(profile: &Profile) -> &'static str {
     }
 }
 
-/// What to type for another key, wherever the one in use comes from.
+/// Where to put another key, depending on the source of the key in use.
 pub fn new_key_advice(profile: &Profile) -> String {
     match profile.key_source() {
         None => "unset HEARTH_API_KEY, or put another key into it".to_owned(),
@@ -38,8 +38,9 @@ pub fn new_key_advice(profile: &Profile) -> String {
     }
 }
 
-/// What to do about the key of another process that syncs, where it comes from that one's own environment: what is put right
-/// here does not reach it. Of a key there, nothing but its variable is looked at.
+/// Where to put another key for another syncing process that has its key from its own environment. None: the process
+/// uses the profile's key, or its environment is unreadable. Reads only the names of the variables and the paths of key
+/// files, never a key.
 pub fn other_process_key_advice(db: &Path) -> Option<String> {
     let pid = SyncLock::holder(db).filter(|pid| *pid != std::process::id() && SyncLock::is_held(db))?;
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
@@ -59,7 +60,8 @@ pub fn other_process_key_advice(db: &Path) -> Option<String> {
     credential.exists().then(|| format!("{unit}, and start the unit of process {pid} again"))
 }
 
-/// What to type about the file of a key that cannot be read. One that the environment names goes before whatever `init` saves.
+/// What to type about an unreadable key file. A file from the environment takes precedence over the file that `init`
+/// saves.
 pub fn key_file_advice(file: &Path) -> String {
     let named = profile::key_source_in_environment().filter(|(_, theirs)| theirs.as_deref() == Some(file));
     let other = match named {

@@ -1,4 +1,4 @@
-//! The database's file, its tables, its edits, and who syncs it.
+//! Examines the database file, its tables, its edits, and the syncing process. Must not change any of them.
 
 use std::path::Path;
 
@@ -14,24 +14,24 @@ use crate::store::{is_typed, named, open, refusing, unwritable};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
 
-/// An edit that is on its way for longer than this is worth a word.
+/// An edit that waits longer than this (seconds) is a warning.
 const WAITING_SECONDS: i64 = 3600;
-/// A process that syncs gives a sign of life more often than this, on the slowest server too.
+/// A syncing process contacts the server more often than this (seconds), on the slowest server too.
 const SILENT_SECONDS: i64 = 120;
-/// When this little is left of the server's memory, or half of a shorter one, somebody should sync.
+/// A warning when the server keeps history for less than this (seconds), or for half of a shorter retention.
 const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 
-/// What was seen of it.
+/// The findings, and facts that other checks need.
 #[derive(Default)]
 pub(super) struct DatabaseReport {
     pub findings: Vec<Finding>,
-    /// The home it is of.
+    /// The id of the replica's home. None when unreadable.
     pub home_id: Option<String>,
-    /// How it stands, as far as that can be read.
+    /// The status. None when unreadable.
     pub status: Option<Status>,
 }
 
-/// Looks at it.
+/// Examines the database of a profile.
 pub(super) fn examine(profile: &Profile) -> DatabaseReport {
     let db = &profile.db;
     if !crate::database_exists(db) {
@@ -51,7 +51,7 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
     let health = match health::read(db) {
         Ok(health) => health,
         Err(error) => {
-            // To look at an index evaluates it too.
+            // A broken index fails on reading too. The writable connection finds the name of the index.
             let error = match open::read_write(db) {
                 Ok(connection) => named(&connection, error),
                 Err(_) => error,
@@ -60,7 +60,7 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
         }
     };
     let fault = schema_fault(&health);
-    // What is wrong with the tables is no reason to be silent about edits that wait, as far as these can be read.
+    // A fault of the tables does not hide the waiting edits, as far as the edits are readable.
     let (findings, status) = match (inspect(profile, &health, fault.is_none()), fault) {
         (Ok((findings, status)), fault) => (fault.into_iter().chain(findings).collect(), Some(status)),
         (Err(_), Some(fault)) => (vec![fault], None),
@@ -69,7 +69,7 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
     DatabaseReport { findings, home_id: health.home_id, status }
 }
 
-/// What is not as this version makes it.
+/// The fault of a database that is damaged, incomplete, or has a stale search index.
 fn schema_fault(health: &Health) -> Option<Finding> {
     if !health.broken.is_empty() {
         let text = format!("the database is damaged: {}", health.broken.join("; "));
@@ -87,7 +87,7 @@ fn schema_fault(health: &Health) -> Option<Finding> {
     None
 }
 
-/// What there is in it, and how it stands.
+/// The findings on content and edits, and the status.
 fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Finding>, Status), StoreError> {
     let replica = Replica::open(&profile.db, Origin::Cli)?;
     let status = replica.status()?;
@@ -111,16 +111,16 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
     Ok((findings, status))
 }
 
-/// Whether another program keeps everybody from writing. Reading shows nothing of that.
+/// The finding on a write lock that another program holds. Reading alone does not show the lock.
 fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
     match open::hold(&mut replica.connection.borrow_mut()) {
         Err(error) if error.is_busy() => Some(unreadable_finding(profile, &error)),
-        // What is wrong with the disk is told with it.
+        // Faults of the disk are reported with the files.
         _ => None,
     }
 }
 
-/// What somebody has made in it that the sync meets.
+/// Findings on indexes and triggers of the user that get in the way of a sync.
 fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     findings.extend(health.ungated.iter().map(|(name, table)| {
@@ -171,7 +171,7 @@ fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
             (Topic::Database, diagnosis.text)
         }
         Cause::Other if matches!(error, StoreError::Migration(_)) => (Topic::Setup, diagnosis.text),
-        // Neither damaged nor short of room: the disk does not do what it is told.
+        // Not damaged and not full: the disk itself fails.
         Cause::Other => {
             let text = format!("{}; it cannot be looked at now", diagnosis.text);
             return Finding::fault(Topic::Disk, text, free_space_advice(&profile.db));
@@ -200,7 +200,7 @@ fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) ->
             Topic::Process,
             Severity::Warning,
             format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
-            // A machine that was asleep has been silent for as long.
+            // A machine that was asleep looks the same, so the check is repeated first.
             format!("hearth-replica doctor again in two minutes; if it says the same: end {holder}, then: {run}"),
         ),
         (true, _) if status.is_in_contact() => {
@@ -227,13 +227,13 @@ fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) ->
     }
 }
 
-/// Whether a process was told to stand still, as far as this system tells without asking it.
+/// True when the process is stopped (SIGSTOP), by /proc.
 fn is_stopped(pid: u32) -> bool {
     let state = |text: String| text.rsplit_once(") ").and_then(|(_, more)| more.chars().next());
     std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(state) == Some('T')
 }
 
-/// Whether a process that began long enough ago has neither heard the server since nor says when it tries again.
+/// True when a process that started long enough ago has had no contact since, and has no next attempt scheduled.
 fn is_silent(db: &Path, status: &Status) -> bool {
     let now = crate::sync::wall_clock().seconds();
     let heard = status.last_contact_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
@@ -267,11 +267,11 @@ fn edit_findings(status: &Status) -> Vec<Finding> {
     findings
 }
 
-/// Whether it keeps up with the server, or what keeps it from that. `has_key`: the key is accepted for its home now, whatever
-/// was said to whoever synced last.
+/// The finding on the distance to the server. `is_key_accepted`: the server accepts the key now, whatever an earlier
+/// sync was told.
 pub(super) fn feed_finding(profile: &Profile, status: &Status, is_key_accepted: bool) -> Finding {
     let sync = "hearth-replica sync --until-current";
-    // What a person is asked, and what was stopped, stands in the way of everything else.
+    // A question to a person and a stopped sync block all else.
     match status.phase {
         phase @ (Phase::NeedsKey | Phase::Blocked) => {
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
@@ -337,12 +337,12 @@ pub(super) fn feed_finding(profile: &Profile, status: &Status, is_key_accepted: 
     }
 }
 
-/// Whether little is left of what the server remembers; a replica in step is never at its end.
+/// True when little time is left until the server trims the history after the replica's position.
 fn is_retention_low(left: i64, behind: i64) -> bool {
     behind > 0 && left < RETENTION_SECONDS_LOW.min((left + behind) / 2)
 }
 
-/// What keeps whoever syncs from being in step. Of one that has ended nothing is kept from anything.
+/// Why a running sync is not current yet. Empty when no process syncs.
 fn delay_text(status: &Status) -> String {
     let is_kept = status.phase == Phase::Offline || status.is_under_way();
     let reason = status.reason.as_ref().filter(|_| is_kept && status.daemon_pid.is_some());

@@ -1,5 +1,5 @@
-//! What keeps a database from being used, and what to type about it: one judge for `doctor` and for every command. Must
-//! not open the database.
+//! Why a database cannot be used, and the command to type next. Used by `doctor` and by every command. Must not open
+//! the database.
 
 use std::path::Path;
 
@@ -10,45 +10,45 @@ use crate::model::BlockCause;
 use crate::store::open::beside;
 use crate::store::{StoreError, place};
 
-/// SQLite's primary result codes, which never change: it may not write, it cannot open.
+/// Primary result codes of SQLite (stable): no write access, cannot open.
 const READONLY: i32 = 8;
 const CANTOPEN: i32 = 14;
 
-/// What kind of trouble it is.
+/// Why a database cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The file is no sound database.
+    /// The file is not a sound database.
     Damaged,
-    /// Its path does not lead to what was opened any more.
+    /// The path leads to another file than the opened one, or to none.
     Moved,
-    /// Another program made it.
+    /// Another program created the file.
     Foreign,
-    /// A newer program made it.
+    /// A newer version of this program migrated the file.
     Newer,
-    /// Another program is writing to it, for long.
+    /// Another program holds the write lock for long.
     Busy,
-    /// Files or their directory may not be written to, or not be reached.
+    /// The files or their directory are not readable or not writable.
     NoAccess,
-    /// There is no room on the disk.
+    /// The disk is full.
     DiskFull,
-    /// Its disk does not take what is written, though there is room.
+    /// The disk has room and still rejects writes.
     DiskUnwritable,
-    /// Something else.
+    /// Any other error.
     Other,
 }
 
-/// What keeps a database from being used.
+/// Why a database cannot be used, as a cause, a sentence and a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// What kind it is.
+    /// The cause, for decisions of programs.
     pub cause: Cause,
-    /// What is so, in a sentence.
+    /// The cause as a sentence for people.
     pub text: String,
-    /// What to type about it.
+    /// The command to type next.
     pub next: String,
 }
 
-/// Judges why a database could not be used.
+/// Finds the cause of an error. `db` is the path of the database.
 pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
     let (cause, file) = (cause(db, error), db.display());
     let (text, next) = match cause {
@@ -113,28 +113,28 @@ pub fn free_space_advice(db: &Path) -> String {
     format!("df -h {}, make room, then: hearth-replica doctor", shell_quoted(directory(db)))
 }
 
-/// What to type about a disk that has room and does not take what is written.
+/// What to type about a disk with room that rejects writes.
 fn disk_check_advice(db: &Path) -> String {
     format!("df -h {}, then dmesg and quota, then: hearth-replica doctor", shell_quoted(directory(db)))
 }
 
-/// What to type about an index of somebody's that lets nothing stand twice.
+/// What to type about a UNIQUE index of the user that rejects equal values.
 pub(super) fn unique_index_advice(index: &str) -> String {
     format!("DROP INDEX \"{}\", and make it anew without UNIQUE if it is needed", index.replace('"', "\"\""))
 }
 
-/// What to type about something of somebody's that refuses what the server has.
+/// What to type about an index, trigger or column of the user that rejects rows of the server.
 pub(super) const REFUSING_OBJECT_ADVICE: &str =
     "DROP INDEX, DROP TRIGGER or ALTER TABLE ... DROP COLUMN, whichever it is";
 
-/// A disk that fails says so in many ways, of which SQLite makes one.
+/// One sentence for the many errors of a failing disk, with SQLite's own text.
 pub(crate) fn unwritten(what: &str, error: &StoreError) -> String {
     format!(
         "the disk that holds {what} does not take what is written to it ({error}): it fails, is mounted for reading alone, or your share of it is used up"
     )
 }
 
-/// What to type where syncing is blocked; None where the cause is not known.
+/// What to type when syncing is blocked. None when the cause is unknown.
 pub fn block_advice(db: &Path, cause: Option<BlockCause>) -> Option<String> {
     Some(match cause? {
         BlockCause::DiskFull => free_space_advice(db),
@@ -160,7 +160,7 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::NoAccess,
         _ => match code {
-            // It was opened for looking alone because there was no room for more.
+            // The database was opened read-only because the disk was full.
             Some(READONLY) if place::is_full(directory(db)) => Cause::DiskFull,
             Some(READONLY | CANTOPEN) => Cause::NoAccess,
             _ => Cause::Other,

@@ -1,4 +1,4 @@
-//! Places, modes, room on the disk.
+//! Examines paths, file modes and free space. Must not open the database.
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,11 @@ pub use crate::store::place::directory;
 pub(super) use crate::store::place::free;
 use crate::store::rescue;
 
-/// Below this a backfill, or a script's large transaction, may not find room.
+/// Below this (bytes) a backfill or a large transaction may run out of space.
 const FREE_BYTES_LOW: u64 = 200 << 20;
-/// Below this nothing works for long.
+/// Below this (bytes) nothing works for long.
 const FREE_BYTES_CRITICAL: u64 = 20 << 20;
-/// A log that has grown to this is not being cut back: somebody reads for hours, or nobody can write.
+/// A log of this size (bytes) is not truncated any more: a program reads for hours, or no program can write.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
@@ -62,7 +62,8 @@ fn disk_finding(db: &Path) -> Option<Finding> {
     })
 }
 
-/// What is there must be writable: reading alone works with less, so that a replica would look sound and take no edit.
+/// Existing files must be writable. Reading needs less, so a replica without write access looks sound until the first
+/// edit.
 #[cfg(unix)]
 fn access_findings(db: &Path) -> Vec<Finding> {
     use rustix::fs::{Access, access};
@@ -90,7 +91,7 @@ fn access_findings(_db: &Path) -> Vec<Finding> {
     Vec::new()
 }
 
-/// The home's data and its key are for this user alone.
+/// The data of the home and its key must be readable for this user only.
 #[cfg(unix)]
 fn mode_findings(profile: &Profile) -> Vec<Finding> {
     use std::os::unix::fs::MetadataExt;

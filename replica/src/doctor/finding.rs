@@ -1,33 +1,33 @@
 //! One result of the doctor: its topic, its severity, a sentence and the command to type next. Must not know how findings
 //! are made or shown.
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topic {
-    /// What was never set up, or the program itself.
+    /// The setup of the profile, or the version of the program.
     Setup,
-    /// Files and directories.
+    /// Files and directories: modes, owners, write access.
     Files,
-    /// The disk.
+    /// Free space and faults of the disk.
     Disk,
-    /// The database.
+    /// The database: damage, missing tables, search index.
     Database,
-    /// Who syncs.
+    /// The syncing process, or the lack of one.
     Process,
-    /// Local changes.
+    /// Local edits that wait.
     Edits,
-    /// Whether the replica keeps up with the feed.
+    /// The distance between the replica and the server's feed.
     Feed,
-    /// The server and the way to it.
+    /// The server and the network.
     Server,
-    /// The API key.
+    /// The API key and its scopes.
     Key,
-    /// This machine's clock.
+    /// The difference to the server's clock.
     Clock,
 }
 
 impl Topic {
-    /// Its name.
+    /// The word in JSON and in text.
     pub const fn as_str(self) -> &'static str {
         match self {
             Topic::Setup => "setup",
@@ -44,21 +44,21 @@ impl Topic {
     }
 }
 
-/// How bad a finding is.
+/// How bad a finding is, from harmless to serious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// As it should be.
+    /// In order.
     Ok,
-    /// Worth knowing; nothing needs to be done.
+    /// Worth knowing; no action needed.
     Note,
-    /// Something will go wrong, or cannot be seen.
+    /// A failure is likely, or part of the state is hidden.
     Warning,
-    /// Something does not work.
+    /// A function does not work.
     Fault,
 }
 
 impl Severity {
-    /// Its name.
+    /// The word in JSON and in text.
     pub const fn as_str(self) -> &'static str {
         match self {
             Severity::Ok => "ok",
@@ -69,14 +69,14 @@ impl Severity {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
+    /// The subject.
     pub topic: Topic,
-    /// How bad it is.
+    /// How bad the result is.
     pub severity: Severity,
-    /// What is so, in a sentence.
+    /// The result as a sentence for people.
     pub text: String,
     /// The command to type next. None when nothing needs to be done.
     pub next: Option<String>,

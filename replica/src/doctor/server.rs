@@ -1,4 +1,4 @@
-//! Whether the server answers, what it says of the key, what its clock says.
+//! Examines the server: whether it answers, the scopes of the key, the clock. Must not show a key.
 
 use hearth_contract::key::parse_key;
 use hearth_contract::schema::Kind;
@@ -10,7 +10,7 @@ use super::text::duration_text;
 use crate::profile::{Profile, ProfileError};
 use crate::sync::{ClientError, meet, wall_clock};
 
-/// Clocks this far apart are not a matter of slow answers.
+/// A larger difference (seconds) is not explained by a slow response.
 const CLOCK_SECONDS_MAX: i64 = 60;
 
 pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Finding> {
@@ -49,7 +49,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
     findings
 }
 
-/// Why there was no answer, without saying twice that it is none of a Hearth server.
+/// The text of a client error, without the double mention of a foreign server.
 pub fn client_error_text(error: &ClientError) -> String {
     let text = error.to_string();
     match error {
@@ -68,8 +68,8 @@ fn client_error_finding(profile: &Profile, server: &str, error: &ClientError) ->
     }
 }
 
-/// What a key must be allowed for a replica to be whole, and for its edits to be accepted: a fault without the one, a
-/// warning without the other.
+/// Compares the scopes of a key with the needs of a replica. Missing read scopes are a fault: the replica stays
+/// incomplete. Missing write scopes are a warning: edits will be refused.
 pub fn check_scopes(granted: &[String], home: &str, environment: &str) -> Finding {
     let has = |scope: &str| granted.iter().any(|granted| granted == scope);
     let of_kinds = |action: &str| Kind::ALL.map(|kind| format!("{}:{action}", kind.collection()));
@@ -88,7 +88,7 @@ pub fn check_scopes(granted: &[String], home: &str, environment: &str) -> Findin
     Finding::ok(Topic::Key, format!("accepted for {home} ({environment})"))
 }
 
-/// Nothing is decided by this machine's clock but when to try again, and what is shown; still, people read times.
+/// The local clock decides only about the next attempt and about shown times; a difference still confuses people.
 fn clock_finding(ahead: i64) -> Finding {
     if ahead.abs() <= CLOCK_SECONDS_MAX {
         return Finding::ok(Topic::Clock, "as the server's");

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-/// A path in a command, as a shell takes it.
+/// A path quoted for a shell command.
 pub fn shell_quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     shlex::try_quote(&text).map_or_else(|_| text.to_string(), Into::into)
 }
 
-/// A number of bytes as people say it.
+/// A size in kB, MB or GB.
 pub(super) fn size_text(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
@@ -17,7 +17,7 @@ pub(super) fn size_text(bytes: u64) -> String {
     }
 }
 
-/// A number of seconds as people say it.
+/// A duration in its largest sensible unit, from seconds to days.
 pub(super) fn duration_text(seconds: i64) -> String {
     let (number, unit) = match seconds {
         ..120 => (seconds, "second"),
@@ -28,7 +28,7 @@ pub(super) fn duration_text(seconds: i64) -> String {
     count(number, unit, &format!("{unit}s"))
 }
 
-/// A number of things as people say it.
+/// A number with its noun, in singular or plural.
 pub(super) fn count(number: i64, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }

@@ -1,5 +1,5 @@
-//! What every drill asks in the end: are both sides equal, did every edit have one effect or has it one visible reason,
-//! and did the status claim more than was so? Must not know what went wrong.
+//! The checks at the end of every drill: both sides are equal, every edit has one effect or one visible reason, and the
+//! status never claimed too much. Must not know the fault.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::device::{Device, StatusSample};
 use super::home::{DrillHome, Event};
 use super::outcome::{DrillError, Outcome, failed};
 
-/// States in which an edit waits for a person.
+/// The states of an edit that waits for a person.
 const FOR_A_PERSON: [&str; 3] = ["blocked", "rejected", "conflict"];
-/// Differences that are told; the rest are counted.
+/// The number of differences in the message; the rest is counted.
 const DIFFERENCES_SHOWN: usize = 3;
 
-/// An edit that a person made, and how its effect is known on the server.
+/// An edit of the drill, and its effect on the server.
 #[derive(Debug, Clone)]
 pub(super) struct ExpectedEdit {
     pub(super) id: String,
@@ -27,25 +27,25 @@ pub(super) struct ExpectedEdit {
 pub(super) enum Effect {
     /// The record exists.
     Created,
-    /// The field has this value, which nobody else gives it.
+    /// The field has this value, which no other client sets.
     Set(&'static str, Value),
-    /// The record is gone.
+    /// The record is deleted.
     Deleted,
 }
 
-/// What became of edits.
+/// The number of edits per result.
 #[derive(Debug, Default)]
 pub(super) struct EffectCount {
-    /// Edits that had their effect, once.
+    /// Edits with exactly one effect.
     pub(super) effective: usize,
     /// Edits that wait for a person, with a reason.
     pub(super) waiting: usize,
-    /// Edits that were settled otherwise, by the history.
+    /// Edits with another outcome in the history.
     pub(super) settled: usize,
 }
 
 impl EffectCount {
-    /// In words.
+    /// The numbers as a sentence.
     pub(super) fn summary(&self) -> String {
         let mut told = match self.effective {
             1 => "1 edit had one effect".to_owned(),
@@ -62,8 +62,8 @@ impl EffectCount {
     }
 }
 
-/// Looks whether both sides have the same records, each with the same values; gives how many. Records with edits that
-/// wait for a person show those, and are left out.
+/// Checks that both sides hold the same records with equal values, and returns their number. Records with open edits
+/// are left out, because they show the local values.
 pub(super) fn check_equal(home: &DrillHome, device: &Device) -> Result<usize, DrillError> {
     let edits = device.edits()?;
     let has_edits = |id: &str| edits.iter().any(|edit| edit.record_id == id);
@@ -103,8 +103,8 @@ pub(super) fn check_equal(home: &DrillHome, device: &Device) -> Result<usize, Dr
     )))
 }
 
-/// The end of a drill in which nobody else changed what was edited: every edit had its effect just once, both sides are
-/// equal, and the device is stopped.
+/// The final check when no other client changed the edited records: every edit had one effect, both sides are equal.
+/// Stops the device.
 pub(super) fn finish_all_applied(home: &DrillHome, device: &mut Device, made: &[ExpectedEdit]) -> Outcome {
     let effects = count_effects(home, device, made)?;
     if effects.waiting + effects.settled > 0 {
@@ -115,7 +115,7 @@ pub(super) fn finish_all_applied(home: &DrillHome, device: &mut Device, made: &[
     Ok(format!("{}; {records} records are equal on both sides", effects.summary()))
 }
 
-/// Looks whether every edit had its effect just once, or waits with a reason, or has its ending in the history.
+/// Checks that every edit had exactly one effect, or waits with a reason, or has another outcome in the history.
 pub(super) fn count_effects(
     home: &DrillHome,
     device: &Device,
@@ -150,7 +150,7 @@ pub(super) fn count_effects(
     Ok(effects)
 }
 
-/// How often an edit had its effect, by the feed.
+/// How often an edit took effect, by the events of the feed.
 fn times_applied(events: &[Event], edit: &ExpectedEdit) -> usize {
     let of_record = || events.iter().filter(|event| event.record == edit.id);
     let count = |event_type: &str| of_record().filter(|event| event.event_type == event_type).count();
@@ -158,7 +158,7 @@ fn times_applied(events: &[Event], edit: &ExpectedEdit) -> usize {
         Effect::Created => count("created"),
         Effect::Deleted => count("deleted"),
         Effect::Set(field, value) => {
-            // Each time that it came to have the value, not each event in which it still has.
+            // Counts each change to the value, not each event that still has the value.
             let mut had = false;
             let came = |event: &Event| {
                 let has = event.payload[field] == *value;
@@ -179,7 +179,7 @@ fn describe(edit: &ExpectedEdit) -> String {
     }
 }
 
-/// Looks whether the status ever claimed to be in step before the replica was at a position.
+/// Checks that the status never claimed to be current before the replica reached `position`.
 pub(super) fn check_no_early_claim(said: &[StatusSample], position: i64) -> Result<(), DrillError> {
     match said.iter().find(|said| said.current && said.position < position) {
         None => Ok(()),

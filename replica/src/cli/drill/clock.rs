@@ -1,5 +1,5 @@
-//! This machine's clock is years ahead, then years behind, while edits are refused and tried again. What the daemon does
-//! must not depend on it. The clock is that of one daemon alone, told by the program `faketime`.
+//! Sets the clock years ahead and years behind, while edits are refused and retried. The daemon must not depend on the
+//! clock. The program `faketime` shifts the clock of one daemon only.
 
 use std::fs;
 use std::process::Command;
@@ -15,7 +15,7 @@ use super::outcome::{DrillError, Outcome, failed};
 use super::processes;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// The steps of the clock, each while the daemon runs; and whether it is killed then and started again.
+/// The steps of the clock: the shift, its words, and whether the daemon restarts at this step.
 const STEPS: [(&str, &str, bool); 4] = [
     ("+4000d", "eleven years ahead", false),
     ("-4000d", "eleven years behind", false),
@@ -45,7 +45,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
 
     let mut made = Vec::new();
     for (nth, (step, told, anew)) in STEPS.into_iter().enumerate() {
-        // What is refused is tried again at a moment that is kept; by then the clock says something else.
+        // A refused edit stores the time of its next attempt; the clock has changed by then.
         restart_server(home, &device, Some("503=always route=writes,bulk"))?;
         in_step(home, &device, told)?;
         let title = format!("title=ExpectedEdit before the clock was {told}");
@@ -57,7 +57,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         made.push(ExpectedEdit { id: room, effect: Effect::Set("paint_color", json!(step)) });
         home.wait_until("both edits are refused", LIMIT, || Ok(device.edits()?.iter().all(|edit| edit.attempts > 0)))?;
         if anew {
-            // What was put off by the old clock is taken up by a daemon that knows only the new one.
+            // A new daemon, which knows only the new clock, must take up the delayed edits.
             kill_while_delayed(home, &mut device)?;
         }
         fs::write(&shift, format!("{step}\n"))?;
@@ -83,7 +83,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     Ok(format!("{}; {records} records are equal on both sides", effects.summary()))
 }
 
-/// Looks whether the daemon took its clock to be as far off as it was set.
+/// Checks that the daemon's clock was shifted as planned.
 fn check_clock_moved(device: &Device, step: &str) -> Result<(), DrillError> {
     const YEAR_SECONDS: u64 = 31_556_952;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / YEAR_SECONDS + 1970;
@@ -95,7 +95,7 @@ fn check_clock_moved(device: &Device, step: &str) -> Result<(), DrillError> {
     Err(failed(format!("the daemon's clock was set to {step}, but it says {heard:?}: nothing was drilled")))
 }
 
-/// Kills the daemon at a moment when both edits wait for another, and neither is on its way.
+/// Kills the daemon while both edits are delayed and none is being sent.
 fn kill_while_delayed(home: &DrillHome, device: &mut Device) -> Result<(), DrillError> {
     let are = |device: &Device| Ok(device.edits()?.iter().all(|edit| edit.next_attempt_at.is_some()));
     loop {
@@ -108,14 +108,15 @@ fn kill_while_delayed(home: &DrillHome, device: &mut Device) -> Result<(), Drill
     }
 }
 
-/// Has the server served anew, and the daemon told of it, as by a person who does not want to wait for its pause.
+/// Restarts the server, with faults if given, and asks the daemon to retry at once, as an impatient person does.
 fn restart_server(home: &mut DrillHome, device: &Device, faults: Option<&str>) -> Result<(), DrillError> {
     home.stop_server();
     home.serve(faults)?;
     Ok(device.replica.retry_sync_now()?)
 }
 
-/// Waits until the replica says that it is in step, by its own clock: whoever looks lives on the same machine.
+/// Waits until the replica claims to be current, by its own clock: the person who reads the status uses the same
+/// machine.
 fn in_step(home: &DrillHome, device: &Device, told: &str) -> Result<(), DrillError> {
     let head = home.head()?;
     let in_step = home.wait_until("the replica says that it is in step", LIMIT, || {
@@ -133,7 +134,7 @@ fn about(stop: DrillError, told: &str) -> DrillError {
     }
 }
 
-/// The library that tells another time, as the program of that name sets it.
+/// The library that shifts the clock, as set by the program `faketime`.
 fn faketime() -> Result<String, DrillError> {
     let missing =
         || DrillError::Skipped("another clock needs the program faketime (Debian: apt install faketime)".to_owned());

@@ -1,5 +1,5 @@
-//! The daemon is killed at moments that nobody chose, while it reads and sends, and now and then the server with it. Every
-//! edit must have its effect once.
+//! Kills the daemon at random moments while it reads and sends, and the server in every third round. Every edit must
+//! have exactly one effect.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::outcome::Outcome;
 
 const LIMIT: Duration = Duration::from_secs(60);
 const ROUNDS: u64 = 8;
-/// So that many a kill meets a write on its way, or one that is committed and not answered yet.
+/// Slow and lost responses, so many kills hit a write in progress or an unacknowledged one.
 const SLOW: &str = "latency=always by=0ms-40ms; lost-answer=10% route=writes,bulk";
 
 pub(super) fn run(home: &mut DrillHome) -> Outcome {
@@ -35,7 +35,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         made.push(ExpectedEdit { id: item, effect: Effect::Set("description", json!(name)) });
         let seed = (home.options.seed + round).to_string();
         home.run_lab(&["churn", "--count", "15", "--rate", "10000", "--seed", &seed])?;
-        // xorshift64: any spread will do here.
+        // xorshift64; the quality of the random numbers does not matter.
         chance ^= chance << 13;
         chance ^= chance >> 7;
         chance ^= chance << 17;

@@ -1,5 +1,5 @@
-//! A replica in a scratch home: its database, its daemon, what a person does on it, and what its status says meanwhile.
-//! Must not know what is drilled.
+//! A replica of a scratch home with its daemon, the commands of its user, and samples of its status. Must not know the
+//! drill.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use super::home::{DrillHome, command};
 use super::outcome::{DrillError, failed};
 use super::processes::{self, POLL_INTERVAL, Program};
 
-/// A replica.
+/// A replica with its daemon.
 pub(super) struct Device {
     db: PathBuf,
     log: PathBuf,
     daemon: Option<Program>,
-    /// What the daemon's environment has beside this program's.
+    /// Additional environment variables of the daemon.
     environment: Vec<(String, String)>,
-    /// Its rows and edits, as a person's programs see them.
+    /// The replica, opened as by another program of the user.
     pub(super) replica: Replica,
 }
 
@@ -44,7 +44,7 @@ impl Device {
         Ok(Device { db, log: home.file("daemon.log"), daemon: None, environment: Vec::new(), replica })
     }
 
-    /// What its daemon is started with from now on, beside this program's environment.
+    /// Sets the additional environment of the daemon and of commands.
     pub(super) fn with_environment(&mut self, environment: Vec<(String, String)>) {
         self.environment = environment;
     }
@@ -59,7 +59,7 @@ impl Device {
         Ok(())
     }
 
-    /// Stops the daemon as a service manager does.
+    /// Stops the daemon with SIGTERM, as a service manager does.
     pub(super) fn stop(&mut self) -> Result<(), DrillError> {
         let Some(daemon) = self.daemon.take() else { return Ok(()) };
         match daemon.terminate() {
@@ -69,19 +69,19 @@ impl Device {
         }
     }
 
-    /// Kills the daemon without warning.
+    /// Kills the daemon with SIGKILL.
     pub(super) fn kill(&mut self) {
         if let Some(daemon) = self.daemon.take() {
             daemon.kill();
         }
     }
 
-    /// The daemon's process.
+    /// The pid of the daemon. None: not running.
     pub(super) fn pid(&self) -> Option<u32> {
         self.daemon.as_ref().map(Program::id)
     }
 
-    /// What a person's command prints, asked under the daemon's environment.
+    /// Runs a command with `--json` in the daemon's environment and returns its output.
     pub(super) fn run_json(&self, arguments: &[&str]) -> Result<Value, DrillError> {
         let mut asked = command(&std::env::current_exe()?);
         asked.arg("--db").arg(&self.db).arg("--json").args(arguments).envs(self.environment.iter().cloned());
@@ -93,7 +93,7 @@ impl Device {
         Ok(serde_json::from_slice(&asked.stdout).unwrap_or(Value::Null))
     }
 
-    /// Waits until it says that it is in step and nothing is on its way; gives how long that took.
+    /// Waits until the replica is current and no edit is on its way. Returns the time taken.
     pub(super) fn wait_until_settled(&self, home: &DrillHome, limit: Duration) -> Result<Duration, DrillError> {
         let head = home.head()?;
         let settled = home.wait_until("the replica is in step and its edits are settled", limit, || {
@@ -119,23 +119,23 @@ impl Device {
         })
     }
 
-    /// All rows of a kind, in the order of their making.
+    /// All rows of a kind, oldest first.
     pub(super) fn rows(&self, kind: Kind) -> Result<Vec<Row>, DrillError> {
         let sort = Sort { column: "created_at", descending: false };
         Ok(self.replica.rows(&RowQuery::of(kind, sort, usize::MAX >> 1))?.rows)
     }
 
-    /// The row of a kind at a place, counted from the oldest.
+    /// The row of a kind with this index, oldest first.
     pub(super) fn row(&self, kind: Kind, nth: usize) -> Result<Row, DrillError> {
         self.rows(kind)?.into_iter().nth(nth).ok_or_else(|| failed(format!("the home has too few of {kind}")))
     }
 
-    /// The edits that are not settled.
+    /// The open edits.
     pub(super) fn edits(&self) -> Result<Vec<Edit>, DrillError> {
         Ok(self.replica.edits()?)
     }
 
-    /// How the settled edits of a record ended.
+    /// The outcomes of the settled edits of a record.
     pub(super) fn outcomes(&self, record: &str) -> Result<Vec<String>, DrillError> {
         let sql = format!("SELECT outcome FROM edit_history WHERE record_id = '{}'", record.replace('\'', "''"));
         let word = |row: Vec<Value>| row.first().and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -144,7 +144,7 @@ impl Device {
         Ok(words?)
     }
 
-    /// Notes what the status says from now on.
+    /// Starts to sample the status.
     pub(super) fn watch(&self) -> StatusWatch {
         let (db, stop) = (self.db.clone(), Arc::new(AtomicBool::new(false)));
         let stopped = stop.clone();
@@ -169,7 +169,7 @@ impl Device {
     }
 }
 
-/// Waits until the device is in step again, and tells what its status said meanwhile.
+/// Waits until the device has settled, ends the samples, and logs the phases.
 pub(super) fn settle_and_report(
     home: &mut DrillHome,
     device: &Device,
@@ -186,7 +186,7 @@ pub(super) fn settle_and_report(
     Ok(samples)
 }
 
-/// The members of an object.
+/// The members of a JSON object.
 pub(super) fn fields(value: Value) -> Fields {
     match value {
         Value::Object(members) => members,
@@ -194,30 +194,30 @@ pub(super) fn fields(value: Value) -> Fields {
     }
 }
 
-/// What the status said at one moment.
+/// The status at one moment.
 pub(super) struct StatusSample {
     pub(super) at: Instant,
     pub(super) phase: Phase,
     pub(super) position: i64,
-    /// It claimed to be in step.
+    /// The status claimed to be current.
     pub(super) current: bool,
 }
 
-/// Somebody who looks at the status all the time.
+/// A thread that samples the status.
 pub(super) struct StatusWatch {
     stop: Arc<AtomicBool>,
     watching: JoinHandle<Vec<StatusSample>>,
 }
 
 impl StatusWatch {
-    /// Ends it; gives what was said.
+    /// Ends the thread and returns the samples.
     pub(super) fn end(self) -> Vec<StatusSample> {
         self.stop.store(true, Ordering::Relaxed);
         self.watching.join().unwrap_or_default()
     }
 }
 
-/// The phases in the order in which they were said.
+/// The sequence of phases, without repetitions.
 pub(super) fn phases(samples: &[StatusSample]) -> String {
     let mut phases: Vec<&str> = samples.iter().map(|samples| samples.phase.as_str()).collect();
     phases.dedup();

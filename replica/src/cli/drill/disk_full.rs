@@ -1,5 +1,5 @@
-//! The disk that holds the replica is full. It must say so, lose nothing, and go on by itself once there is room. The disk
-//! is a small one in memory, in a mount namespace of its own, where this program is started again.
+//! Fills the disk of the replica. The replica must report the full disk, lose nothing, and continue by itself when
+//! there is space. The disk is a small tmpfs in a mount namespace, where this program is started again.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -18,9 +18,9 @@ use super::processes::{Program, read_to_end};
 use hearth_replica::{BlockCause, Phase};
 
 const LIMIT: Duration = Duration::from_secs(90);
-/// Size of the small disk: room for the first read, and little more.
+/// The size of the small disk: enough for the backfill and little more.
 const DISK_MEGABYTES: u32 = 8;
-/// Changes while it is full: more than fit into what SQLite has set aside.
+/// The number of changes during the fault: more than SQLite's reserve holds.
 const CHANGES: &str = "1500";
 
 pub(super) fn run(home: &mut DrillHome) -> Outcome {
@@ -30,7 +30,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     }
 }
 
-/// Starts this program again where it may mount a disk of its own, and passes on what it says.
+/// Starts this program again in a mount namespace, and passes its trace on.
 fn start_again(home: &mut DrillHome) -> Outcome {
     let (disk, mounted) = (home.file("disk"), home.file("mounted"));
     fs::create_dir(&disk)?;
@@ -41,7 +41,7 @@ fn start_again(home: &mut DrillHome) -> Outcome {
     command.arg(std::env::current_exe()?).args(["--json", "drill", "disk-full", "--server-bin"]);
     command.arg(&home.options.server).arg("--small-disk").arg(&disk).args(["--seed", &home.options.seed.to_string()]);
     command.args(home.options.keep.then_some("--keep"));
-    // In this one's directory, so that nothing of it stays however it ends.
+    // Inside the outer scratch directory, so the outer program removes all files.
     command.env("TMPDIR", home.file("")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = Program::start_drill(&mut command, |child| (child.stdout.take(), child.stderr.take()));
     let Ok((program, (stdout, stderr))) = started else {
@@ -73,7 +73,7 @@ fn start_again(home: &mut DrillHome) -> Outcome {
     }
 }
 
-/// What a line tells that begins with the seconds since the start, as `Scene::say` writes it.
+/// The text of a trace line, without its leading seconds (see `DrillHome::log`). None for other lines.
 fn log_text(line: &str) -> Option<&str> {
     let (seconds, text) = line.split_once(" s  ")?;
     seconds.trim().parse::<f64>().ok().map(|_| text)
@@ -134,10 +134,10 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
     ))
 }
 
-/// Writes until there is no room; gives how much went in.
+/// Writes until the disk is full; returns the number of bytes.
 fn fill(file: &Path) -> Result<u64, DrillError> {
     let mut ballast = File::create_new(file)?;
-    // Ever smaller pieces, so that not even a page is left.
+    // Smaller and smaller pieces, until not even one page is free.
     for size in [1 << 16, 1 << 12, 1 << 8] {
         while ballast.write_all(&vec![0; size]).is_ok() {}
     }

@@ -1,5 +1,5 @@
-//! A scratch home: its server on a free port, its files, and another client that asks and changes over HTTP. Must not
-//! know what is drilled, nor anything of the server that its command line and its API do not say.
+//! A scratch home: its server on a free port, its files, and another client over HTTP. Must not know the drill, nor
+//! more of the server than its command line and its API.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -16,11 +16,11 @@ use super::super::output;
 use super::outcome::{DrillError, failed};
 use super::processes::{self, POLL_INTERVAL, Program, Scratch};
 
-/// Longest wait for the server to accept connections, or to answer.
+/// The longest wait for the server's start or for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The server's program, beside this one.
+/// The name of the server program.
 const SERVER: &str = "hearth-server";
-/// Settings that a person may have for everyday use and that must not reach a scratch home.
+/// Environment variables of the user that must not reach a scratch home.
 const PERSONAL_VARIABLES: [&str; 7] = [
     "HEARTH_API_KEY",
     "HEARTH_API_KEY_FILE",
@@ -31,7 +31,7 @@ const PERSONAL_VARIABLES: [&str; 7] = [
     "CREDENTIALS_DIRECTORY",
 ];
 
-/// What holds for every drill of a run.
+/// The options of a run, for every drill.
 pub(super) struct Options {
     pub(super) server: PathBuf,
     pub(super) keep: bool,
@@ -40,19 +40,19 @@ pub(super) struct Options {
     pub(super) quiet: bool,
 }
 
-/// A scratch home.
+/// A scratch home with its server.
 pub(super) struct DrillHome {
     name: String,
     pub(super) options: Options,
     began: Instant,
     trace: Vec<(Duration, String)>,
     server: Option<Program>,
-    /// Where it listens; the same after every restart.
+    /// The server's address; the same after every restart.
     address: Option<String>,
     key: String,
     client: Option<(tokio::runtime::Runtime, reqwest::Client)>,
     scratch: Option<Scratch>,
-    /// Where a drill that was started again has kept its files.
+    /// The directory that a restarted program has kept (`disk-full`).
     inner_directory: Option<PathBuf>,
 }
 
@@ -63,21 +63,21 @@ pub(super) struct Event {
     pub(super) payload: Value,
 }
 
-/// The server's program: the one that is named, or the one beside this.
+/// The server program: the given one, or the one beside this program.
 pub(super) fn find_server(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let file = match named {
         Some(file) => file.to_owned(),
         None => std::env::current_exe()?.with_file_name(SERVER),
     };
     if file.is_file() {
-        // What is run is the file that was looked at: a name without a slash would be looked for in PATH.
+        // An absolute path, because a name without a slash would be searched in PATH.
         return Ok(std::path::absolute(file)?);
     }
     Err(Failure::new(Exit::NotFound, format!("there is no server's program at {}", file.display()))
         .hint("hearth-replica drill NAME --server-bin FILE"))
 }
 
-/// A command of one of the programs, without what this shell has set up for everyday use.
+/// A command without the personal environment variables.
 pub(super) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
@@ -103,13 +103,13 @@ impl DrillHome {
         }
     }
 
-    /// Makes the scratch directory.
+    /// Creates the scratch directory.
     pub(super) fn make_scratch(&mut self) -> Result<(), DrillError> {
         self.scratch = Some(Scratch::make(&self.name, self.options.keep)?);
         Ok(())
     }
 
-    /// Makes the home: a team with its filled sandbox, served, and a key to it.
+    /// Creates the home: a team with a filled sandbox, a key, and a running server.
     pub(super) fn set_up(&mut self) -> Result<(), DrillError> {
         let version = self.run_server_command(&["--version"])?;
         if !version.starts_with(SERVER) {
@@ -117,7 +117,7 @@ impl DrillHome {
             return Err(failed(format!("{server} is no {SERVER}: asked for its version, it says {version:?}")));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        // No connection outlives an answer: the server comes and goes.
+        // No connection is kept, because the server restarts often.
         let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(RESPONSE_TIMEOUT).build()?;
         self.client = Some((runtime, http));
         self.run_server_command(&["team", "create", "Drill"])?;
@@ -130,7 +130,7 @@ impl DrillHome {
         Ok(())
     }
 
-    /// Ends everything; gives what was told, and where the directory stays.
+    /// Stops the server; returns the trace and the kept directory.
     pub(super) fn finish(mut self) -> (Vec<(Duration, String)>, Option<PathBuf>) {
         self.server = None;
         let kept = self.inner_directory.or(self.scratch.as_ref().and_then(Scratch::kept));
@@ -138,12 +138,12 @@ impl DrillHome {
         (self.trace, kept)
     }
 
-    /// Says where a drill that was started again keeps its files, if it does.
+    /// Stores the directory that a restarted program has kept.
     pub(super) fn set_inner_directory(&mut self, directory: Option<PathBuf>) {
         self.inner_directory = directory;
     }
 
-    /// Tells what happens.
+    /// Adds a line to the trace and prints it.
     pub(super) fn log(&mut self, text: impl Into<String>) {
         let (at, text) = (self.began.elapsed(), text.into());
         if !self.options.quiet {
@@ -152,17 +152,17 @@ impl DrillHome {
         self.trace.push((at, text));
     }
 
-    /// A file of the scratch directory.
+    /// A path in the scratch directory.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.scratch.as_ref().map_or_else(|| PathBuf::from(name), |scratch| scratch.path().join(name))
     }
 
-    /// Where the home is served.
+    /// The base URL of the server.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address.as_deref().unwrap_or_default())
     }
 
-    /// Runs an operator's command to its end; gives what it printed.
+    /// Runs a command of the server program and returns its output.
     pub(super) fn run_server_command(&self, arguments: &[&str]) -> Result<String, DrillError> {
         let server = self.options.server.display();
         let output = processes::run_to_end(self.server_command().args(arguments))
@@ -174,7 +174,7 @@ impl DrillHome {
         Err(failed(format!("{server} {}: {}", arguments.join(" "), said(&output.stderr))))
     }
 
-    /// Runs one of the test bench's tools on the home.
+    /// Runs `hearth-server lab` on the home.
     pub(super) fn run_lab(&self, arguments: &[&str]) -> Result<Value, DrillError> {
         let said = self.run_server_command(&[&["--json", "lab"], arguments].concat())?;
         Ok(serde_json::from_str(&said)?)
@@ -186,7 +186,7 @@ impl DrillHome {
         command
     }
 
-    /// Serves the home, with faults if there are to be some, where it was served before.
+    /// Starts the server, with faults if given, at the same address as before.
     pub(super) fn serve(&mut self, faults: Option<&str>) -> Result<(), DrillError> {
         let log = File::options().create(true).append(true).open(self.file("server.log"))?;
         let listen = self.address.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
@@ -205,21 +205,21 @@ impl DrillHome {
         Ok(())
     }
 
-    /// Stops the server as a service manager does.
+    /// Stops the server with SIGTERM.
     pub(super) fn stop_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.terminate();
         }
     }
 
-    /// Kills the server without warning.
+    /// Kills the server with SIGKILL.
     pub(super) fn kill_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.kill();
         }
     }
 
-    /// Asks as another client of the home does.
+    /// Sends a request as another client of the home.
     pub(super) fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, DrillError> {
         let Some((runtime, http)) = &self.client else { return Err(failed("there is no client yet")) };
         let mut request = http.request(method.clone(), format!("{}{path}", self.url())).bearer_auth(&self.key);
@@ -238,18 +238,18 @@ impl DrillHome {
         }
     }
 
-    /// Deletes a record as another client of the home does.
+    /// Deletes a record as another client.
     pub(super) fn delete(&self, collection: &str, id: &str) -> Result<(), DrillError> {
         self.request(Method::DELETE, &format!("/v1/{collection}/{id}"), None).map(drop)
     }
 
-    /// The home's position.
+    /// The position of the server's newest event.
     pub(super) fn head(&self) -> Result<i64, DrillError> {
         let feed = self.request(Method::GET, "/v1/events?limit=1", None)?;
         Ok(feed["meta"]["feed"]["head"].as_i64().unwrap_or_default())
     }
 
-    /// Every record, the home's profile among them.
+    /// All records, with the home's profile.
     pub(super) fn records(&self) -> Result<Vec<(&'static str, Value)>, DrillError> {
         let mut found = Vec::new();
         for kind in hearth_contract::schema::Kind::COLLECTIONS {
@@ -261,7 +261,7 @@ impl DrillHome {
         Ok(found)
     }
 
-    /// Every event that the feed still has, in order.
+    /// All events in the feed, in order.
     pub(super) fn events(&self) -> Result<Vec<Event>, DrillError> {
         let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
         let events = self.read_pages("/v1/events?limit=1000")?;
@@ -288,7 +288,8 @@ impl DrillHome {
         }
     }
 
-    /// Looks until something is so, and says what took too long if it does not become so.
+    /// Polls until the condition is true and returns the time taken. Error: not true within `limit`; `what` names the
+    /// condition.
     pub(super) fn wait_until(
         &self,
         what: &str,
@@ -311,7 +312,7 @@ fn private(file: &Path) -> std::io::Result<File> {
     File::options().create_new(true).write(true).mode(0o600).open(file)
 }
 
-/// The first line that a program prints, if it comes in time.
+/// The first line of a program's output. None: no line in time.
 fn first_line(stdout: ChildStdout) -> Option<String> {
     let (told, line) = channel();
     std::thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! The server commits and its answer is lost: first for a while, then for so long that the server has forgotten which
-//! writes it had seen. Every edit must have its effect once.
+//! The server commits and its responses are lost, first for a while, then until the server has forgotten the
+//! idempotency keys. Every edit must have exactly one effect.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::home::DrillHome;
 use super::outcome::{DrillError, Outcome, failed};
 
 const LIMIT: Duration = Duration::from_secs(90);
-/// A server whose streams are opened and say nothing: what it has is not heard of by them.
+/// Streams open and stay silent, so the feed confirms nothing.
 const SILENT: &str = "mute=always route=streams";
 
 pub(super) fn run(home: &mut DrillHome) -> Outcome {
@@ -41,8 +41,8 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     finish_all_applied(home, &mut device, &made)
 }
 
-/// An update and a create are committed, their answers are lost, and before they are sent again somebody else changes the
-/// same fields: they have had their effect and must neither have it again nor become conflicts.
+/// An update and a create are committed without a response. Before they are sent again, another client changes the same
+/// fields. The edits must neither apply again nor become conflicts.
 fn overwrite_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<ExpectedEdit>, DrillError> {
     device.stop()?;
     let car = device.row(Kind::Vehicle, 0)?.id;
@@ -69,7 +69,7 @@ fn overwrite_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<
     ])
 }
 
-/// The server has forgotten the keys of what it committed, before it is sent again.
+/// The server forgets the idempotency keys of committed writes before they are sent again.
 fn forget_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<ExpectedEdit>, DrillError> {
     device.stop()?;
     let made = edits(device, "second", 3)?;
@@ -88,8 +88,8 @@ fn forget_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<Exp
     Ok(made)
 }
 
-/// Has the device send its edits to a server whose answers are lost and whose streams say nothing, until so many are
-/// committed there; then its daemon is killed. It knows of none of them that it had its effect.
+/// Lets the device send edits without responses and events, until `many` are committed. Then kills the daemon, which
+/// knows no result.
 fn commit_without_answers(home: &mut DrillHome, device: &mut Device, many: i64) -> Result<(), DrillError> {
     home.stop_server();
     home.serve(Some(&format!("lost-answer=always route=writes,bulk; {SILENT}")))?;
@@ -104,8 +104,8 @@ fn commit_without_answers(home: &mut DrillHome, device: &mut Device, many: i64) 
     Ok(())
 }
 
-/// Has the device send its edits again to a server that answers, but whose streams say nothing, until each was sent once
-/// more: only their keys, ids and conditions tell the server what they are. Then the server is in order again.
+/// Lets the device send every edit again with responses and without events: only key, id and precondition identify an
+/// edit. Then restores a normal server.
 fn resend_without_events(home: &mut DrillHome, device: &mut Device) -> Result<(), DrillError> {
     let before = device.edits()?;
     device.start()?;
@@ -119,7 +119,7 @@ fn attempts(edits: &[Edit], id: i64) -> i64 {
     edits.iter().find(|edit| edit.id == id).map_or(0, |edit| edit.attempts)
 }
 
-/// Creates, updates and a delete, of records that the other rounds leave alone.
+/// Creates, updates and a delete, on records that other rounds do not use.
 fn edits(device: &Device, round: &str, skip: usize) -> Result<Vec<ExpectedEdit>, DrillError> {
     let mut made = Vec::new();
     for nth in 0..3 {

@@ -1,5 +1,5 @@
-//! The stream stays open and nothing comes any more, as behind some proxies. The replica must notice by itself, catch
-//! up, and not claim for long that all is well.
+//! The stream stays open and sends nothing, as behind some proxies. The replica must notice, catch up, and not claim
+//! for long to be current.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use super::device::{Device, phases};
 use super::home::DrillHome;
 use super::outcome::{Outcome, failed};
 
-/// Silence after which a replica must have tried otherwise, with room for a slow machine.
+/// The limit for noticing the silence (45 s by design, plus time for a slow machine).
 const NOTICED_WITHIN: Duration = Duration::from_secs(75);
-/// Once it is noticed, a poll brings the rest at once.
+/// A poll after the silence brings the rest at once.
 const LIMIT: Duration = Duration::from_secs(100);
-/// Frames after the first read that still come.
+/// The number of frames after the backfill that still arrive.
 const STILL_COME: usize = 10;
 
 pub(super) fn run(home: &mut DrillHome) -> Outcome {
-    // The first read has a frame for each record, and one that says that the present is reached.
+    // The backfill sends one frame per record, and one that marks the end.
     let mute_at = home.records()?.len() + 1 + STILL_COME;
     home.stop_server();
     home.serve(Some(&format!("mute=once:{mute_at}frames")))?;

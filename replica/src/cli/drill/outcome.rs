@@ -2,13 +2,13 @@
 
 /// Why a drill did not pass.
 pub(super) enum DrillError {
-    /// What must hold did not; the sentence says what.
+    /// A check failed; the text says which.
     Failed(String),
-    /// It cannot be tried on this machine; the sentence says what is missing.
+    /// The drill cannot run on this machine; the text names what is missing.
     Skipped(String),
 }
 
-/// How a drill went: a sentence about what was found good, or why not.
+/// The result of a drill: a sentence on what was checked, or the error.
 pub(super) type Outcome = Result<String, DrillError>;
 
 impl<E: std::error::Error> From<E> for DrillError {
@@ -17,7 +17,7 @@ impl<E: std::error::Error> From<E> for DrillError {
     }
 }
 
-/// What cannot even be set up is not tried, so nothing has failed.
+/// A failed setup counts as skipped, because nothing was tested.
 pub(super) fn skip_on_failure(stop: DrillError) -> DrillError {
     match stop {
         DrillError::Failed(why) | DrillError::Skipped(why) => DrillError::Skipped(why),

@@ -1,5 +1,5 @@
-//! One edit is refused by the server for ever. It must be parked with the server's words, hold up only what depends on
-//! it, and be settled by a person's decision.
+//! The server refuses one edit permanently. The edit must wait with the server's words, block only dependent edits, and
+//! be settled by a person's decision.
 
 use std::time::Duration;
 

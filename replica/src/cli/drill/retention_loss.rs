@@ -1,5 +1,5 @@
-//! The replica is away while the home changes, and the history of these changes is thinned out. It must come to the
-//! server's present, deletes included, without losing what was edited offline.
+//! The replica is offline while the home changes, and the server trims the history of these changes. The replica must
+//! catch up, deletes included, and keep its offline edits.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let samples = settle_and_report(home, &device, watch, LIMIT)?;
     check_no_early_claim(&samples, head)?;
     let effects = count_effects(home, &device, &made)?;
-    // The new task is nobody else's, and the edit of what was deleted is for a person to decide.
+    // No other client touches the new task. The edit of the deleted task waits for a person.
     if effects.effective == 0 || effects.waiting == 0 || effects.settled > 0 {
         return Err(failed(format!("no edit may end unasked, and not all may wait, yet {}", effects.summary())));
     }

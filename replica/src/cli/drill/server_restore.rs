@@ -1,6 +1,5 @@
-//! The server is put back to an earlier position, as by an older copy of its files, and it goes on from there, using the
-//! lost positions again for other changes. The replica must see that, come to the server's present, and tell what of its own
-//! was lost.
+//! The server is restored to an earlier position and continues with other changes at the same positions. The replica
+//! must notice, catch up, and report its own lost edits.
 
 use std::time::Duration;
 
