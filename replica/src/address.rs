@@ -49,14 +49,14 @@ mod tests {
     use crate::{Origin, Replica};
 
     #[test]
-    fn a_home_is_meant_by_its_profile_and_its_database() {
+    fn flags_name_profile_and_database() {
         assert_eq!(home_flags("cabin", None), "--profile cabin");
         let db = Path::new("/tmp/my home.db");
         assert!(home_flags("cabin", Some(db)).ends_with("--db '/tmp/my home.db'"));
     }
 
     #[test]
-    fn what_to_type_next_is_for_the_same_home() {
+    fn command_gets_home_flags() {
         let next = |command: &str| with_home_flags(command, "--profile cabin");
         assert_eq!(next("hearth-replica sync"), "hearth-replica --profile cabin sync");
         assert_eq!(
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_said_with_the_next_step() {
+    fn diagnosis_text_has_next_step() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("notes.db");
         std::fs::write(&db, "Milk, eggs, and a text that is long enough to be taken for a database by nobody at all.")

@@ -57,7 +57,7 @@ pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
 
 fn warn_of_invalid_filter(invalid: Option<String>) {
     if let Some(why) = invalid {
-        tracing::warn!("HEARTH_LOG is left out of account: {why}");
+        tracing::warn!("HEARTH_LOG is ignored: {why}");
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_who_write_to_a_log_file_write_over_nothing_of_each_other() {
+    fn two_writers_append_to_log_file() {
         let path = std::env::temp_dir().join(format!("hearth-log-{}", uuid::Uuid::new_v4()));
         let mut files = [LogFile::open(path.clone()).unwrap(), LogFile::open(path.clone()).unwrap()];
         files.iter_mut().for_each(|file| file.write_all(b"a line\n").unwrap());
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_level_silences_nobody() {
+    fn misspelt_level_is_rejected() {
         for (value, expected) in [
             ("", Ok(None)),
             (" , ", Ok(None)),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_log_file_begins_anew() {
+    fn full_log_file_is_rotated() {
         let path = std::env::temp_dir().join(format!("hearth-log-{}", uuid::Uuid::new_v4()));
         let mut file = LogFile::open(path.clone()).unwrap();
         let line = [b'x'; 1 << 16];

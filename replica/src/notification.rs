@@ -19,15 +19,15 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Pauses (ms) after a file event until the counter is read again: the write to the log happens shortly before the
 /// counter changes.
-const LOOK_AGAIN_MILLIS: [u64; 7] = [1, 2, 5, 10, 25, 50, 100];
+const RECHECK_MILLIS: [u64; 7] = [1, 2, 5, 10, 25, 50, 100];
 
 /// Minimum time between two file events. Each page written to the log is an event, own writes included; without the
 /// pause a busy sync spends a tenth of its time on its own events.
-const KNOCK_INTERVAL: Duration = Duration::from_millis(5);
+const EVENT_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A subscription to the changes of one database. Dropping the subscription ends its thread.
 pub struct Subscription {
-    stop: Sender<Knock>,
+    stop: Sender<Signal>,
     thread: Option<JoinHandle<()>>,
     // The watcher works until dropped. None where the system offers no file events; then the poll remains.
     watcher: Option<RecommendedWatcher>,
@@ -42,15 +42,18 @@ impl fmt::Debug for Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         self.watcher = None;
-        let _ = self.stop.send(Knock::Stop);
+        let _ = self.stop.send(Signal::Stop);
         if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
             let _ = thread.join();
         }
     }
 }
 
-enum Knock {
-    Maybe,
+/// A message to the thread of a subscription.
+enum Signal {
+    /// A watched file changed, so the database may have changed.
+    Changed,
+    /// The subscription was dropped.
     Stop,
 }
 
@@ -59,14 +62,14 @@ enum Knock {
 pub fn subscribe(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<Subscription, StoreError> {
     let connection = open::read_only(db)?;
     let place = Place::of(db);
-    let seen = open::data_version(&connection)?;
-    let (knock, knocks) = channel();
-    let watcher = notification(db, knock.clone());
+    let last_version = open::data_version(&connection)?;
+    let (sender, signals) = channel();
+    let watcher = watch_files(db, sender.clone());
     let thread = std::thread::Builder::new()
-        .name("changed".to_owned())
-        .spawn(move || listen(&connection, &place, seen, &knocks, on_change))
+        .name("notifications".to_owned())
+        .spawn(move || listen(&connection, &place, last_version, &signals, on_change))
         .map_err(|error| StoreError::File(db.to_owned(), error))?;
-    Ok(Subscription { stop: knock, thread: Some(thread), watcher })
+    Ok(Subscription { stop: sender, thread: Some(thread), watcher })
 }
 
 /// Touches the marker file `changed`; called after each commit. An error is ignored, because subscribers also poll.
@@ -81,31 +84,37 @@ fn marker(db: &Path) -> PathBuf {
     open::companion(db, "changed")
 }
 
-fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
-    let mut soon = LOOK_AGAIN_MILLIS.len();
-    let mut kept = true;
+fn listen(
+    connection: &Connection,
+    place: &Place,
+    mut last_version: i64,
+    signals: &Receiver<Signal>,
+    on_change: impl Fn(),
+) {
+    let mut recheck = RECHECK_MILLIS.len();
+    let mut is_present = true;
     loop {
-        match knocks
-            .recv_timeout(LOOK_AGAIN_MILLIS.get(soon).map_or(POLL_INTERVAL, |millis| Duration::from_millis(*millis)))
+        match signals
+            .recv_timeout(RECHECK_MILLIS.get(recheck).map_or(POLL_INTERVAL, |millis| Duration::from_millis(*millis)))
         {
-            Ok(Knock::Maybe) => soon = 0,
-            Err(RecvTimeoutError::Timeout) => soon = (soon + 1).min(LOOK_AGAIN_MILLIS.len()),
-            Ok(Knock::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(Signal::Changed) => recheck = 0,
+            Err(RecvTimeoutError::Timeout) => recheck = (recheck + 1).min(RECHECK_MILLIS.len()),
+            Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
         }
-        while let Ok(more) = knocks.try_recv() {
-            if matches!(more, Knock::Stop) {
+        while let Ok(more) = signals.try_recv() {
+            if matches!(more, Signal::Stop) {
                 return;
             }
         }
         // The removal of the database file is a change too, but the change counter does not show the removal.
-        if std::mem::replace(&mut kept, place.is_kept().is_ok()) && !kept {
+        if std::mem::replace(&mut is_present, place.is_kept().is_ok()) && !is_present {
             on_change();
         }
         // Only a changed counter wakes the subscriber. A touched marker alone does not.
         match open::data_version(connection) {
-            Ok(version) if version == seen => {}
+            Ok(version) if version == last_version => {}
             Ok(version) => {
-                seen = version;
+                last_version = version;
                 on_change();
             }
             Err(error) => tracing::debug!(%error, "the change counter could not be read"),
@@ -115,17 +124,18 @@ fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiv
 
 /// Watches the directory for the marker file. Also watches the write-ahead log, because foreign programs write there
 /// without touching the marker.
-fn notification(db: &Path, knock: Sender<Knock>) -> Option<RecommendedWatcher> {
+fn watch_files(db: &Path, sender: Sender<Signal>) -> Option<RecommendedWatcher> {
     let directory = db.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let bell = marker(db).file_name()?.to_owned();
+    let marker_name = marker(db).file_name()?.to_owned();
     let log = log_name(db.file_name()?);
     let handler = move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
-        let ours = event.paths.iter().filter_map(|path| path.file_name()).any(|name| name == bell || name == log);
+        let ours =
+            event.paths.iter().filter_map(|path| path.file_name()).any(|name| name == marker_name || name == log);
         if ours && !matches!(event.kind, EventKind::Access(_)) {
-            let _ = knock.send(Knock::Maybe);
+            let _ = sender.send(Signal::Changed);
             // Events during the sleep wait in the kernel, which merges equal events.
-            std::thread::sleep(KNOCK_INTERVAL);
+            std::thread::sleep(EVENT_INTERVAL);
         }
     };
     let mut watcher = notify::recommended_watcher(handler).ok()?;
@@ -144,30 +154,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_heard_and_a_bare_ring_is_not() {
-        let directory = std::env::temp_dir().join(format!("hearth-bell-{}", uuid::Uuid::new_v4()));
+    fn commit_wakes_subscriber() {
+        let directory = std::env::temp_dir().join(format!("hearth-notification-{}", uuid::Uuid::new_v4()));
         let db = directory.join("replica.db");
         let connection = open::read_write(&db).unwrap();
-        let (heard, hears) = channel();
-        let watch = subscribe(&db, move || heard.send(()).unwrap_or_default()).unwrap();
+        let (sender, receiver) = channel();
+        let watch = subscribe(&db, move || sender.send(()).unwrap_or_default()).unwrap();
 
         notify(&db);
         connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
         notify(&db);
-        hears.recv_timeout(Duration::from_secs(5)).unwrap();
+        receiver.recv_timeout(Duration::from_secs(5)).unwrap();
         drop(watch);
         std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
-    fn a_file_that_is_taken_away_is_a_change() {
-        let directory = std::env::temp_dir().join(format!("hearth-bell-{}", uuid::Uuid::new_v4()));
+    fn removed_file_wakes_subscriber() {
+        let directory = std::env::temp_dir().join(format!("hearth-notification-{}", uuid::Uuid::new_v4()));
         let db = directory.join("replica.db");
         let _open = open::read_write(&db).unwrap();
-        let (heard, hears) = channel();
-        let watch = subscribe(&db, move || heard.send(()).unwrap_or_default()).unwrap();
+        let (sender, receiver) = channel();
+        let watch = subscribe(&db, move || sender.send(()).unwrap_or_default()).unwrap();
         std::fs::rename(&db, directory.join("aside.db")).unwrap();
-        hears.recv_timeout(Duration::from_secs(5)).unwrap();
+        receiver.recv_timeout(Duration::from_secs(5)).unwrap();
         drop(watch);
         std::fs::remove_dir_all(directory).unwrap();
     }

@@ -39,7 +39,7 @@ pub struct Profile {
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// The name has other characters, so the path could leave the directory of the profiles.
-    #[error("{0:?} is no profile name: use letters, digits, - and _")]
+    #[error("{0:?} is not a profile name: use letters, digits, - and _")]
     Name(String),
     /// The system names no home directory of the user.
     #[error("no home directory is known: set HOME, or give --db FILE")]
@@ -236,8 +236,8 @@ pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
     // Reading stops at the limit, because a device such as /dev/zero has no end.
     let read = file.take(KEY_FILE_MAX + 1).read_to_string(&mut text).map_err(failed)?;
     match text.trim() {
-        _ if read as u64 > KEY_FILE_MAX => Err(no_key("it is no key, but far longer")),
-        "" => Err(no_key("there is no key in it")),
+        _ if read as u64 > KEY_FILE_MAX => Err(no_key("the file is too long for a key")),
+        "" => Err(no_key("the file holds no key")),
         key => Ok(key.to_owned().into()),
     }
 }
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_beside_its_database_is_found_again() {
+    fn profile_beside_database_is_loaded() {
         let directory = env::temp_dir().join(format!("hearth-profile-{}", uuid::Uuid::new_v4()));
         let db = directory.join("a.db");
         make_private_directory(&directory).unwrap();
@@ -324,18 +324,18 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_key_is_no_key() {
+    fn key_file_rejects_empty_and_endless() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("key");
         fs::write(&file, " \n").unwrap();
-        assert!(key_from_file(&file).unwrap_err().to_string().ends_with("there is no key in it"));
+        assert!(key_from_file(&file).unwrap_err().to_string().ends_with("the file holds no key"));
         // Reading an endless device ends.
         let said = key_from_file(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert!(said.ends_with("it is no key, but far longer"), "{said}");
+        assert!(said.ends_with("the file is too long for a key"), "{said}");
     }
 
     #[test]
-    fn what_cannot_be_replaced_leaves_nothing_behind() {
+    fn failed_write_leaves_no_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         fs::create_dir(&path).unwrap();
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stays_in_its_directory() {
+    fn name_with_path_is_rejected() {
         assert!(matches!(Profile::load("../x", None), Err(ProfileError::Name(_))));
     }
 }

@@ -32,7 +32,7 @@ pub async fn supervise_sync(
         match ended {
             Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(config, origin, &error) => {
                 rebuilds += 1;
-                tracing::warn!(%error, "the database is damaged and made anew");
+                tracing::warn!(%error, "the database is damaged; rebuilding it");
                 lock = retake_lock(config)?;
                 let db = config.db.clone();
                 // A rebuild takes long; on a thread of its own the other tasks keep running.
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_turns_out_to_be_damaged_is_made_anew_with_its_edits_and_synced_again() {
+    async fn damaged_database_is_rebuilt_and_synced() {
         let (directory, config) = scene();
         let (mut began, mut told) = (0, Vec::new());
         let syncing = async |lock: SyncLock| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_stays_damaged_or_was_moved_ends_it() {
+    async fn persistent_damage_or_move_ends_sync() {
         let (directory, config) = scene();
         let mut began = 0;
         let syncing = async |lock: SyncLock| {

@@ -283,7 +283,7 @@ async fn metrics_are_told_on_their_own_address() {
     let told = || {
         let logged = std::fs::read_to_string(&log).unwrap();
         let mut lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        lines.find(|line| line["message"] == "metrics are told")
+        lines.find(|line| line["message"] == "metrics are served")
     };
     wait_until("the log says where metrics are told", || told().is_some());
     let metrics = Client::new(&format!("http://{}", told().unwrap()["address"].as_str().unwrap()), "");

@@ -28,8 +28,10 @@ impl Context {
     pub(super) fn warn_if_removed(&self) {
         let db = &self.profile.db;
         if hearth_replica::database_was_removed(db) {
-            let text = format!("{}; a new one is made, without edits that only it held", removed_text(db));
-            output::message(&format!("hearth-replica: {text}"));
+            let removed = removed_text(db);
+            output::message(&format!(
+                "hearth-replica: {removed}; a new database is created, without the edits that only the old one held"
+            ));
         }
     }
 
@@ -40,8 +42,9 @@ impl Context {
         if !hearth_replica::database_exists(db) {
             let first = hearth_replica::doctor::setup_command(&self.profile);
             return Err(match hearth_replica::database_was_removed(db) {
-                true => Failure::new(Exit::NotFound, removed_text(db))
-                    .hint(format!("put it back, or {first} for a new one without edits that only it held")),
+                true => Failure::new(Exit::NotFound, removed_text(db)).hint(format!(
+                    "put the file back, or {first} for a new one without the edits that only the old one held"
+                )),
                 false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
             });
         }

@@ -51,7 +51,7 @@ impl Reconcile {
 fn note_pending_reconcile(mut failure: Failure, is_paused: bool) -> Failure {
     if is_paused || matches!(failure.exit, Exit::Unreachable | Exit::Key | Exit::Interrupted | Exit::Terminated) {
         let text = failure.text.trim_end_matches('.');
-        failure.text = format!("{text}; the comparison stays wished for, and the next sync makes it");
+        failure.text = format!("{text}; the request stays, and the next sync makes the comparison");
     }
     failure
 }
@@ -63,7 +63,7 @@ pub(super) fn pause(context: &Context) -> Result<(), Failure> {
     if context.json {
         return status::write_status(context, &replica.status()?);
     }
-    let said = if changed { "Paused" } else { "It was paused already" };
+    let said = if changed { "Paused" } else { "Already paused" };
     Ok(output::line(&output::with_home_flags(&format!("{said}; edits wait until `hearth-replica resume`.")))?)
 }
 

@@ -59,7 +59,7 @@ impl Decision {
                         if is_gone
                             && known.settled()?.any(|one| one.id == *edit && one.outcome == EditOutcome::Discarded)
                         {
-                            let said = "the change is given up with that before it".to_owned();
+                            let said = "the edit is discarded together with the edit before it".to_owned();
                             *decided = Ok(Decided { said, otherwise: None, edit: None });
                         }
                     }
@@ -124,7 +124,7 @@ impl Resolve {
                     values.push(assignment.map_err(|why| Failure::new(Exit::Usage, why))?);
                 }
                 _ => {
-                    let text = format!("{text} is no choice: write FIELD=mine, FIELD=theirs or FIELD==VALUE");
+                    let text = format!("{text} is not a choice: write FIELD=mine, FIELD=theirs or FIELD==VALUE");
                     return Err(Failure::new(Exit::Usage, text));
                 }
             }
@@ -179,7 +179,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     let edits = replica.edits()?;
     if conflicts.is_empty() {
         if edits.iter().any(|edit| edit.state == EditState::Conflict) {
-            output::message("no field was changed on both sides, and yet there is an edit for you to decide on");
+            output::message("no field was changed on both sides, but an edit waits for your decision");
             output::next_step("hearth-replica edits");
         } else {
             output::message("nothing is in conflict");
@@ -219,7 +219,7 @@ fn check_fields_in_conflict(replica: &Replica, edit: i64, resolution: &Resolutio
     let Some(name) = resolution.fields.keys().find(|name| !is_known(name)) else { return Ok(()) };
     let (known, hint) = match fields.is_empty() {
         true => {
-            ("no value of the server stands against this edit".to_owned(), format!("resolve {edit} mine, or theirs"))
+            ("no value of the server conflicts with this edit".to_owned(), format!("resolve {edit} mine, or theirs"))
         }
         false => (format!("in conflict: {}", fields.join(", ")), "conflicts".to_owned()),
     };

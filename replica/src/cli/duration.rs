@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
         "s" | "" => Some(Duration::from_secs(number)),
         "m" => number.checked_mul(60).map(Duration::from_secs),
         "h" => number.checked_mul(3600).map(Duration::from_secs),
-        unit => return Err(format!("{unit} is no unit; write it as 30s, 500ms, 5m or 1h")),
+        unit => return Err(format!("{unit} is not a unit; write it as 30s, 500ms, 5m or 1h")),
     };
     // A longer time is as good as no limit, and can overflow the clock.
     time.filter(|time| *time <= TIME_MAX).ok_or_else(|| "at most 8760h, which is a year".to_owned())
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_have_units() {
+    fn duration_parses_units() {
         assert_eq!(parse("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(parse("5m"), Ok(Duration::from_secs(300)));
         assert!(parse("soon").is_err());

@@ -91,7 +91,7 @@ pub(super) fn explain_sent_edits(edits: &mut [Edit], status: &Status) {
             output::with_home_flags("it is confirmed once you have decided on the deletions (hearth-replica status)")
         }
         Phase::Reconciling => "it is confirmed when the comparison has ended".to_owned(),
-        _ => "it is confirmed when the feed has brought it".to_owned(),
+        _ => "it is confirmed when its event arrives".to_owned(),
     };
     for edit in edits.iter_mut().filter(|edit| edit.state == EditState::Sent) {
         edit.reason.get_or_insert_with(|| format!("the server has it; {then}"));

@@ -39,7 +39,7 @@ impl Export {
             _ => ", which wait for you in the copy",
         };
         output::message(&format!(
-            "{} and {} that the server has not confirmed{wait}; no API key is in it",
+            "{} and {} that the server has not confirmed{wait}; the copy holds no API key",
             text::count(copied.records, "record"),
             text::count(copied.pending_edits, "edit"),
         ));

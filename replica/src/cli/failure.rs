@@ -34,14 +34,14 @@ pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  failed
-  2  the command was typed wrongly, or a value is not allowed
+  2  wrong usage, or a value is not allowed
   3  there is no such record, edit or replica, or the profile has no server
-  4  the key is missing, wrong, or may not do this
-  5  something waits for a person
-  6  the server cannot be reached, or did not bring all of it in time
-  7  done, but edits are still on their way
-  8  the database is damaged, or gone while it was used
-  130, 143  told to stop, by Ctrl-C or SIGTERM";
+  4  the key is missing or wrong, or lacks a scope
+  5  an edit, a conflict or a question waits for your decision
+  6  the server cannot be reached, or the sync did not finish in time
+  7  done, but edits still wait to be sent or confirmed
+  8  the database is damaged, or was removed while in use
+  130, 143  stopped by Ctrl-C or SIGTERM";
 
 /// The step to take after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,11 +167,11 @@ impl From<ClientError> for Failure {
                 Failure::new(Exit::Key, text).hint(NextStep::NewKey)
             }
             ClientError::Unreachable(server, _) => Failure::new(Exit::Unreachable, text)
-                .hint(format!("curl -i {server}/v1, and the same again once it answers")),
+                .hint(format!("curl -i {server}/v1, and repeat the command when the server answers")),
             ClientError::NotHearth(server, _) => {
                 Failure::new(Exit::Failure, text).hint(format!("curl -i {server}/v1: is that the right address?"))
             }
-            ClientError::Refused(..) => Failure::new(Exit::Failure, text).hint("the same again, in a while"),
+            ClientError::Refused(..) => Failure::new(Exit::Failure, text).hint("repeat the command later"),
         }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
 
     /// The exit code stops systemd from restarting the daemon, which would create another replica.
     #[test]
-    fn a_database_that_is_gone_is_for_a_person_to_find() {
+    fn moved_database_exits_as_damaged() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let exit = || Failure::from(StoreError::Moved(db.clone())).exit;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn each_block_has_its_own_next_step() {
+    fn block_cause_sets_next_step() {
         let next = |cause| Failure::from(SyncError::Blocked(cause, "why".to_owned())).next.unwrap();
         assert_eq!(next(BlockCause::UnknownCursor), NextStep::Rebuild);
         assert_eq!(next(BlockCause::AnotherHome), OTHER_HOME_ADVICE.into());

@@ -31,7 +31,7 @@ impl Init {
     pub(super) fn run(self, context: Context) -> Result<(), Failure> {
         let key = self.key()?;
         if parse_key(key.expose_secret()).is_none() {
-            return Err(Failure::new(Exit::Key, "this is no API key: it has a typing error, or it was cut")
+            return Err(Failure::new(Exit::Key, "this is not an API key: mistyped or incomplete")
                 .hint("hearth-server key create, if you have none"));
         }
         let server = self.server.trim_end_matches('/').to_owned();
@@ -62,7 +62,7 @@ impl Init {
         profile.key = Some(key);
         profile.save()?;
         if let Some(variable) = self.overriding_variable() {
-            output::message(&format!("{variable} is set and goes before the key that was saved: unset {variable}"));
+            output::message(&format!("{variable} is set and takes precedence over the saved key: unset {variable}"));
         }
 
         let checked = check_scopes(&identity.scopes, &identity.home_name, &identity.environment);
@@ -104,7 +104,7 @@ impl Init {
             return Ok(key);
         }
         let text = if io::stdin().is_terminal() {
-            output::message("API key (it is not shown):");
+            output::message("API key (not shown):");
             console::Term::stderr().read_secure_line()?
         } else {
             let mut text = String::new();
@@ -113,7 +113,7 @@ impl Init {
         };
         if text.trim().is_empty() {
             return Err(Failure::new(Exit::Key, "no key was given")
-                .hint("the same with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
+                .hint("repeat with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
         }
         Ok(text.trim().to_owned().into())
     }

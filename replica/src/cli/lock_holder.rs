@@ -20,13 +20,11 @@ pub(super) fn already_syncing(db: &Path) -> Failure {
     let holder_program = SyncLock::holder(db).and_then(|pid| Some((pid, lasting_program(&process_arguments(pid)?)?)));
     match holder_program {
         Some((pid, program)) => {
-            let text = format!(
-                "{program}, process {pid}, keeps {} in step already; nothing is wrong, and nothing needs to be done",
-                db.display()
-            );
-            Failure::new(Exit::Failure, text).hint("hearth-replica run again, once that has ended")
+            let text =
+                format!("{program}, process {pid}, already keeps {} in step; nothing needs to be done", db.display());
+            Failure::new(Exit::Failure, text).hint("hearth-replica run again, when that process has ended")
         }
-        None => lock_conflict(db, "hearth-replica status; then the same again, if nothing syncs any more"),
+        None => lock_conflict(db, "hearth-replica status; repeat the command when no process syncs"),
     }
 }
 
@@ -38,7 +36,7 @@ pub(super) fn stop_advice(profile: &Profile) -> String {
     let stop = profile.systemd_unit().map(|unit| format!("systemctl --user stop {unit}"));
     let ways: Vec<String> = kill.into_iter().chain(stop).collect();
     let ways = if ways.is_empty() { "end it where it runs".to_owned() } else { ways.join(", or ") };
-    format!("{ways}, then the same again")
+    format!("{ways}, then repeat the command")
 }
 
 /// Takes the sync lock of a database. None: another process holds the lock.
@@ -79,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_lasts_makes_another_needless() {
+    fn holder_program_is_known_by_arguments() {
         let of = |line: &str| lasting_program(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
         assert_eq!(of("/home/a/.cargo/bin/hearth --profile cabin"), Some("the terminal UI"));
         assert_eq!(of("hearth-replica --db a.db run --log json"), Some("the daemon"));

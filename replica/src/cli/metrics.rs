@@ -79,8 +79,8 @@ fn render(db: &Path) -> Result<String, StoreError> {
         .map(|phase| (label("phase", phase.as_str()), f64::from(u8::from(status.phase == *phase))))
         .collect::<Vec<_>>();
     gauge("phase", "1 for the phase the replica is in.", &phases);
-    gauge("position", "Up to where the server's changes are applied.", &one(Some(status.position as f64)));
-    gauge("head", "Newest position the server was heard to have.", &one(status.head.map(|n| n as f64)));
+    gauge("position", "Position up to which the server's changes are applied.", &one(Some(status.position as f64)));
+    gauge("head", "Newest known position of the server.", &one(status.head.map(|n| n as f64)));
     gauge(
         "behind_events",
         "Events still to apply; absent without contact.",
@@ -93,10 +93,10 @@ fn render(db: &Path) -> Result<String, StoreError> {
     );
     gauge(
         "retention_left_seconds",
-        "Seconds until everything would have to be compared again.",
+        "Seconds until a sync has to compare all records.",
         &one(status.retention_left_seconds.map(|n| n as f64)),
     );
-    gauge("edits_waiting", "Edits on their way.", &one(Some(status.waiting as f64)));
+    gauge("edits_waiting", "Edits that wait to be sent or confirmed.", &one(Some(status.waiting as f64)));
     gauge("edits_need_you", "Edits that wait for a person.", &one(Some(status.needs_you as f64)));
     gauge("edits", "Edits that are not settled, by state.", &by_label("state", &counts.edits));
     gauge("edits_settled", "Edits settled within 30 days, by outcome.", &by_label("outcome", &counts.settled));

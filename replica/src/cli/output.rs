@@ -38,7 +38,7 @@ fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
             Ok(())
         }
         // Without this text the error would look like an error of the replica's disk.
-        kind => Err(io::Error::new(kind, format!("what was done could not be told on stdout: {error}"))),
+        kind => Err(io::Error::new(kind, format!("cannot write the result to stdout: {error}"))),
     })
 }
 
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_columns_give_way_but_never_ids_and_days_and_what_is_empty_goes() {
+    fn wide_columns_shrink_ids_and_dates_stay() {
         let columns = ["id", "title", "due", "pending"].map(str::to_owned);
         let row = ["x".repeat(20), "y".repeat(40), "2026-12-01".to_owned(), String::new()];
         let of = |line| widths(&columns, &[row.to_vec()], line);

@@ -49,8 +49,8 @@ impl Query {
 fn as_json(columns: &[String], rows: &mut output::Rows<'_>) -> Result<(), Failure> {
     // A JSON object holds one value per name, and a silently missing column would mislead.
     if let Some(name) = duplicate_column(columns) {
-        let text = format!("two columns are called {name}, which JSON cannot tell apart");
-        return Err(Failure::new(Exit::Usage, text).hint("the same with another name for one, by AS, or --csv"));
+        let text = format!("two columns have the name {name}, and JSON can hold only one of them");
+        return Err(Failure::new(Exit::Usage, text).hint("name one of them with AS, or use --csv"));
     }
     output::objects(columns, rows)
 }
@@ -58,10 +58,8 @@ fn as_json(columns: &[String], rows: &mut output::Rows<'_>) -> Result<(), Failur
 fn as_table(columns: Vec<String>, rows: &mut output::Rows<'_>) -> Result<(), Failure> {
     let rows: Vec<Vec<Value>> = rows.take(TABLE_ROWS_MAX + 1).collect::<Result<_, _>>()?;
     if rows.len() > TABLE_ROWS_MAX {
-        let text = format!("the answer has more than {TABLE_ROWS_MAX} rows, and a table must know all of them first");
-        return Err(
-            Failure::new(Exit::Usage, text).hint("the same with --csv or --json, or with LIMIT in the statement")
-        );
+        let text = format!("the result has more than {TABLE_ROWS_MAX} rows, the limit of a table");
+        return Err(Failure::new(Exit::Usage, text).hint("use --csv or --json, or LIMIT in the statement"));
     }
     Ok(output::table(&Table { columns, rows })?)
 }

@@ -56,11 +56,11 @@ impl Rebuild {
         if rescue.lost.is_empty() && rescue.parked == 0 {
             return sync_goal::check_open_edits(Until::Current, &now);
         }
-        let text = "not everything could be carried over by itself; what is said above needs you";
+        let text = "some edits were not carried over, or wait for your decision; see above";
         let failure = Failure::new(Exit::NeedsYou, text);
         Err(match &rescue.kept_as {
             _ if rescue.parked > 0 || now.edits_to_decide() > 0 => failure.hint("hearth-replica edits"),
-            Some(kept) => failure.hint(format!("look in what was kept, {}", shell_quoted(kept))),
+            Some(kept) => failure.hint(format!("look into the kept file, {}", shell_quoted(kept))),
             None => failure,
         })
     }
@@ -85,7 +85,7 @@ fn sync_before_rebuild(
             let failure = sync_goal::timeout_failure(context, &last);
             return Err(match failure.exit {
                 Exit::Unreachable => {
-                    failure.hint("hearth-replica sync --until-current --timeout 5m, then the same again")
+                    failure.hint("hearth-replica sync --until-current --timeout 5m, then repeat the command")
                 }
                 _ => failure,
             });

@@ -58,7 +58,7 @@ impl List {
         if context.json {
             output::json(&page.rows.iter().map(record_json).collect())?;
         } else if page.total == 0 {
-            output::message(&format!("no {} like that", kind.collection()));
+            output::message(&format!("no {} match", kind.collection()));
         } else {
             write_table(&replica, kind, &page.rows)?;
         }
@@ -115,8 +115,8 @@ impl Add {
         let replica = context.open_existing()?;
         if self.kind.is_singleton() {
             let text = match replica.row(self.kind, "")? {
-                Some(_) => "a home has one profile, which is there already",
-                None => "a home has one profile, which is made with set",
+                Some(_) => "the home already has its profile",
+                None => "a home has one profile; `set` creates it",
             };
             return Err(Failure::new(Exit::Usage, text).hint("hearth-replica set property FIELD=VALUE"));
         }
@@ -144,7 +144,7 @@ impl Set {
         let present = replica.row(kind, &id)?.map(|row| row.fields).unwrap_or_default();
         let fields = values::fields_to_update(&replica, kind, &self.values, &present)?;
         if fields.iter().all(|(name, value)| present.get(name).unwrap_or(&Value::Null) == value) {
-            output::message("it is so already; nothing was changed");
+            output::message("no value differs; nothing was changed");
             return write_result(context, &replica, kind, &id);
         }
         warn_of_missing_references(&replica, kind, &fields)?;
@@ -167,7 +167,7 @@ impl Remove {
         let (kind, id) = values::find_record(&replica, &self.id, false)?;
         if kind.is_singleton() {
             return Err(Failure::new(Exit::Usage, "the home's profile cannot be deleted")
-                .hint("hearth-replica set property FIELD= for each field that shall be empty"));
+                .hint("hearth-replica set property FIELD= to clear a field"));
         }
         let title = replica.row(kind, &id)?.map(|row| row.title).unwrap_or_default();
         let related = replica.related(kind, &id, 0)?;
@@ -177,7 +177,7 @@ impl Remove {
         }
         let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
         let named = named.collect::<Vec<_>>().join(", ");
-        let without = if named.is_empty() { named } else { format!("; it is named no more by {named}") };
+        let without = if named.is_empty() { named } else { format!("; references to it are cleared: {named}") };
         output::message(&format!("removed the {kind} {}{without}", text::one_line(&title)));
         warn_of_blocking_edit(&replica, kind, &id)?;
         Ok(output::line(&id)?)
@@ -207,7 +207,7 @@ impl Search {
             );
             output::json(&all.collect())?;
         } else if hits.is_empty() && !is_cut {
-            output::message("nothing has these words");
+            output::message("no record has these words");
         } else {
             let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
             let short = replica.short_ids(&ids)?;
@@ -302,7 +302,7 @@ fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
 /// Prints the result of a change, with a hint if no process sends the edit.
 fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
     if !warn_of_blocking_edit(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
-        output::message(&output::with_home_flags("kept here; next: hearth-replica sync, to send it"));
+        output::message(&output::with_home_flags("stored here; next: hearth-replica sync, to send it"));
     }
     write_result(context, replica, kind, id)
 }
@@ -312,7 +312,7 @@ fn warn_of_blocking_edit(replica: &Replica, kind: Kind, id: &str) -> Result<bool
     let edits = replica.why(kind, id)?.map(|why| why.edits).unwrap_or_default();
     let first = edits.iter().find_map(|edit| Some((edit, super::edits::decision_command(edit)?)));
     if let Some((edit, next)) = &first {
-        output::message(&format!("kept here, behind edit {}, which needs you first", edit.id));
+        output::message(&format!("stored here, but edit {} needs your decision first", edit.id));
         output::next_step(next);
     }
     Ok(first.is_some())
@@ -333,7 +333,7 @@ fn warn_of_missing_references(replica: &Replica, kind: Kind, fields: &Fields) ->
     for (field, target, id) in hearth_contract::check::references(kind, fields) {
         if field.presence != Presence::ReadOnly && replica.row(target, &id.to_string())?.is_none() {
             let name = field.name;
-            output::message(&format!("{name}: no {target} with the id {id} is here; the server will judge"));
+            output::message(&format!("{name}: no {target} with the id {id} is here; the server will check"));
         }
     }
     Ok(())
@@ -342,8 +342,8 @@ fn warn_of_missing_references(replica: &Replica, kind: Kind, fields: &Fields) ->
 pub(super) fn missing_record(kind: Kind) -> Failure {
     match kind {
         Kind::Property => Failure::new(Exit::NotFound, "the home has no profile yet")
-            .hint("hearth-replica set property FIELD=VALUE makes it"),
-        kind => Failure::new(Exit::NotFound, format!("the {kind} is gone")),
+            .hint("hearth-replica set property FIELD=VALUE creates it"),
+        kind => Failure::new(Exit::NotFound, format!("the {kind} was deleted")),
     }
 }
 
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_of_a_list_is_a_field() {
+    fn list_columns_are_fields() {
         for kind in Kind::ALL {
             for name in shown_fields(kind) {
                 assert!(resource(kind).field(name).is_some(), "{kind} has no {name}");

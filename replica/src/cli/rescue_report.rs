@@ -10,12 +10,13 @@ pub(super) fn report(rescue: &Rescue) {
     match &rescue.kept_as {
         Some(kept) => {
             output::message(&format!("the database was damaged; it is kept as {}", kept.display()));
-            output::message(&format!("{edits} carried over into a new one"));
+            output::message(&format!("{edits} carried over into a new database"));
         }
         None => {
             let stay = if rescue.edits == 1 { "stays" } else { "stay" };
-            let how = if rescue.lacked { "what the database lacked is there again" } else { "the database is sound" };
-            output::message(&format!("{how}; everything is read again, and {edits} {stay}"));
+            let how =
+                if rescue.lacked { "the missing parts of the database are restored" } else { "the database is sound" };
+            output::message(&format!("{how}; everything is downloaded again, and {edits} {stay}"));
         }
     }
     for sentence in &rescue.lost {

@@ -64,7 +64,7 @@ impl Run {
                 None => None,
             };
             let metrics_server = listening.map(|(listener, address)| {
-                tracing::info!(%address, "metrics are told");
+                tracing::info!(%address, "metrics are served");
                 tokio::spawn(metrics::serve(listener, db.clone()))
             });
             let ended = sync_until_stopped(&config, db, lock).await;

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_waited_for_in_vain_holds_up_nobody() {
+    fn block_on_abandons_blocked_tasks() {
         let (release, never) = channel::<()>();
         let (tell, told) = channel();
         std::thread::spawn(move || {

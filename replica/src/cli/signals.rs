@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_while_nobody_waited_is_not_lost() {
+    fn early_signal_is_kept() {
         listen().unwrap();
         let kill = std::process::Command::new("kill").args(["-TERM", &std::process::id().to_string()]).status();
         assert!(kill.unwrap().success());

@@ -73,7 +73,8 @@ pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -
     if status.phase == Phase::NeedsKey {
         let elsewhere = other_process_key_advice(&context.profile.db);
         output::next_step(
-            &elsewhere.unwrap_or_else(|| format!("{}; it is taken up at once", new_key_advice(&context.profile))),
+            &elsewhere
+                .unwrap_or_else(|| format!("{}; a running sync uses it at once", new_key_advice(&context.profile))),
         );
     }
     Ok(())
@@ -85,7 +86,7 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
     let mut sentence = match (status.phase, &status.offline_since) {
         (Phase::Live, _) => "In step with the server".to_owned(),
         (Phase::Backfilling, None) => {
-            format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
+            format!("Downloading everything: {} of {}", status.position, status.head.unwrap_or_default())
         }
         (Phase::Backfilling, Some(since)) => format!("Not complete yet, and without contact since {since}"),
         // After the stream opens, the server's head is unknown until the first event.
@@ -94,18 +95,18 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
             _ => "Catching up with the server".to_owned(),
         },
         (Phase::Polling, _) => match status.behind_events {
-            Some(0) => "In step with the server when it was asked last; it is asked from time to time".to_owned(),
-            _ => "Catching up with the server, which is asked from time to time".to_owned(),
+            Some(0) => "In step with the server at the last poll".to_owned(),
+            _ => "Catching up with the server by polling".to_owned(),
         },
         (Phase::Offline, Some(since)) => format!("Without contact since {since}"),
-        (Phase::New, _) => "Nothing was read yet".to_owned(),
+        (Phase::New, _) => "Nothing was downloaded yet".to_owned(),
         (Phase::Reconciling, None) => "Comparing with the server's lists".to_owned(),
         (Phase::Reconciling, Some(since)) => {
             format!("Comparison with the server not finished, and without contact since {since}")
         }
         (Phase::Blocked, _) if status.asks_about_deletions => "Waiting for your decision".to_owned(),
         (Phase::Blocked, _) => format!("Stopped: {}", reason.trim_end_matches('.')),
-        (Phase::Paused, _) => output::with_home_flags("Paused by a person; `hearth-replica resume` goes on"),
+        (Phase::Paused, _) => output::with_home_flags("Paused by a person; `hearth-replica resume` continues"),
         // The server refused the key for all requests, or for some edits; the reason says which.
         (Phase::NeedsKey, _) => format!("The server wants another key: {}", reason.trim_end_matches('.')),
         (phase, _) => phase.as_str().replace('_', " "),
@@ -157,12 +158,12 @@ mod tests {
     use crate::cli::sync_goal::tests::status;
 
     #[test]
-    fn what_is_not_known_is_not_said() {
+    fn summary_leaves_out_unknown_backlog() {
         let said =
             |phase: Phase, behind_events| summary(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
         assert_eq!(said(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind.");
         assert_eq!(said(Phase::CatchingUp, Some(0)), "Catching up with the server.");
-        assert!(said(Phase::Polling, Some(0)).starts_with("In step with the server when it was asked last"));
+        assert!(said(Phase::Polling, Some(0)).starts_with("In step with the server at the last poll"));
         assert!(said(Phase::Polling, None).starts_with("Catching up"));
     }
 }

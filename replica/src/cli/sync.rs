@@ -144,7 +144,7 @@ pub(super) fn check_server(config: &SyncConfig, limit: Duration) -> Result<(), F
         Some(reached) => reached,
         None => {
             let text = format!("{} does not answer in time", config.server);
-            Err(Failure::new(Exit::Unreachable, text).hint("hearth-replica doctor; what is here can be used meanwhile"))
+            Err(Failure::new(Exit::Unreachable, text).hint("hearth-replica doctor; offline work is possible meanwhile"))
         }
     }
 }
@@ -158,7 +158,7 @@ async fn ask_server(config: &SyncConfig) -> Result<(), Failure> {
             Ok(_) => return Ok(()),
             Err(ClientError::Unreachable(..)) if attempts < ATTEMPTS_MAX => tokio::time::sleep(ATTEMPT_PAUSE).await,
             Err(error @ ClientError::Unreachable(..)) => {
-                return Err(Failure::from(error).hint("hearth-replica doctor; what is here can be used meanwhile"));
+                return Err(Failure::from(error).hint("hearth-replica doctor; offline work is possible meanwhile"));
             }
             Err(error @ (ClientError::Refused(401 | 403, _) | ClientError::Key)) => {
                 return Err(Failure::from(error).hint(NextStep::NewKey));
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_is_there_is_worth_more_time() {
+    fn reachable_server_gets_another_attempt() {
         let ended = |phase: Phase| Ok(Attempt::TimedOut(status(phase, 4, 0)));
         for phase in [
             Phase::New,

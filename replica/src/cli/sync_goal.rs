@@ -74,7 +74,7 @@ pub(super) fn timeout_failure(context: &Context, then: &Status) -> Failure {
             let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
             let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
             Failure::new(Exit::Unreachable, text)
-                .hint("the same again, which goes on from there, or with a longer --timeout")
+                .hint("repeat the command, which continues from there, or use a longer --timeout")
         }
         phase => {
             let server = context.profile.server.as_deref().map_or(String::new(), |server| format!(", {server}"));
@@ -116,7 +116,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_the_daemon_believes_counts_once_the_server_is_not_ahead_of_it() {
+    fn goal_needs_head_from_server() {
         for phase in [Phase::Live, Phase::Polling] {
             assert!(!is_reached(Until::Current, &status(phase, 7, 0), None));
             assert!(!is_reached(Until::Current, &status(phase, 7, 0), Some(8)));
@@ -130,7 +130,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_edit_that_is_on_its_way_is_told_of_however_the_feed_comes() {
+    fn timeout_in_step_reports_waiting_edit() {
         let db = std::env::temp_dir().join("hearth-sync-too-late.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
@@ -144,7 +144,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_question_comes_with_what_to_type() {
+    fn timeout_on_question_names_command() {
         let db = std::env::temp_dir().join("hearth-sync-asks.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
@@ -161,7 +161,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_server_that_answers_only_too_slowly_is_not_said_to_be_silent() {
+    fn timeout_in_contact_reports_position() {
         let db = std::env::temp_dir().join("hearth-sync-slow.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };

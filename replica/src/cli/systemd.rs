@@ -57,6 +57,6 @@ pub(super) async fn report_status(db: &Path) -> Infallible {
 
 fn send(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::debug!(%error, "systemd does not listen");
+        tracing::debug!(%error, "cannot notify systemd");
     }
 }

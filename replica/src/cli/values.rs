@@ -142,7 +142,7 @@ fn ambiguous_id_failure(replica: &Replica, id: &str, matches: &[(Kind, String)])
     }
     // The server uses an id once. One of the records exists only here, and its edit waits for a decision.
     let is_whole = matches.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
-    let next = if is_whole { "hearth-replica edits" } else { "the same with more characters of the id" };
+    let next = if is_whole { "hearth-replica edits" } else { "repeat with more characters of the id" };
     Ok(Failure::new(Exit::Usage, text).hint(next))
 }
 

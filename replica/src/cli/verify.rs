@@ -69,12 +69,12 @@ impl Verify {
                 (count, false) => format!("{compared}: {count} differ."),
             })?;
             if found.search_differs {
-                let then = if self.repair { "; it is made anew" } else { "" };
-                output::line(&format!("search did not hold what the tables hold{then}."))?;
+                let then = if self.repair { "; the index is rebuilt" } else { "" };
+                output::line(&format!("the search index differed from the tables{then}."))?;
             }
         }
         if (count > 0 || found.search_differs) && !self.repair {
-            let text = "the replica is not as the server has it";
+            let text = "the replica differs from the server";
             return Err(Failure::new(Exit::Failure, text).hint("hearth-replica verify --repair"));
         }
         Ok(())

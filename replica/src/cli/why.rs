@@ -25,7 +25,7 @@ impl Why {
         let (kind, id) = values::find_record(&replica, &self.id, true)?;
         let mut why = replica.why(kind, &id)?.ok_or_else(|| match kind {
             Kind::Property => records::missing_record(kind),
-            kind => Failure::new(Exit::NotFound, format!("nothing is known of a {kind} {id}"))
+            kind => Failure::new(Exit::NotFound, format!("no {kind} {id} is known"))
                 .hint("hearth-replica search WORDS, or hearth-replica list KIND"),
         })?;
         super::edits::explain_sent_edits(&mut why.edits, &replica.status()?);
@@ -77,9 +77,9 @@ fn location_text(why: &Origins) -> String {
         (false, _) => "not here".to_owned(),
     };
     let there = match (why.rev, why.deleted_at) {
-        (Some(rev), _) => format!("the server's form is of position {rev}"),
+        (Some(rev), _) => format!("the server has it at position {rev}"),
         (None, Some(at)) => format!("deleted on the server at position {at}"),
-        (None, None) if why.edits.is_empty() => "nothing is known of it on the server".to_owned(),
+        (None, None) if why.edits.is_empty() => "it is not known on the server".to_owned(),
         (None, None) => "the server has not confirmed it yet".to_owned(),
     };
     format!("{here}; {there}")

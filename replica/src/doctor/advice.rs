@@ -53,7 +53,7 @@ pub fn other_process_key_advice(db: &Path) -> Option<String> {
     }
     let path = |value: &[u8]| PathBuf::from(String::from_utf8_lossy(value).into_owned());
     if let Some(file) = value(profile::KEY_FILE).map(path) {
-        return Some(format!("put another key into {}; process {pid} takes it up at once", shell_quoted(&file)));
+        return Some(format!("put another key into {}; process {pid} uses it at once", shell_quoted(&file)));
     }
     let credential = path(value(profile::CREDENTIALS)?).join(profile::CREDENTIAL);
     let unit = format!("put another key where the unit's credential {} comes from", profile::CREDENTIAL);

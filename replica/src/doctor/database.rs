@@ -21,6 +21,9 @@ const SILENT_SECONDS: i64 = 120;
 /// A warning when the server keeps history for less than this (seconds), or for half of a shorter retention.
 const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 
+/// The command that makes the replica current.
+const SYNC: &str = "hearth-replica sync --until-current";
+
 /// The findings, and facts that other checks need.
 #[derive(Default)]
 pub(super) struct DatabaseReport {
@@ -38,8 +41,8 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
         let (text, first) = (format!("there is no replica at {}", db.display()), setup_command(profile));
         let (text, next) = match crate::database_was_removed(db) {
             true => (
-                format!("{text} any more; edits that only it held are gone with it"),
-                format!("put it back, or {first}"),
+                format!("{text} any more; the edits that only it held are lost"),
+                format!("put the file back, or {first}"),
             ),
             false => (text, first.to_owned()),
         };
@@ -81,7 +84,7 @@ fn schema_fault(health: &Health) -> Option<Finding> {
     }
     if !health.finds_all {
         let text =
-            "search does not hold what the tables hold, because something else wrote to it; not every record is found";
+            "the search index differs from the tables, because another program wrote to it; searches miss records";
         return Some(Finding::new(Topic::Database, Severity::Warning, text, "hearth-replica verify --repair"));
     }
     None
@@ -126,32 +129,35 @@ fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, S
     findings.extend(health.ungated.iter().map(|(name, table)| {
         let (when, next) = if is_typed(table) {
             (
-                "fires on what the sync writes too",
-                "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0",
+                "also fires on writes of the sync",
+                "DROP TRIGGER, then create it again with WHEN (SELECT open FROM _gate) = 0",
             )
         } else {
-            ("fires while the replica keeps its tables", "DROP TRIGGER, and make it anew on the table of the records")
+            (
+                "fires while the replica maintains its tables",
+                "DROP TRIGGER, then create it again on the table of the records",
+            )
         };
         let text = format!(
-            "the trigger {name} on {table} is not the replica's own and {when}; what it changes then is no edit and is \
-             sent nowhere"
+            "the trigger {name} on {table} is not the replica's own and {when}; its changes are not edits and \
+             are never sent"
         );
         Finding::new(Topic::Database, Severity::Note, text, next)
     }));
     findings.extend(health.unique.iter().map(|(name, table)| {
         let text = format!(
-            "the UNIQUE index {name} on {table} is not the replica's own; no sync gets past two records of the server's \
-             that are equal there"
+            "the UNIQUE index {name} on {table} is not the replica's own; a sync stops at two records of \
+             the server with equal values there"
         );
         Finding::new(Topic::Feed, Severity::Warning, text, unique_index_advice(name))
     }));
     let connection = open::read_write(db)?;
     findings.extend(refusing(&connection)?.into_iter().map(|what| {
-        let text = format!("{what} is not the replica's own; no sync gets past a record that it refuses");
+        let text = format!("{what} is not the replica's own; a sync stops at a record that it refuses");
         Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
     }));
     findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
-        let text = format!("nothing can be written because of {what}: {said}; no sync gets past that");
+        let text = format!("{what} blocks all writes: {said}; syncing stops");
         Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
     }));
     Ok(findings)
@@ -173,7 +179,7 @@ fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
         Cause::Other if matches!(error, StoreError::Migration(_)) => (Topic::Setup, diagnosis.text),
         // Not damaged and not full: the disk itself fails.
         Cause::Other => {
-            let text = format!("{}; it cannot be looked at now", diagnosis.text);
+            let text = format!("{}; the database cannot be examined now", diagnosis.text);
             return Finding::fault(Topic::Disk, text, free_space_advice(&profile.db));
         }
     };
@@ -191,37 +197,37 @@ fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) ->
     let last = status.last_contact_at.as_deref().map_or("never".to_owned(), |at| format!("at {at}"));
     let is_held = SyncLock::is_held(db);
     if let Some(pid) = pid.filter(|pid| is_held && is_stopped(*pid)) {
-        let text = format!("{holder} has the right to sync but is stopped; the server was last heard {last}");
-        let next = format!("kill -CONT {pid}, which has it go on; or kill -KILL {pid}, then: {run}");
+        let text = format!("{holder} holds the sync lock but is stopped; last contact with the server: {last}");
+        let next = format!("kill -CONT {pid}, to continue it; or kill -KILL {pid}, then: {run}");
         return Finding::new(Topic::Process, Severity::Warning, text, next);
     }
     match (is_held, said_pid) {
         (true, Some(_)) if is_silent(db, status) => Finding::new(
             Topic::Process,
             Severity::Warning,
-            format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
+            format!("{holder} holds the sync lock but does not respond; last contact with the server: {last}"),
             // A machine that was asleep looks the same, so the check is repeated first.
             format!("hearth-replica doctor again in two minutes; if it says the same: end {holder}, then: {run}"),
         ),
         (true, _) if status.is_in_contact() => {
-            Finding::ok(Topic::Process, format!("{holder} keeps it in step, {}", status.phase))
+            Finding::ok(Topic::Process, format!("{holder} keeps the replica in step, {}", status.phase))
         }
         (true, _) => {
             let phase = status.phase.as_str().replace('_', " ");
             let since = status.offline_since.as_deref().filter(|_| status.is_under_way());
             let since = since.map(|since| format!(", without contact since {since}")).unwrap_or_default();
-            Finding::ok(Topic::Process, format!("{holder} has the right to sync; {phase}{since}"))
+            Finding::ok(Topic::Process, format!("{holder} holds the sync lock; {phase}{since}"))
         }
         (false, Some(pid)) => Finding::new(
             Topic::Process,
             Severity::Warning,
-            format!("process {pid} synced and was killed; nothing syncs now, the server was last heard {last}"),
+            format!("process {pid} synced and was killed; no process syncs now; last contact with the server: {last}"),
             run,
         ),
         (false, None) => Finding::new(
             Topic::Process,
             Severity::Note,
-            format!("nothing syncs at this moment; the server was last heard {last}"),
+            format!("no process syncs now; last contact with the server: {last}"),
             run,
         ),
     }
@@ -267,12 +273,24 @@ fn edit_findings(status: &Status) -> Vec<Finding> {
     findings
 }
 
-/// The finding on the distance to the server. `is_key_accepted`: the server accepts the key now, whatever an earlier
-/// sync was told.
+/// The finding on the distance to the server. `is_key_accepted`: the server accepts the key now, whatever an earlier sync
+/// was told.
 pub(super) fn feed_finding(profile: &Profile, status: &Status, is_key_accepted: bool) -> Finding {
-    let sync = "hearth-replica sync --until-current";
     // A question to a person and a stopped sync block all else.
+    halt_finding(profile, status, is_key_accepted)
+        .or_else(|| retention_finding(status))
+        .unwrap_or_else(|| distance_finding(status))
+}
+
+/// The finding on a sync that waits for a person, or on an unfinished comparison.
+fn halt_finding(profile: &Profile, status: &Status, is_key_accepted: bool) -> Option<Finding> {
+    let note = |text: &str, next: &str| Some(Finding::new(Topic::Feed, Severity::Note, text, next));
     match status.phase {
+        Phase::Paused => note("paused by a person; edits wait", "hearth-replica resume"),
+        Phase::Reconciling => {
+            let delay = delay_text(status);
+            note(&format!("the comparison with the server is not finished; the next sync continues it{delay}"), SYNC)
+        }
         phase @ (Phase::NeedsKey | Phase::Blocked) => {
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
             let text = format!("{}: {reason}", phase.as_str().replace('_', " "));
@@ -280,61 +298,44 @@ pub(super) fn feed_finding(profile: &Profile, status: &Status, is_key_accepted: 
                 Phase::NeedsKey => other_process_key_advice(&profile.db),
                 _ => block_advice(&profile.db, status.blocked_by),
             };
-            return match next {
+            Some(match next {
                 Some(next) => Finding::fault(Topic::Feed, text, next),
                 None if is_key_accepted => {
-                    let text = format!("{text}; the key of now is accepted");
-                    Finding::new(Topic::Feed, Severity::Warning, text, sync)
+                    Finding::new(Topic::Feed, Severity::Warning, format!("{text}; the present key is accepted"), SYNC)
                 }
                 None => Finding::fault(Topic::Feed, text, new_key_advice(profile)),
-            };
+            })
         }
-        Phase::Paused => {
-            return Finding::new(
-                Topic::Feed,
-                Severity::Note,
-                "paused by a person; edits wait",
-                "hearth-replica resume",
-            );
-        }
-        Phase::Reconciling => {
-            let delay = delay_text(status);
-            let text = format!("the comparison with the server is not finished; it goes on where it was{delay}");
-            return Finding::new(Topic::Feed, Severity::Note, text, sync);
-        }
-        _ => {}
+        _ => None,
     }
-    match status.retention_left_seconds {
-        Some(0) => Finding::new(
-            Topic::Feed,
-            Severity::Warning,
-            "away longer than the server remembers: the next sync compares everything",
-            sync,
+}
+
+/// The finding on history that the server has trimmed, or trims soon.
+fn retention_finding(status: &Status) -> Option<Finding> {
+    let text = match status.retention_left_seconds? {
+        0 => "offline for longer than the server keeps history: the next sync compares all records".to_owned(),
+        left if is_retention_low(left, status.behind_seconds.unwrap_or_default()) => format!(
+            "in {} the server trims the history after this replica's position; after that a sync compares all \
+             records",
+            duration_text(left)
         ),
-        Some(left) if is_retention_low(left, status.behind_seconds.unwrap_or_default()) => Finding::new(
-            Topic::Feed,
-            Severity::Warning,
-            format!(
-                "in {} the server forgets where this replica stands; after that a sync compares everything",
-                duration_text(left)
-            ),
-            sync,
-        ),
-        _ => match (status.phase, status.behind_seconds) {
-            (Phase::New, _) => Finding::new(Topic::Feed, Severity::Note, "nothing was read from the server yet", sync),
-            (Phase::Live | Phase::Polling, Some(0)) => {
-                Finding::ok(Topic::Feed, format!("in step at position {}", status.position))
-            }
-            (_, Some(behind)) => {
-                let text = format!("last proven in step {} ago{}", duration_text(behind), delay_text(status));
-                Finding::new(Topic::Feed, Severity::Note, text, sync)
-            }
-            (_, None) => {
-                let text = format!("never yet in step with the server{}", delay_text(status));
-                Finding::new(Topic::Feed, Severity::Note, text, sync)
-            }
-        },
-    }
+        _ => return None,
+    };
+    Some(Finding::new(Topic::Feed, Severity::Warning, text, SYNC))
+}
+
+/// The finding on the time since the replica was last proven current.
+fn distance_finding(status: &Status) -> Finding {
+    let delay = delay_text(status);
+    let text = match (status.phase, status.behind_seconds) {
+        (Phase::New, _) => "nothing was downloaded from the server yet".to_owned(),
+        (Phase::Live | Phase::Polling, Some(0)) => {
+            return Finding::ok(Topic::Feed, format!("in step at position {}", status.position));
+        }
+        (_, Some(behind)) => format!("last proven in step {} ago{delay}", duration_text(behind)),
+        (_, None) => format!("never yet in step with the server{delay}"),
+    };
+    Finding::new(Topic::Feed, Severity::Note, text, SYNC)
 }
 
 /// True when little time is left until the server trims the history after the replica's position.
@@ -354,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_keeps_a_replica_from_being_in_step_is_told() {
+    fn feed_finding_tells_delay_of_running_sync() {
         let profile = Profile::locate("home", Some(&std::env::temp_dir().join("hearth-doctor.db")), true).unwrap();
         let told = |phase: Phase, daemon_pid| {
             let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_process_is_none_that_compares() {
+    fn silent_process_is_detected_per_phase() {
         let directory = tempfile::tempdir().unwrap();
         let told = |phase: Phase, next_attempt_at: Option<&str>| {
             let status = Status {
@@ -389,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn little_is_left_of_a_memory_by_its_length() {
+    fn low_retention_depends_on_length() {
         let (hour, day) = (3600, 86_400);
         assert!(!is_retention_low(hour - 1, 1), "a server that remembers an hour, a second ago");
         assert!(is_retention_low(hour / 2 - 1, hour / 2 + 1));

@@ -61,20 +61,22 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
         }
         Cause::Damaged if matches!(error, StoreError::Missing(_)) => (
             error.to_string(),
-            format!("find the file and put it back; {REBUILD_COMMAND} gives up what only its log holds"),
+            format!("find the file and put it back; {REBUILD_COMMAND} discards data that only its log holds"),
         ),
         Cause::Damaged => (error.to_string(), format!("{REBUILD_COMMAND}; edits that can be read are kept")),
         Cause::Moved => {
-            let look =
-                format!("ls -la {}; put it back if it was not meant, then the same again", shell_quoted(directory(db)));
+            let look = format!(
+                "ls -la {}; put the file back if you did not move it, then repeat the command",
+                shell_quoted(directory(db))
+            );
             (error.to_string(), look)
         }
         Cause::Foreign => (error.to_string(), "name another file with --db, or none".to_owned()),
-        Cause::Newer if matches!(error, StoreError::Renewed) => (error.to_string(), "the same again".to_owned()),
+        Cause::Newer if matches!(error, StoreError::Renewed) => (error.to_string(), "repeat the command".to_owned()),
         Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
         Cause::Busy => (
-            format!("another program is writing to {file} and does not come to an end"),
-            format!("lsof {}, end that program's transaction, then the same again", shell_quoted(db)),
+            format!("another program holds a write transaction on {file} for long"),
+            format!("lsof {}, end that program's transaction, then repeat the command", shell_quoted(db)),
         ),
         Cause::NoAccess => {
             let text = match error {
@@ -84,7 +86,7 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
             (
                 text,
                 format!(
-                    "ls -la {}; it and the files of the replica must be yours to write",
+                    "ls -la {}; you need write access to the directory and to the replica's files",
                     shell_quoted(directory(db))
                 ),
             )
@@ -93,8 +95,8 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
         Cause::DiskUnwritable => (unwritten(&file.to_string(), error), disk_check_advice(db)),
         Cause::Other => {
             let next = match error {
-                StoreError::Barred { index, .. } => format!("{}; then the same again", unique_index_advice(index)),
-                StoreError::Hindered { .. } => format!("{REFUSING_OBJECT_ADVICE}; then the same again"),
+                StoreError::Barred { index, .. } => format!("{}; then repeat the command", unique_index_advice(index)),
+                StoreError::Hindered { .. } => format!("{REFUSING_OBJECT_ADVICE}; then repeat the command"),
                 StoreError::Migration(_) => format!(
                     "sqlite3 {} .schema, and rename what is not the replica's own and has the name of something of its; then \
                      the same again",
@@ -120,7 +122,7 @@ fn disk_check_advice(db: &Path) -> String {
 
 /// What to type about a UNIQUE index of the user that rejects equal values.
 pub(super) fn unique_index_advice(index: &str) -> String {
-    format!("DROP INDEX \"{}\", and make it anew without UNIQUE if it is needed", index.replace('"', "\"\""))
+    format!("DROP INDEX \"{}\", then create it again without UNIQUE if needed", index.replace('"', "\"\""))
 }
 
 /// What to type about an index, trigger or column of the user that rejects rows of the server.
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sqlite_says_is_told_as_what_there_is_to_do() {
+    fn sqlite_code_selects_cause() {
         let busy = diagnose_sqlite(ffi::SQLITE_BUSY_SNAPSHOT);
         assert_eq!(busy.cause, Cause::Busy);
         assert!(busy.next.starts_with("lsof /home/a/replica.db,"), "{busy:?}");
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_fails_is_no_full_disk() {
+    fn io_error_is_not_disk_full() {
         for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE] {
             let fails = diagnose_sqlite(code);
             assert_ne!(fails.cause, Cause::DiskFull);
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_may_not_be_opened_is_no_full_disk() {
+    fn denied_file_is_not_disk_full() {
         let db = Path::new("/home/a/replica.db");
         let of = |kind: ErrorKind| diagnose(db, &StoreError::File(db.to_owned(), io::Error::from(kind)));
         assert_eq!(of(ErrorKind::PermissionDenied).cause, Cause::NoAccess);

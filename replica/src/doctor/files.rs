@@ -43,7 +43,7 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
                 count(copies.len() as i64, "damaged copy", "damaged copies"),
                 oldest.display()
             ),
-            format!("rm {}*, once nothing in them is missed", shell_quoted(&beside(db, ".damaged-"))),
+            format!("rm {}*, once you need nothing in them", shell_quoted(&beside(db, ".damaged-"))),
         ));
     }
     findings
@@ -119,7 +119,7 @@ fn mode_findings(profile: &Profile) -> Vec<Finding> {
         }
     }
     if findings.is_empty() && db.exists() {
-        findings.push(Finding::ok(Topic::Files, format!("{} is for you alone", db.display())));
+        findings.push(Finding::ok(Topic::Files, format!("{} is readable for you only", db.display())));
     }
     findings
 }

@@ -29,7 +29,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         return vec![Finding::fault(Topic::Key, profile.no_key_text(), "hearth-replica init --server URL")];
     };
     if parse_key(key.expose_secret()).is_none() {
-        let text = "the key has a typing error, or it was cut";
+        let text = "the key is mistyped or incomplete";
         return vec![Finding::fault(Topic::Key, text, new_key_advice(profile))];
     }
     let response = match meet(server, key).await {
@@ -40,7 +40,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
     findings.push(match home_id {
         Some(ours) if ours != response.identity.home_id => Finding::fault(
             Topic::Key,
-            format!("this is the replica of home {ours}, but the key reaches home {}", response.identity.home_id),
+            format!("this is the replica of home {ours}, but the key belongs to home {}", response.identity.home_id),
             format!("{}; for the other home: hearth-replica --profile NAME init --server URL", new_key_advice(profile)),
         ),
         _ => check_scopes(&response.identity.scopes, &response.identity.home_name, &response.identity.environment),
@@ -64,7 +64,7 @@ fn client_error_finding(profile: &Profile, server: &str, error: &ClientError) ->
         ClientError::Refused(401 | 403, _) => Finding::fault(Topic::Key, text, new_key_advice(profile)),
         ClientError::Key => Finding::fault(Topic::Key, text, new_key_advice(profile)),
         ClientError::Address(_) => Finding::fault(Topic::Setup, text, "hearth-replica init --server URL"),
-        _ => Finding::fault(Topic::Server, text, format!("curl -i {server}/v1; offline work goes on meanwhile")),
+        _ => Finding::fault(Topic::Server, text, format!("curl -i {server}/v1; offline work is possible meanwhile")),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn check_scopes(granted: &[String], home: &str, environment: &str) -> Findin
     let writing = lacking(&of_kinds("write"));
     let next = "hearth-server key create with these scopes, then: hearth-replica init";
     if !reading.is_empty() {
-        let text = format!("the key lacks {}; without it the replica cannot be whole", reading.join(", "));
+        let text = format!("the key lacks {}; without these scopes the replica stays incomplete", reading.join(", "));
         return Finding::fault(Topic::Key, text, next);
     }
     if !writing.is_empty() {
@@ -91,7 +91,7 @@ pub fn check_scopes(granted: &[String], home: &str, environment: &str) -> Findin
 /// The local clock decides only about the next attempt and about shown times; a difference still confuses people.
 fn clock_finding(ahead: i64) -> Finding {
     if ahead.abs() <= CLOCK_SECONDS_MAX {
-        return Finding::ok(Topic::Clock, "as the server's");
+        return Finding::ok(Topic::Clock, "same time as the server");
     }
     let side = if ahead > 0 { "ahead of" } else { "behind" };
     let text = format!("this machine's clock is {} {side} the server's", duration_text(ahead.abs()));
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_judged_by_what_it_lacks() {
+    fn missing_scopes_set_severity() {
         let all: Vec<String> = Kind::ALL
             .into_iter()
             .flat_map(|kind| ["read", "write"].map(|action| format!("{}:{action}", kind.collection())))
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_may_differ_a_little() {
+    fn clock_tolerates_small_difference() {
         assert_eq!(clock_finding(-30).severity, Severity::Ok);
         assert_eq!(clock_finding(-7200).text, "this machine's clock is 2 hours behind the server's");
     }

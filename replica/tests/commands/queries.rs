@@ -125,7 +125,7 @@ fn a_full_stdout_is_not_called_a_full_disk() {
     let output = command.stdout(full).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("what was done could not be told on stdout: No space left"), "{said}");
+    assert!(said.contains("cannot write the result to stdout: No space left"), "{said}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hearth_contract::schema::Kind;
+use hearth_replica::{EditOutcome, EditState};
 use serde_json::Value;
 
 use super::device::{Device, StatusSample};
@@ -11,7 +12,7 @@ use super::home::{DrillHome, Event};
 use super::outcome::{DrillError, Outcome, failed};
 
 /// The states of an edit that waits for a person.
-const FOR_A_PERSON: [&str; 3] = ["blocked", "rejected", "conflict"];
+const FOR_A_PERSON: [EditState; 3] = [EditState::Blocked, EditState::Rejected, EditState::Conflict];
 /// The number of differences in the message; the rest is counted.
 const DIFFERENCES_SHOWN: usize = 3;
 
@@ -125,7 +126,7 @@ pub(super) fn count_effects(
     let mut effects = EffectCount::default();
     for edit in made {
         let times = times_applied(&events, edit);
-        let waits = edits.iter().find(|open| open.record_id == edit.id && FOR_A_PERSON.contains(&open.state.as_str()));
+        let waits = edits.iter().find(|open| open.record_id == edit.id && FOR_A_PERSON.contains(&open.state));
         match (times, waits) {
             (1, _) => effects.effective += 1,
             (0, Some(open)) if open.reason.as_ref().is_some_and(|reason| !reason.trim().is_empty()) => {
@@ -134,7 +135,7 @@ pub(super) fn count_effects(
             (0, Some(open)) => return Err(failed(format!("edit {} is {} without a reason", open.id, open.state))),
             (0, None) => {
                 let endings = device.outcomes(&edit.id)?;
-                if !endings.iter().any(|ending| ending != "confirmed") {
+                if !endings.iter().any(|ending| *ending != EditOutcome::Confirmed.as_str()) {
                     let told = if endings.is_empty() {
                         "and is nowhere to be seen".to_owned()
                     } else {

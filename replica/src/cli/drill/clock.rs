@@ -71,7 +71,10 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         let took = took.map_err(|stop| about(stop, told))?;
         in_step(home, &device, told)?;
         check_clock_moved(&device, step)?;
-        home.log(format!("the clock is {told}: 2 edits and 20 changes are through after {:.1} s", took.as_secs_f64()));
+        home.log(format!(
+            "the clock is {told}: 2 edits and 20 changes are sent and confirmed after {:.1} s",
+            took.as_secs_f64()
+        ));
     }
     device.wait_until_settled(home, LIMIT)?;
     let effects = count_effects(home, &device, &made)?;
@@ -92,7 +95,7 @@ fn check_clock_moved(device: &Device, step: &str) -> Result<(), DrillError> {
     if (year.abs_diff(now) > 5) == (step != "+0d") {
         return Ok(());
     }
-    Err(failed(format!("the daemon's clock was set to {step}, but it says {heard:?}: nothing was drilled")))
+    Err(failed(format!("the daemon's clock was set to {step}, but it says {heard:?}: the drill tested nothing")))
 }
 
 /// Kills the daemon while both edits are delayed and none is being sent.

@@ -62,7 +62,7 @@ fn start_again(home: &mut DrillHome) -> Outcome {
         if mounted.exists() {
             return Err(failed(format!("the program on the small disk came to no verdict ({ended}): {why}")));
         }
-        return Err(DrillError::Skipped(format!("this machine lets nobody mount a small disk: {why}")));
+        return Err(DrillError::Skipped(format!("this machine does not allow mounting a small disk: {why}")));
     };
     home.set_inner_directory(report["kept"].as_str().map(PathBuf::from));
     let reason = report["reason"].as_str().unwrap_or_default().to_owned();
@@ -96,7 +96,7 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
     let told = home.wait_until("the status says that the disk is full", LIMIT, || {
         let status = device.replica.status()?;
         if status.position >= head {
-            return Err(failed("the replica got by without room, so nothing was drilled"));
+            return Err(failed("the replica got by without room, so the drill tested nothing"));
         }
         Ok(status.phase == Phase::Blocked && status.blocked_by == Some(BlockCause::DiskFull))
     })?;
@@ -129,7 +129,7 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
     let records = check_equal(home, &device)?;
     device.stop()?;
     Ok(format!(
-        "it said that its disk was full and healed alone; {}; {records} records are equal on both sides",
+        "it reported its full disk and recovered by itself; {}; {records} records are equal on both sides",
         effects.summary()
     ))
 }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happens_is_told_from_what_is_complained_of() {
+    fn log_text_ignores_other_lines() {
         assert_eq!(log_text("    1.2 s  the replica is in step"), Some("the replica is in step"));
         assert_eq!(log_text("hearth-replica: 1 of 1 failed"), None);
         assert_eq!(log_text("there it is  as before"), None);

@@ -73,7 +73,7 @@ pub(super) fn find_server(named: Option<&Path>) -> Result<PathBuf, Failure> {
         // An absolute path, because a name without a slash would be searched in PATH.
         return Ok(std::path::absolute(file)?);
     }
-    Err(Failure::new(Exit::NotFound, format!("there is no server's program at {}", file.display()))
+    Err(Failure::new(Exit::NotFound, format!("there is no server program at {}", file.display()))
         .hint("hearth-replica drill NAME --server-bin FILE"))
 }
 
@@ -114,7 +114,7 @@ impl DrillHome {
         let version = self.run_server_command(&["--version"])?;
         if !version.starts_with(SERVER) {
             let server = self.options.server.display();
-            return Err(failed(format!("{server} is no {SERVER}: asked for its version, it says {version:?}")));
+            return Err(failed(format!("{server} is not {SERVER}: asked for its version, it says {version:?}")));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         // No connection is kept, because the server restarts often.

@@ -77,7 +77,7 @@ fn forget_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<Exp
     home.kill_server();
     let forgotten = home.run_lab(&["forget-keys"])?["forgotten"].as_i64().unwrap_or_default();
     if forgotten == 0 {
-        return Err(failed("the server had nothing to forget, so nothing was drilled"));
+        return Err(failed("the server had nothing to forget, so the drill tested nothing"));
     }
     let count = made.len();
     home.log(format!(
@@ -99,7 +99,7 @@ fn commit_without_answers(home: &mut DrillHome, device: &mut Device, many: i64) 
     device.kill();
     let edits = device.edits()?;
     if edits.is_empty() || edits.iter().any(|edit| edit.state == EditState::Sent) {
-        return Err(failed("the replica has heard of what it wrote, so nothing was drilled"));
+        return Err(failed("the replica has heard of what it wrote, so the drill tested nothing"));
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         Ok(device.replica.status()?.position + 40 > head - STILL_COME as i64)
     })?;
     home.log(format!(
-        "in step, then 40 changes: the stream goes mute in the midst of them ({:.1} s), the server is at {head}",
+        "in step, then 40 changes: the stream goes mute in the middle of them ({:.1} s), the server is at {head}",
         came.as_secs_f64()
     ));
     let watch = device.watch();
@@ -48,7 +48,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         )));
     }
     if took < Duration::from_secs(1) {
-        return Err(failed("the stream was not mute, so nothing was drilled"));
+        return Err(failed("the stream was not mute, so the drill tested nothing"));
     }
     let records = check_equal(home, &device)?;
     device.stop()?;

@@ -28,7 +28,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     device.replica.update(Kind::Task, &task, &fields(json!({ "notes": "Nothing to do with it" })))?;
     home.log("offline, a thing is put into a room, its receipt is filed, and two edits have nothing to do with either");
     home.delete("rooms", &room)?;
-    home.log("meanwhile somebody else has deleted the room: the server will refuse the thing for ever");
+    home.log("meanwhile somebody else has deleted the room: the server will always refuse the thing");
 
     device.start()?;
     let took = device.wait_until_settled(home, LIMIT)?;

@@ -258,7 +258,7 @@ impl Scratch {
         let place = named.unwrap_or_else(|| PathBuf::from("/tmp"));
         let directory = std::path::absolute(&place)?.join(unique);
         fs::DirBuilder::new().mode(0o700).create(&directory).map_err(|error| {
-            let text = format!("no scratch directory can be made in {}, which TMPDIR names: {error}", place.display());
+            let text = format!("no scratch directory can be made in {}, set by TMPDIR: {error}", place.display());
             io::Error::new(error.kind(), text)
         })?;
         registry().directories.push(ScratchDirectory { directory: directory.clone(), keep });

@@ -40,11 +40,9 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let thinned = home.run_lab(&["trim"])?["thinned"].as_i64().unwrap_or_default();
     let head = home.head()?;
     if thinned <= position {
-        return Err(failed(format!("nothing after {position} was thinned out, so nothing was drilled")));
+        return Err(failed(format!("nothing after {position} was trimmed, so the drill tested nothing")));
     }
-    home.log(format!(
-        "200 changes and two deletes later, the log is thinned out up to {thinned}; the server is at {head}"
-    ));
+    home.log(format!("200 changes and two deletes later, the log is trimmed up to {thinned}; the server is at {head}"));
 
     let watch = device.watch();
     device.start()?;

@@ -18,7 +18,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     device.start()?;
     device.wait_until_settled(home, LIMIT)?;
     let copied = home.head()?;
-    home.log(format!("the replica is in step at {copied}, which the server will be put back to"));
+    home.log(format!("the replica is in step at {copied}, to which the server will be restored"));
 
     let mut mine = Vec::new();
     for nth in 0..3 {
@@ -41,9 +41,9 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let watch = device.watch();
     home.serve(None)?;
     let head = home.head()?;
-    home.log(format!("the server is put back, and with other changes it is at {head}, past {lost}"));
+    home.log(format!("the server is restored, and with other changes it is at {head}, past {lost}"));
     if head <= lost {
-        return Err(failed(format!("the server did not get past {lost} again, so nothing was drilled")));
+        return Err(failed(format!("the server did not get past {lost} again, so the drill tested nothing")));
     }
 
     settle_and_report(home, &device, watch, LIMIT)?;
