@@ -75,7 +75,7 @@ mod tests {
         std::fs::write(&db, "Milk, eggs, and a text that is long enough to be taken for a database by nobody at all.")
             .unwrap();
         let error = Replica::open(&db, Origin::Tui).unwrap_err();
-        let said = diagnosis_text(&diagnose(&db, &error), "--db notes.db");
-        assert!(said.contains("; next: "), "{said}");
+        let text = diagnosis_text(&diagnose(&db, &error), "--db notes.db");
+        assert!(text.contains("; next: "), "{text}");
     }
 }

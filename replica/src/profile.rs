@@ -330,8 +330,8 @@ mod tests {
         fs::write(&file, " \n").unwrap();
         assert!(key_from_file(&file).unwrap_err().to_string().ends_with("the file holds no key"));
         // Reading an endless device ends.
-        let said = key_from_file(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert!(said.ends_with("the file is too long for a key"), "{said}");
+        let text = key_from_file(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(text.ends_with("the file is too long for a key"), "{text}");
     }
 
     #[test]

@@ -36,10 +36,11 @@ pub async fn supervise_sync(
                 lock = retake_lock(config)?;
                 let db = config.db.clone();
                 // A rebuild takes long; on a thread of its own the other tasks keep running.
-                let made = tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
+                let rebuilt_lock =
+                    tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
                 let rescue;
                 (rescue, lock) =
-                    made.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
+                    rebuilt_lock.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
                 rebuilt(&rescue);
             }
             ended => return ended,
@@ -93,11 +94,11 @@ mod tests {
     #[tokio::test]
     async fn damaged_database_is_rebuilt_and_synced() {
         let (directory, config) = scene();
-        let (mut began, mut told) = (0, Vec::new());
+        let (mut starts, mut rebuilds_seen) = (0, Vec::new());
         let syncing = async |lock: SyncLock| {
-            began += 1;
+            starts += 1;
             drop(lock);
-            if began > 1 {
+            if starts > 1 {
                 return Ok(());
             }
             // Damages the header only, so the edits stay readable.
@@ -106,8 +107,8 @@ mod tests {
             Err(damaged())
         };
         let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
-        supervise_sync(&config, Origin::Tui, lock, syncing, |rescue| told.push(rescue.edits)).await.unwrap();
-        assert_eq!((began, told), (2, vec![1]));
+        supervise_sync(&config, Origin::Tui, lock, syncing, |rescue| rebuilds_seen.push(rescue.edits)).await.unwrap();
+        assert_eq!((starts, rebuilds_seen), (2, vec![1]));
         assert_eq!(Replica::open(&config.db, Origin::Tui).unwrap().edits().unwrap().len(), 1);
         std::fs::remove_dir_all(directory).unwrap();
     }
@@ -115,16 +116,16 @@ mod tests {
     #[tokio::test]
     async fn persistent_damage_or_move_ends_sync() {
         let (directory, config) = scene();
-        let mut began = 0;
+        let mut starts = 0;
         let syncing = async |lock: SyncLock| {
             drop(lock);
-            began += 1;
+            starts += 1;
             Err(damaged())
         };
         let lock = || SyncLock::try_take(&config.db).unwrap().unwrap();
         let ended = supervise_sync(&config, Origin::Tui, lock(), syncing, |_| ()).await;
         assert!(matches!(ended, Err(SyncError::Store(error)) if error.is_damaged()));
-        assert_eq!(began, REBUILDS_MAX + 1);
+        assert_eq!(starts, REBUILDS_MAX + 1);
         let moved = async |_| {
             std::fs::rename(&config.db, directory.join("elsewhere.db")).unwrap();
             Err(SyncError::Store(StoreError::Moved(config.db.clone())))

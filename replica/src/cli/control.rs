@@ -63,8 +63,8 @@ pub(super) fn pause(context: &Context) -> Result<(), Failure> {
     if context.json {
         return status::write_status(context, &replica.status()?);
     }
-    let said = if changed { "Paused" } else { "Already paused" };
-    Ok(output::line(&output::with_home_flags(&format!("{said}; edits wait until `hearth-replica resume`.")))?)
+    let state = if changed { "Paused" } else { "Already paused" };
+    Ok(output::line(&output::with_home_flags(&format!("{state}; edits wait until `hearth-replica resume`.")))?)
 }
 
 /// Resumes syncing after `pause`.

@@ -25,16 +25,16 @@ mod tests {
     #[test]
     fn block_on_abandons_blocked_tasks() {
         let (release, never) = channel::<()>();
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         std::thread::spawn(move || {
             let done = block_on(async {
                 // Stands for a name lookup that never ends.
                 drop(tokio::task::spawn_blocking(move || never.recv()));
                 Ok(())
             });
-            tell.send(done.is_ok())
+            sender.send(done.is_ok())
         });
-        assert_eq!(told.recv_timeout(Duration::from_secs(30)), Ok(true));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(30)), Ok(true));
         drop(release);
     }
 }

@@ -112,12 +112,12 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
         (phase, _) => phase.as_str().replace('_', " "),
     };
     if status.waiting > 0 {
-        let then = match status.phase {
+        let suffix = match status.phase {
             _ if status.asks_about_deletions => ", confirmed once you have decided",
             Phase::Reconciling => ", confirmed when that has ended",
             _ => "",
         };
-        sentence.push_str(&format!("; {} on the way{then}", text::count(status.waiting, "edit")));
+        sentence.push_str(&format!("; {} on the way{suffix}", text::count(status.waiting, "edit")));
     }
     if status.edits_to_decide() > 0 {
         sentence.push_str(&format!("; {} for you to decide on", text::count(status.edits_to_decide(), "edit")));
@@ -159,11 +159,11 @@ mod tests {
 
     #[test]
     fn summary_leaves_out_unknown_backlog() {
-        let said =
+        let summary_of =
             |phase: Phase, behind_events| summary(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
-        assert_eq!(said(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind.");
-        assert_eq!(said(Phase::CatchingUp, Some(0)), "Catching up with the server.");
-        assert!(said(Phase::Polling, Some(0)).starts_with("In step with the server at the last poll"));
-        assert!(said(Phase::Polling, None).starts_with("Catching up"));
+        assert_eq!(summary_of(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind.");
+        assert_eq!(summary_of(Phase::CatchingUp, Some(0)), "Catching up with the server.");
+        assert!(summary_of(Phase::Polling, Some(0)).starts_with("In step with the server at the last poll"));
+        assert!(summary_of(Phase::Polling, None).starts_with("Catching up"));
     }
 }

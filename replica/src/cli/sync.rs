@@ -309,9 +309,9 @@ mod tests {
             Phase::Polling,
             Phase::Offline,
         ] {
-            let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
+            let last_contact_at = Some("2026-06-01T00:00:00.000Z".to_owned());
             assert!(is_worth_another_attempt(&ended(phase)), "{phase}");
-            let slow = Status { last_contact_at: heard, ..status(phase, 4, 0) };
+            let slow = Status { last_contact_at, ..status(phase, 4, 0) };
             assert!(is_worth_another_attempt(&Ok(Attempt::TimedOut(slow))), "{phase}");
         }
         for phase in [Phase::Paused, Phase::Blocked, Phase::NeedsKey] {

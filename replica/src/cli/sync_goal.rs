@@ -32,15 +32,15 @@ pub(super) fn unproven_failure(now: &Status, head: Option<i64>) -> Failure {
 }
 
 /// The failure for a sync that waits for a person. None: the sync continues by itself.
-pub(super) fn halt_failure(db: &Path, then: &Status) -> Option<Failure> {
-    let reason = text::one_line(then.reason.as_deref().unwrap_or_default());
+pub(super) fn halt_failure(db: &Path, last: &Status) -> Option<Failure> {
+    let reason = text::one_line(last.reason.as_deref().unwrap_or_default());
     let reason = reason.as_str();
-    match then.phase {
+    match last.phase {
         Phase::Blocked => {
-            let about_disk = matches!(then.blocked_by, Some(BlockCause::DiskFull | BlockCause::DiskUnwritable));
+            let about_disk = matches!(last.blocked_by, Some(BlockCause::DiskFull | BlockCause::DiskUnwritable));
             // A disk fault needs no decision.
             let failure = Failure::new(if about_disk { Exit::Failure } else { Exit::NeedsYou }, reason);
-            Some(match block_advice(db, then.blocked_by) {
+            Some(match block_advice(db, last.blocked_by) {
                 Some(next) => failure.hint(next),
                 None => failure,
             })
@@ -59,20 +59,20 @@ fn reason_suffix(reason: &str) -> String {
 }
 
 /// The failure when the time is over before the goal.
-pub(super) fn timeout_failure(context: &Context, then: &Status) -> Failure {
-    if let Some(failure) = halt_failure(&context.profile.db, then) {
+pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
+    if let Some(failure) = halt_failure(&context.profile.db, last) {
         return failure;
     }
-    let why = reason_suffix(&text::one_line(then.reason.as_deref().unwrap_or_default()));
-    match then.phase {
-        Phase::Live | Phase::Polling if then.waiting > 0 => {
-            let text = format!("in step, but {} still on the way", text::count(then.waiting, "edit"));
+    let why = reason_suffix(&text::one_line(last.reason.as_deref().unwrap_or_default()));
+    match last.phase {
+        Phase::Live | Phase::Polling if last.waiting > 0 => {
+            let text = format!("in step, but {} still on the way", text::count(last.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
         }
         // The server answers; the time was too short.
-        _ if then.is_in_contact() => {
-            let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
-            let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
+        _ if last.is_in_contact() => {
+            let of = last.head.map_or(String::new(), |head| format!(" of {head}"));
+            let text = format!("not in step in time, {}: at position {}{of}{why}", last.phase, last.position);
             Failure::new(Exit::Unreachable, text)
                 .hint("repeat the command, which continues from there, or use a longer --timeout")
         }
@@ -165,8 +165,8 @@ pub(super) mod tests {
         let db = std::env::temp_dir().join("hearth-sync-slow.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
-        let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
-        let slow = Status { head: Some(9), last_contact_at: heard, ..status(Phase::Backfilling, 4, 0) };
+        let last_contact_at = Some("2026-06-01T00:00:00.000Z".to_owned());
+        let slow = Status { head: Some(9), last_contact_at, ..status(Phase::Backfilling, 4, 0) };
         let failure = timeout_failure(&context, &slow);
         assert_eq!(
             (failure.exit, failure.text.as_str()),

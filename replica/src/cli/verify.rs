@@ -69,8 +69,8 @@ impl Verify {
                 (count, false) => format!("{compared}: {count} differ."),
             })?;
             if found.search_differs {
-                let then = if self.repair { "; the index is rebuilt" } else { "" };
-                output::line(&format!("the search index differed from the tables{then}."))?;
+                let suffix = if self.repair { "; the index is rebuilt" } else { "" };
+                output::line(&format!("the search index differed from the tables{suffix}."))?;
             }
         }
         if (count > 0 || found.search_differs) && !self.repair {

@@ -152,12 +152,12 @@ fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, S
         Finding::new(Topic::Feed, Severity::Warning, text, unique_index_advice(name))
     }));
     let connection = open::read_write(db)?;
-    findings.extend(refusing(&connection)?.into_iter().map(|what| {
-        let text = format!("{what} is not the replica's own; a sync stops at a record that it refuses");
+    findings.extend(refusing(&connection)?.into_iter().map(|object| {
+        let text = format!("{object} is not the replica's own; a sync stops at a record that it refuses");
         Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
     }));
-    findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
-        let text = format!("{what} blocks all writes: {said}; syncing stops");
+    findings.extend(unwritable(&connection)?.into_iter().map(|(object, message)| {
+        let text = format!("writes fail because of {object}: {message}; syncing stops");
         Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
     }));
     Ok(findings)
@@ -357,22 +357,22 @@ mod tests {
     #[test]
     fn feed_finding_tells_delay_of_running_sync() {
         let profile = Profile::locate("home", Some(&std::env::temp_dir().join("hearth-doctor.db")), true).unwrap();
-        let told = |phase: Phase, daemon_pid| {
+        let finding = |phase: Phase, daemon_pid| {
             let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
             let status = Status { phase, reason, behind_seconds, daemon_pid, ..Status::default() };
             feed_finding(&profile, &status, false)
         };
         for phase in [Phase::Offline, Phase::Reconciling, Phase::Backfilling] {
-            assert!(told(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");
-            assert!(!told(phase, None).text.contains("the list is broken"), "{phase}");
+            assert!(finding(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");
+            assert!(!finding(phase, None).text.contains("the list is broken"), "{phase}");
         }
-        assert_eq!(told(Phase::CatchingUp, Some(1)).text, "last proven in step 10 minutes ago");
+        assert_eq!(finding(Phase::CatchingUp, Some(1)).text, "last proven in step 10 minutes ago");
     }
 
     #[test]
     fn silent_process_is_detected_per_phase() {
         let directory = tempfile::tempdir().unwrap();
-        let told = |phase: Phase, next_attempt_at: Option<&str>| {
+        let is_silent_in = |phase: Phase, next_attempt_at: Option<&str>| {
             let status = Status {
                 phase,
                 last_contact_at: Some("2026-01-01T00:00:00.000Z".to_owned()),
@@ -381,10 +381,12 @@ mod tests {
             };
             is_silent(&directory.path().join("replica.db"), &status)
         };
-        assert!([Phase::Offline, Phase::Reconciling, Phase::Backfilling].into_iter().all(|phase| told(phase, None)));
-        assert!(!told(Phase::Reconciling, Some("2026-01-01T00:01:00.000Z")), "it says when it tries again");
         assert!(
-            ![Phase::Paused, Phase::NeedsKey, Phase::Blocked].into_iter().any(|phase| told(phase, None)),
+            [Phase::Offline, Phase::Reconciling, Phase::Backfilling].into_iter().all(|phase| is_silent_in(phase, None))
+        );
+        assert!(!is_silent_in(Phase::Reconciling, Some("2026-01-01T00:01:00.000Z")), "it says when it tries again");
+        assert!(
+            ![Phase::Paused, Phase::NeedsKey, Phase::Blocked].into_iter().any(|phase| is_silent_in(phase, None)),
             "it waits for a person"
         );
     }

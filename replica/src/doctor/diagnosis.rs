@@ -98,8 +98,8 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
                 StoreError::Barred { index, .. } => format!("{}; then repeat the command", unique_index_advice(index)),
                 StoreError::Hindered { .. } => format!("{REFUSING_OBJECT_ADVICE}; then repeat the command"),
                 StoreError::Migration(_) => format!(
-                    "sqlite3 {} .schema, and rename what is not the replica's own and has the name of something of its; then \
-                     the same again",
+                    "sqlite3 {} .schema, and rename your objects whose names the replica uses; then \
+                     repeat the command",
                     shell_quoted(db)
                 ),
                 _ => "hearth-replica doctor".to_owned(),

@@ -225,8 +225,8 @@ fn a_database_that_was_moved_away_is_missed_and_not_made_anew() {
 
     let mut daemon = daemon(&db, &[], &[]);
     let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let said = lines.find(|line| line.contains("put the file back") || line.contains("carried over"));
-    assert!(said.as_deref().is_some_and(|said| said.contains("put the file back")), "{said:?}");
+    let said = lines.find(|line| line.contains("put it back") || line.contains("carried over"));
+    assert!(said.as_deref().is_some_and(|said| said.contains("put it back")), "{said:?}");
     // The unit does not start it again after this.
     assert_eq!(daemon.0.wait().unwrap().code(), Some(8));
     for command in [&["status"][..], &["add", "room", "name=Hall"], &["sync"], &["doctor", "--json"]] {

@@ -451,7 +451,7 @@ fn a_list_of_none_says_how_many_there_are() {
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let said = text(&replica(&db, &["list", "rooms", "--limit", "0"]).stderr);
     assert_eq!(said, "0 of 1; --limit shows more");
-    assert_eq!(text(&replica(&db, &["list", "rooms", "name=x"]).stderr), "no rooms like that");
+    assert_eq!(text(&replica(&db, &["list", "rooms", "name=x"]).stderr), "no rooms match");
 }
 
 #[test]

@@ -48,18 +48,18 @@ pub(super) struct EffectCount {
 impl EffectCount {
     /// The numbers as a sentence.
     pub(super) fn summary(&self) -> String {
-        let mut told = match self.effective {
+        let mut text = match self.effective {
             1 => "1 edit had one effect".to_owned(),
             many => format!("{many} edits had one effect each"),
         };
         if self.waiting > 0 {
             let wait = if self.waiting == 1 { "waits" } else { "wait" };
-            told.push_str(&format!(", {} {wait} for a person with a reason", self.waiting));
+            text.push_str(&format!(", {} {wait} for a person with a reason", self.waiting));
         }
         if self.settled > 0 {
-            told.push_str(&format!(", {} ended as the history says", self.settled));
+            text.push_str(&format!(", {} ended as the history says", self.settled));
         }
-        told
+        text
     }
 }
 
@@ -96,18 +96,18 @@ pub(super) fn check_equal(home: &DrillHome, device: &Device) -> Result<usize, Dr
     if differences.is_empty() {
         return Ok(home.records()?.len());
     }
-    let told = differences[..differences.len().min(DIFFERENCES_SHOWN)].join("; ");
+    let shown = differences[..differences.len().min(DIFFERENCES_SHOWN)].join("; ");
     let more = differences.len().saturating_sub(DIFFERENCES_SHOWN);
     Err(failed(format!(
-        "the two sides differ: {told}{}",
+        "the two sides differ: {shown}{}",
         if more > 0 { format!("; {more} more") } else { String::new() }
     )))
 }
 
 /// The final check when no other client changed the edited records: every edit had one effect, both sides are equal.
 /// Stops the device.
-pub(super) fn finish_all_applied(home: &DrillHome, device: &mut Device, made: &[ExpectedEdit]) -> Outcome {
-    let effects = count_effects(home, device, made)?;
+pub(super) fn finish_all_applied(home: &DrillHome, device: &mut Device, expected: &[ExpectedEdit]) -> Outcome {
+    let effects = count_effects(home, device, expected)?;
     if effects.waiting + effects.settled > 0 {
         return Err(failed(format!("nobody else changed these records, yet {}", effects.summary())));
     }
@@ -120,11 +120,11 @@ pub(super) fn finish_all_applied(home: &DrillHome, device: &mut Device, made: &[
 pub(super) fn count_effects(
     home: &DrillHome,
     device: &Device,
-    made: &[ExpectedEdit],
+    expected: &[ExpectedEdit],
 ) -> Result<EffectCount, DrillError> {
     let (events, edits) = (home.events()?, device.edits()?);
     let mut effects = EffectCount::default();
-    for edit in made {
+    for edit in expected {
         let times = times_applied(&events, edit);
         let waits = edits.iter().find(|open| open.record_id == edit.id && FOR_A_PERSON.contains(&open.state));
         match (times, waits) {
@@ -136,12 +136,12 @@ pub(super) fn count_effects(
             (0, None) => {
                 let endings = device.outcomes(&edit.id)?;
                 if !endings.iter().any(|ending| *ending != EditOutcome::Confirmed.as_str()) {
-                    let told = if endings.is_empty() {
+                    let result = if endings.is_empty() {
                         "and is nowhere to be seen".to_owned()
                     } else {
                         format!("though it is called {}", endings.join(", "))
                     };
-                    return Err(failed(format!("{} had no effect {told}", describe(edit))));
+                    return Err(failed(format!("{} had no effect {result}", describe(edit))));
                 }
                 effects.settled += 1;
             }
@@ -161,13 +161,13 @@ fn times_applied(events: &[Event], edit: &ExpectedEdit) -> usize {
         Effect::Set(field, value) => {
             // Counts each change to the value, not each event that still has the value.
             let mut had = false;
-            let came = |event: &Event| {
+            let is_change = |event: &Event| {
                 let has = event.payload[field] == *value;
-                let came = has && !had;
+                let changed = has && !had;
                 had = has;
-                came
+                changed
             };
-            of_record().map(came).filter(|came| *came).count()
+            of_record().map(is_change).filter(|changed| *changed).count()
         }
     }
 }
@@ -181,12 +181,12 @@ fn describe(edit: &ExpectedEdit) -> String {
 }
 
 /// Checks that the status never claimed to be current before the replica reached `position`.
-pub(super) fn check_no_early_claim(said: &[StatusSample], position: i64) -> Result<(), DrillError> {
-    match said.iter().find(|said| said.current && said.position < position) {
+pub(super) fn check_no_early_claim(samples: &[StatusSample], position: i64) -> Result<(), DrillError> {
+    match samples.iter().find(|sample| sample.current && sample.position < position) {
         None => Ok(()),
-        Some(said) => Err(failed(format!(
+        Some(sample) => Err(failed(format!(
             "the status claimed to be in step at {} while the server was at {position}",
-            said.position
+            sample.position
         ))),
     }
 }

@@ -24,15 +24,15 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     home.serve(Some(SLOW))?;
     home.log("the replica is in step; from now on the server takes its time");
     let mut chance = home.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut made = Vec::new();
+    let mut expected = Vec::new();
     for round in 0..ROUNDS {
         let name = format!("round {round}");
         let id = device.replica.create(Kind::Task, &fields(json!({ "title": name })))?;
-        made.push(ExpectedEdit { id: id.clone(), effect: Effect::Created });
+        expected.push(ExpectedEdit { id: id.clone(), effect: Effect::Created });
         device.replica.update(Kind::Task, &id, &fields(json!({ "notes": name })))?;
         let item = device.row(Kind::Inventory, round as usize)?.id;
         device.replica.update(Kind::Inventory, &item, &fields(json!({ "description": name })))?;
-        made.push(ExpectedEdit { id: item, effect: Effect::Set("description", json!(name)) });
+        expected.push(ExpectedEdit { id: item, effect: Effect::Set("description", json!(name)) });
         let seed = (home.options.seed + round).to_string();
         home.run_lab(&["churn", "--count", "15", "--rate", "10000", "--seed", &seed])?;
         // xorshift64; the quality of the random numbers does not matter.
@@ -42,17 +42,17 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         let pause = Duration::from_millis(chance % 120);
         std::thread::sleep(pause);
         device.kill();
-        let both = round % 3 == 2;
-        if both {
+        let kills_server = round % 3 == 2;
+        if kills_server {
             home.kill_server();
             home.serve(Some(SLOW))?;
         }
-        let who = if both { "daemon and server are" } else { "the daemon is" };
+        let victims = if kills_server { "daemon and server are" } else { "the daemon is" };
         let at = device.replica.status()?.position;
-        home.log(format!("round {round}: after {} ms {who} killed; the replica is at {at}", pause.as_millis()));
+        home.log(format!("round {round}: after {} ms {victims} killed; the replica is at {at}", pause.as_millis()));
         device.start()?;
     }
     let took = device.wait_until_settled(home, LIMIT)?;
     home.log(format!("left alone, the replica is in step after {:.1} s", took.as_secs_f64()));
-    finish_all_applied(home, &mut device, &made)
+    finish_all_applied(home, &mut device, &expected)
 }

@@ -83,14 +83,14 @@ impl Device {
 
     /// Runs a command with `--json` in the daemon's environment and returns its output.
     pub(super) fn run_json(&self, arguments: &[&str]) -> Result<Value, DrillError> {
-        let mut asked = command(&std::env::current_exe()?);
-        asked.arg("--db").arg(&self.db).arg("--json").args(arguments).envs(self.environment.iter().cloned());
-        let asked = processes::run_to_end(&mut asked)?;
-        if !asked.status.success() {
-            let said = String::from_utf8_lossy(&asked.stderr);
-            return Err(failed(format!("hearth-replica {}: {}", arguments.join(" "), said.trim())));
+        let mut output = command(&std::env::current_exe()?);
+        output.arg("--db").arg(&self.db).arg("--json").args(arguments).envs(self.environment.iter().cloned());
+        let output = processes::run_to_end(&mut output)?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(failed(format!("hearth-replica {}: {}", arguments.join(" "), stderr.trim())));
         }
-        Ok(serde_json::from_slice(&asked.stdout).unwrap_or(Value::Null))
+        Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
     }
 
     /// Waits until the replica is current and no edit is on its way. Returns the time taken.

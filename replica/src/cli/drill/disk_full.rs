@@ -10,7 +10,7 @@ use std::time::Duration;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::checks::{Effect, ExpectedEdit, check_equal, count_effects};
+use super::checks::{Effect, ExpectedEdit, finish_all_applied};
 use super::device::{Device, fields};
 use super::home::DrillHome;
 use super::outcome::{DrillError, Outcome, failed};
@@ -93,7 +93,7 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
     let seed = home.options.seed.to_string();
     home.run_lab(&["churn", "--count", CHANGES, "--rate", "10000", "--quiet", "--seed", &seed])?;
     let head = home.head()?;
-    let told = home.wait_until("the status says that the disk is full", LIMIT, || {
+    let took = home.wait_until("the status says that the disk is full", LIMIT, || {
         let status = device.replica.status()?;
         if status.position >= head {
             return Err(failed("the replica got by without room, so the drill tested nothing"));
@@ -103,15 +103,15 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
     let status = device.replica.status()?;
     home.log(format!(
         "{CHANGES} changes later it says so, after {:.1} s: {}, {}",
-        told.as_secs_f64(),
+        took.as_secs_f64(),
         status.phase,
         status.reason.as_deref().unwrap_or_default()
     ));
-    let mut made = vec![ExpectedEdit { id: before, effect: Effect::Created }];
+    let mut expected = vec![ExpectedEdit { id: before, effect: Effect::Created }];
     match device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while it was full" }))) {
         Ok(id) => {
             home.log("an edit is still accepted");
-            made.push(ExpectedEdit { id, effect: Effect::Created });
+            expected.push(ExpectedEdit { id, effect: Effect::Created });
         }
         Err(error) => home.log(format!("an edit is refused: {error}")),
     }
@@ -122,16 +122,8 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
     if device.pid() != pid {
         return Err(failed("the daemon was started anew"));
     }
-    let effects = count_effects(home, &device, &made)?;
-    if effects.waiting + effects.settled > 0 {
-        return Err(failed(format!("nobody else changed these records, yet {}", effects.summary())));
-    }
-    let records = check_equal(home, &device)?;
-    device.stop()?;
-    Ok(format!(
-        "it reported its full disk and recovered by itself; {}; {records} records are equal on both sides",
-        effects.summary()
-    ))
+    let result = finish_all_applied(home, &mut device, &expected)?;
+    Ok(format!("it reported its full disk and recovered by itself; {result}"))
 }
 
 /// Writes until the disk is full; returns the number of bytes.

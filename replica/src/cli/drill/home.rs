@@ -167,17 +167,17 @@ impl DrillHome {
         let server = self.options.server.display();
         let output = processes::run_to_end(self.server_command().args(arguments))
             .map_err(|error| failed(format!("{server} cannot be started: {error}")))?;
-        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if output.status.success() {
-            return Ok(said(&output.stdout));
+            return Ok(text(&output.stdout));
         }
-        Err(failed(format!("{server} {}: {}", arguments.join(" "), said(&output.stderr))))
+        Err(failed(format!("{server} {}: {}", arguments.join(" "), text(&output.stderr))))
     }
 
     /// Runs `hearth-server lab` on the home.
     pub(super) fn run_lab(&self, arguments: &[&str]) -> Result<Value, DrillError> {
-        let said = self.run_server_command(&[&["--json", "lab"], arguments].concat())?;
-        Ok(serde_json::from_str(&said)?)
+        let text = self.run_server_command(&[&["--json", "lab"], arguments].concat())?;
+        Ok(serde_json::from_str(&text)?)
     }
 
     fn server_command(&self) -> Command {
@@ -196,8 +196,8 @@ impl DrillHome {
         command.stdout(Stdio::piped()).stderr(log);
         let (server, stdout) = Program::start(&mut command, |child: &mut Child| child.stdout.take())?;
         let Some(line) = stdout.and_then(first_line) else {
-            let said = std::fs::read_to_string(self.file("server.log")).unwrap_or_default();
-            let why = said.lines().last().unwrap_or("it says nothing").to_owned();
+            let text = std::fs::read_to_string(self.file("server.log")).unwrap_or_default();
+            let why = text.lines().last().unwrap_or("it says nothing").to_owned();
             return Err(failed(format!("{} did not start: {why}", self.options.server.display())));
         };
         self.address = line.strip_prefix("listening on http://").map(str::to_owned);
@@ -292,14 +292,14 @@ impl DrillHome {
     /// condition.
     pub(super) fn wait_until(
         &self,
-        what: &str,
+        condition: &str,
         limit: Duration,
         mut is_so: impl FnMut() -> Result<bool, DrillError>,
     ) -> Result<Duration, DrillError> {
         let since = Instant::now();
         while !is_so()? {
             if since.elapsed() > limit {
-                return Err(failed(format!("waited {} s until {what}", limit.as_secs())));
+                return Err(failed(format!("waited {} s until {condition}", limit.as_secs())));
             }
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -314,11 +314,11 @@ fn private(file: &Path) -> std::io::Result<File> {
 
 /// The first line of a program's output. None: no line in time.
 fn first_line(stdout: ChildStdout) -> Option<String> {
-    let (told, line) = channel();
+    let (sender, line) = channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         if BufReader::new(stdout).read_line(&mut line).is_ok() {
-            let _ = told.send(line.trim().to_owned());
+            let _ = sender.send(line.trim().to_owned());
         }
     });
     line.recv_timeout(RESPONSE_TIMEOUT).ok().filter(|line| !line.is_empty())

@@ -26,19 +26,19 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
 
     home.stop_server();
     home.serve(Some("lost-answer=first:4 route=writes,bulk"))?;
-    let mut made = edits(&device, "first", 0)?;
-    home.log(format!("offline, {} edits are made; the answers to the next 4 writes will be lost", made.len()));
+    let mut expected = edits(&device, "first", 0)?;
+    home.log(format!("offline, {} edits are made; the answers to the next 4 writes will be lost", expected.len()));
     device.start()?;
     let took = device.wait_until_settled(home, LIMIT)?;
     home.log(format!("all are settled after {:.1} s", took.as_secs_f64()));
-    count_effects(home, &device, &made)?;
+    count_effects(home, &device, &expected)?;
 
-    made.extend(overwrite_committed(home, &mut device)?);
-    made.extend(forget_committed(home, &mut device)?);
+    expected.extend(overwrite_committed(home, &mut device)?);
+    expected.extend(forget_committed(home, &mut device)?);
     let took = device.wait_until_settled(home, LIMIT)?;
     home.log(format!("all are settled after {:.1} s", took.as_secs_f64()));
 
-    finish_all_applied(home, &mut device, &made)
+    finish_all_applied(home, &mut device, &expected)
 }
 
 /// An update and a create are committed without a response. Before they are sent again, another client changes the same
@@ -57,8 +57,8 @@ fn overwrite_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<
     device.wait_until_settled(home, LIMIT)?;
     if let Some(edit) = device.edits()?.into_iter().find(|edit| edit.record_id == car || edit.record_id == task) {
         let why = edit.reason.unwrap_or_default();
-        let what = format!("edit {} had its effect before somebody else's, yet it is {}: {why}", edit.id, edit.state);
-        return Err(failed(what));
+        let text = format!("edit {} had its effect before somebody else's, yet it is {}: {why}", edit.id, edit.state);
+        return Err(failed(text));
     }
     home.log(
         "two more are committed without an answer and overtaken by somebody else's changes: they are not sent as new",
@@ -72,20 +72,20 @@ fn overwrite_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<
 /// The server forgets the idempotency keys of committed writes before they are sent again.
 fn forget_committed(home: &mut DrillHome, device: &mut Device) -> Result<Vec<ExpectedEdit>, DrillError> {
     device.stop()?;
-    let made = edits(device, "second", 3)?;
+    let expected = edits(device, "second", 3)?;
     commit_without_answers(home, device, 1)?;
     home.kill_server();
     let forgotten = home.run_lab(&["forget-keys"])?["forgotten"].as_i64().unwrap_or_default();
     if forgotten == 0 {
         return Err(failed("the server had nothing to forget, so the drill tested nothing"));
     }
-    let count = made.len();
+    let count = expected.len();
     home.log(format!(
         "{count} more edits; answers are lost, both programs are killed, and the server forgets {forgotten} keys"
     ));
     home.serve(Some(SILENT))?;
     resend_without_events(home, device)?;
-    Ok(made)
+    Ok(expected)
 }
 
 /// Lets the device send edits without responses and events, until `many` are committed. Then kills the daemon, which
@@ -121,17 +121,17 @@ fn attempts(edits: &[Edit], id: i64) -> i64 {
 
 /// Creates, updates and a delete, on records that other rounds do not use.
 fn edits(device: &Device, round: &str, skip: usize) -> Result<Vec<ExpectedEdit>, DrillError> {
-    let mut made = Vec::new();
+    let mut expected = Vec::new();
     for nth in 0..3 {
         let title = format!("{round} {nth}");
         let id = device.replica.create(Kind::Task, &fields(json!({ "title": title })))?;
-        made.push(ExpectedEdit { id, effect: Effect::Created });
+        expected.push(ExpectedEdit { id, effect: Effect::Created });
         let id = device.row(Kind::Inventory, skip + nth)?.id;
         device.replica.update(Kind::Inventory, &id, &fields(json!({ "description": title })))?;
-        made.push(ExpectedEdit { id, effect: Effect::Set("description", json!(title)) });
+        expected.push(ExpectedEdit { id, effect: Effect::Set("description", json!(title)) });
     }
     let id = device.row(Kind::Document, skip)?.id;
     device.replica.delete(Kind::Document, &id)?;
-    made.push(ExpectedEdit { id, effect: Effect::Deleted });
-    Ok(made)
+    expected.push(ExpectedEdit { id, effect: Effect::Deleted });
+    Ok(expected)
 }

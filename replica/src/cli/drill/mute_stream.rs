@@ -26,12 +26,12 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let seed = home.options.seed.to_string();
     home.run_lab(&["churn", "--count", "40", "--rate", "10000", "--seed", &seed])?;
     let head = home.head()?;
-    let came = home.wait_until("the first of the changes come", LIMIT, || {
+    let took_first = home.wait_until("the first of the changes come", LIMIT, || {
         Ok(device.replica.status()?.position + 40 > head - STILL_COME as i64)
     })?;
     home.log(format!(
         "in step, then 40 changes: the stream goes mute in the middle of them ({:.1} s), the server is at {head}",
-        came.as_secs_f64()
+        took_first.as_secs_f64()
     ));
     let watch = device.watch();
     let since = std::time::Instant::now();
@@ -39,8 +39,8 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let samples = watch.end();
     let took = took?;
     home.log(format!("the replica is in step after {:.1} s; its status said {}", took.as_secs_f64(), phases(&samples)));
-    let lies = samples.iter().filter(|sample| sample.current && sample.position < head);
-    let longest = lies.map(|sample| sample.at.duration_since(since)).max().unwrap_or_default();
+    let false_claims = samples.iter().filter(|sample| sample.current && sample.position < head);
+    let longest = false_claims.map(|sample| sample.at.duration_since(since)).max().unwrap_or_default();
     if longest > NOTICED_WITHIN {
         return Err(failed(format!(
             "for {:.0} s the status claimed to be in step when it was not",

@@ -32,13 +32,13 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
 
     device.start()?;
     let took = device.wait_until_settled(home, LIMIT)?;
-    let made = [
+    let expected = [
         ExpectedEdit { id: item.clone(), effect: Effect::Created },
         ExpectedEdit { id: paper, effect: Effect::Created },
         ExpectedEdit { id: healthy, effect: Effect::Created },
         ExpectedEdit { id: task, effect: Effect::Set("notes", json!("Nothing to do with it")) },
     ];
-    let effects = count_effects(home, &device, &made)?;
+    let effects = count_effects(home, &device, &expected)?;
     home.log(format!("after {:.1} s, {}", took.as_secs_f64(), effects.summary()));
     if (effects.effective, effects.waiting) != (2, 2) {
         return Err(failed(format!(

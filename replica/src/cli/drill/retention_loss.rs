@@ -26,7 +26,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let new = device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while away" })))?;
     device.replica.update(Kind::Room, &room, &fields(json!({ "paint_color": "Drill red" })))?;
     device.replica.update(Kind::Task, &doomed, &fields(json!({ "notes": "Edited while away" })))?;
-    let made = [
+    let expected = [
         ExpectedEdit { id: new, effect: Effect::Created },
         ExpectedEdit { id: room, effect: Effect::Set("paint_color", json!("Drill red")) },
         ExpectedEdit { id: doomed.clone(), effect: Effect::Set("notes", json!("Edited while away")) },
@@ -48,7 +48,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     device.start()?;
     let samples = settle_and_report(home, &device, watch, LIMIT)?;
     check_no_early_claim(&samples, head)?;
-    let effects = count_effects(home, &device, &made)?;
+    let effects = count_effects(home, &device, &expected)?;
     // No other client touches the new task. The edit of the deleted task waits for a person.
     if effects.effective == 0 || effects.waiting == 0 || effects.settled > 0 {
         return Err(failed(format!("no edit may end unasked, and not all may wait, yet {}", effects.summary())));

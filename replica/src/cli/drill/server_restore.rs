@@ -20,14 +20,14 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let copied = home.head()?;
     home.log(format!("the replica is in step at {copied}, to which the server will be restored"));
 
-    let mut mine = Vec::new();
+    let mut expected = Vec::new();
     for nth in 0..3 {
         let id = device.replica.create(Kind::Task, &fields(json!({ "title": format!("Will be lost {nth}") })))?;
-        mine.push(ExpectedEdit { id, effect: Effect::Created });
+        expected.push(ExpectedEdit { id, effect: Effect::Created });
     }
     let room = device.row(Kind::Room, 0)?.id;
     device.replica.update(Kind::Room, &room, &fields(json!({ "paint_color": "Drill red" })))?;
-    mine.push(ExpectedEdit { id: room, effect: Effect::Set("paint_color", json!("Drill red")) });
+    expected.push(ExpectedEdit { id: room, effect: Effect::Set("paint_color", json!("Drill red")) });
     let seed = home.options.seed;
     home.run_lab(&["churn", "--count", "30", "--rate", "10000", "--seed", &seed.to_string()])?;
     device.wait_until_settled(home, LIMIT)?;
@@ -47,24 +47,27 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     }
 
     settle_and_report(home, &device, watch, LIMIT)?;
-    let effects = count_effects(home, &device, &mine)?;
-    if effects.waiting < mine.len() {
+    let effects = count_effects(home, &device, &expected)?;
+    if effects.waiting < expected.len() {
         return Err(failed(format!(
             "{} confirmed edits were lost by the server; {} of them wait for a person to send them again, {}",
-            mine.len(),
+            expected.len(),
             effects.waiting,
             effects.summary()
         )));
     }
     check_equal(home, &device)?;
-    home.log(format!("the {} confirmed edits that the server lost wait for a person: they are sent again", mine.len()));
+    home.log(format!(
+        "the {} confirmed edits that the server lost wait for a person: they are sent again",
+        expected.len()
+    ));
     for edit in device.edits()? {
         device.run_json(&["edits", "retry", &edit.id.to_string()])?;
     }
     device.wait_until_settled(home, LIMIT)?;
-    let effects = checks::count_effects(home, &device, &mine)?;
-    if effects.effective < mine.len() {
-        return Err(failed(format!("{} edits were sent again, but {}", mine.len(), effects.summary())));
+    let effects = checks::count_effects(home, &device, &expected)?;
+    if effects.effective < expected.len() {
+        return Err(failed(format!("{} edits were sent again, but {}", expected.len(), effects.summary())));
     }
     let records = check_equal(home, &device)?;
     device.stop()?;
