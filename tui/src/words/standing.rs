@@ -134,7 +134,11 @@ pub fn report(
     }
     if status.asks_about_deletions {
         // This program agrees to no deletions; where it was told which home is meant, that one must be too.
-        say("To decide", format!("{DELETION_ADVICE}, each with the --profile or --db of this home if it has one"), Tone::Notice);
+        say(
+            "To decide",
+            format!("{DELETION_ADVICE}, each with the --profile or --db of this home if it has one"),
+            Tone::Notice,
+        );
     }
     if let Some(at) = status.next_attempt_at.as_deref().and_then(Timestamp::parse) {
         let text = match at.seconds() - now.moment.seconds() {
