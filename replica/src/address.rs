@@ -1,24 +1,26 @@
-//! What to type about a home: a command is of use only where it names the home that was meant. Must not know what the command
-//! is for.
+//! Adds the flags of a home to a command to type: the command then works on the same home. Must not know what the
+//! command is for.
 
 use std::path::Path;
 
-use crate::doctor::{Trouble, quoted};
+use crate::doctor::{Diagnosis, shell_quoted};
 use crate::profile;
 
 const PROGRAM: &str = "hearth-replica ";
 
-/// The flags that mean the home of a profile once more, and of a database where one was given by path.
-pub fn flags(name: &str, db: Option<&Path>) -> String {
-    // Where the environment names a profile, leaving the flag out would mean that one.
+/// The flags `--profile NAME` and `--db FILE` that name this home again. Empty for the default home. `db` is the path
+/// from the command line, if one was given.
+pub fn home_flags(name: &str, db: Option<&Path>) -> String {
+    // With HEARTH_PROFILE set, a command without `--profile` would use the profile of the variable.
     let named = name != profile::DEFAULT || std::env::var_os("HEARTH_PROFILE").is_some();
-    let profile = (named && !db.is_some_and(profile::is_beside)).then(|| format!("--profile {name}"));
-    let db = db.map(|db| format!("--db {}", quoted(db)));
+    let profile = (named && !db.is_some_and(profile::has_profile_beside)).then(|| format!("--profile {name}"));
+    let db = db.map(|db| format!("--db {}", shell_quoted(db)));
     profile.into_iter().chain(db).collect::<Vec<_>>().join(" ")
 }
 
-/// A command that somebody is told to type, with the flags of the home it is for. What names a home already stays as it is.
-pub fn addressed(command: &str, flags: &str) -> String {
+/// A text with commands to type, with `flags` (from [`home_flags`]) after each `hearth-replica`. Commands with a
+/// `--profile` or `--db` of their own stay unchanged.
+pub fn with_home_flags(command: &str, flags: &str) -> String {
     if flags.is_empty() {
         return command.to_owned();
     }
@@ -35,27 +37,27 @@ pub fn addressed(command: &str, flags: &str) -> String {
     text
 }
 
-/// What is so, and what to type about it.
-pub fn next(trouble: &Trouble, flags: &str) -> String {
-    format!("{}; next: {}", trouble.text, addressed(&trouble.next, flags))
+/// A diagnosis as one line: the sentence, then the command to type next, for the home of `flags`.
+pub fn diagnosis_text(diagnosis: &Diagnosis, flags: &str) -> String {
+    format!("{}; next: {}", diagnosis.text, with_home_flags(&diagnosis.next, flags))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::trouble;
+    use crate::doctor::diagnose;
     use crate::{Origin, Replica};
 
     #[test]
-    fn a_home_is_meant_by_its_profile_and_its_database() {
-        assert_eq!(flags("cabin", None), "--profile cabin");
+    fn flags_name_profile_and_database() {
+        assert_eq!(home_flags("cabin", None), "--profile cabin");
         let db = Path::new("/tmp/my home.db");
-        assert!(flags("cabin", Some(db)).ends_with("--db '/tmp/my home.db'"));
+        assert!(home_flags("cabin", Some(db)).ends_with("--db '/tmp/my home.db'"));
     }
 
     #[test]
-    fn what_to_type_next_is_for_the_same_home() {
-        let next = |command: &str| addressed(command, "--profile cabin");
+    fn command_gets_home_flags() {
+        let next = |command: &str| with_home_flags(command, "--profile cabin");
         assert_eq!(next("hearth-replica sync"), "hearth-replica --profile cabin sync");
         assert_eq!(
             next("sqlite3 \"$(hearth-replica path)\", or hearth-replica run"),
@@ -63,17 +65,17 @@ mod tests {
         );
         let another = "hearth-replica init with another --profile or --db, for the other home";
         assert_eq!(next(another), another);
-        assert_eq!(addressed("hearth-replica sync", ""), "hearth-replica sync");
+        assert_eq!(with_home_flags("hearth-replica sync", ""), "hearth-replica sync");
     }
 
     #[test]
-    fn what_cannot_be_opened_is_said_with_the_next_step() {
+    fn diagnosis_text_has_next_step() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("notes.db");
         std::fs::write(&db, "Milk, eggs, and a text that is long enough to be taken for a database by nobody at all.")
             .unwrap();
         let error = Replica::open(&db, Origin::Tui).unwrap_err();
-        let said = next(&trouble(&db, &error), "--db notes.db");
-        assert!(said.contains("; next: "), "{said}");
+        let text = diagnosis_text(&diagnose(&db, &error), "--db notes.db");
+        assert!(text.contains("; next: "), "{text}");
     }
 }

@@ -1,28 +1,31 @@
 //! A full, writable copy of one Hearth home in a local SQLite database. Read in this order:
 //!
-//! - [`Replica`]: what screens and command lines do with it: read rows, queue edits.
-//! - `store`: the tables, their triggers, and how the server's word and local edits come together. The only SQL.
-//! - [`sync`]: how the copy is kept in step: a pure core that decides, a driver that carries out.
-//! - [`bell`]: how processes on one database hear of each other's changes.
-//! - [`doctor`]: what is wrong and what to type about it; [`address`]: for which home.
-//! - [`log`]: what the sync says of itself, line by line.
-//! - [`profile`]: which database, which server, which key.
+//! - [`Replica`]: the methods for screens and command lines: read rows, queue edits. `decisions`: methods that decide
+//!   about edits. `control`: methods that steer a sync. `maintenance`: search by id, export, rebuild.
+//! - `model`: plain types that all layers share. `store`: tables, triggers, merge of server state and edits. The only
+//!   SQL.
+//! - [`sync`]: keeps the copy current: a pure core that decides, and a driver with the IO. `supervisor`: restarts a
+//!   sync after damage.
+//! - [`notification`]: tells other processes about a change of the database.
+//! - [`doctor`]: finds faults and names the next command; [`address`] adds the flags of the home to a command.
+//! - [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
 //!
-//! The database is a public interface: whatever this crate does, a script may do with plain SQL beside it.
+//! The database is a public interface: a script with plain SQL can do all that this crate does.
 
 pub mod address;
-pub mod bell;
-mod deciding;
+mod control;
+mod decisions;
 pub mod doctor;
 pub mod log;
+mod maintenance;
 mod model;
+pub mod notification;
 pub mod profile;
 mod recovery;
-mod scripting;
-mod steady;
-mod steering;
 mod store;
+mod supervisor;
 pub mod sync;
+mod sync_config;
 
 use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
@@ -35,12 +38,11 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 pub use store::place::Place;
 
+pub use maintenance::{can_be_replica, database_exists, database_was_removed, rebuild};
 pub use model::{
     BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled,
     Transport,
 };
-pub use scripting::{can_be_replica, is_gone, is_there, rebuild};
-pub use steady::keep_in_step;
 pub use store::StoreError;
 pub use store::edits::EditError;
 pub use store::edits::decide::Decided;
@@ -60,8 +62,9 @@ pub use store::recovery::verify::{Difference, How, Listing, Verification};
 pub use store::rescue::copy::Copied;
 pub use store::rescue::{KEPT_MAX, Rescue};
 pub use store::status::Status;
+pub use supervisor::supervise_sync;
 
-/// One connection to a replica. Every call is one short transaction.
+/// One connection to a replica. Each call is one short transaction. Not `Sync`: a thread opens a replica of its own.
 #[derive(Debug)]
 pub struct Replica {
     connection: RefCell<Connection>,
@@ -71,135 +74,148 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Opens or creates the database: directory 0700, file 0600, schema up to date.
+    /// Opens or creates the database. A new directory gets mode 0700, the file 0600. The schema is migrated to the
+    /// newest version.
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let connection = store::open::read_write(db)?.into();
         Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
     }
 
-    /// Reads that belong together, such as the pages of a list: what others write meanwhile is in none of them. Nothing can be
-    /// changed through this replica before they end.
-    pub fn at_one_moment<T, E: From<StoreError>>(&self, reads: impl FnOnce(&Replica) -> Result<T, E>) -> Result<T, E> {
+    /// Runs several reads in one snapshot, such as the pages of a list. Concurrent writes are not visible to `reads`.
+    /// Error: a write through the same replica inside `reads`.
+    pub fn in_snapshot<T, E: From<StoreError>>(&self, reads: impl FnOnce(&Replica) -> Result<T, E>) -> Result<T, E> {
         store::read::at_one_moment(&self.connection.borrow(), || reads(self))
     }
 
-    /// One page of a kind's rows.
+    /// One page of the rows of a kind, with the total number of rows.
     pub fn rows(&self, query: &RowQuery) -> Result<RowPage, StoreError> {
         store::read::page::page(&self.connection.borrow(), query)
     }
 
-    /// What the rows of a list come to, and the groups of its order. Days are dates; `week` is the last of this week.
+    /// The totals of a list, and the groups of its sort order. `today` and `week` are dates (`YYYY-MM-DD`); `week` is
+    /// the last day of the current week.
     pub fn totals(&self, query: &RowQuery, today: &str, week: &str) -> Result<Totals, StoreError> {
         store::read::page::totals(&self.connection.borrow(), query, today, week)
     }
 
-    /// What needs attention.
+    /// The records and edits for the overview screen: due tasks, expiring documents, edits to decide.
     pub fn overview(&self, days: &Days) -> Result<Overview, StoreError> {
         store::read::overview::read(&self.connection.borrow(), days)
     }
 
-    /// What the home is worth, and how many records changed on each day since one.
+    /// The value of the home's inventory, and the number of changed records per day since `since` (`YYYY-MM-DD`).
     pub fn figures(&self, since: &str) -> Result<Figures, StoreError> {
         store::read::overview::figures(&self.connection.borrow(), since)
     }
 
-    /// The records that refer to one, so many of each kind.
+    /// The records that refer to a record: for each kind the total and at most `most` rows.
     pub fn related(&self, kind: Kind, id: &str, most: usize) -> Result<Vec<Related>, StoreError> {
         store::read::related::related(&self.connection.borrow(), kind, id, most)
     }
 
-    /// The changes of a record that were made on this machine, newest first.
+    /// The changes of a record from this machine, newest first, at most `most`.
     pub fn changes(&self, kind: Kind, id: &str, most: usize) -> Result<Vec<Change>, StoreError> {
         store::read::related::changes(&self.connection.borrow(), kind, id, most)
     }
 
-    /// One row. The home's profile is found whatever the id.
+    /// One row by its whole id. None: no such row. For the home's profile any id works, as a home has one profile.
     pub fn row(&self, kind: Kind, id: &str) -> Result<Option<Row>, StoreError> {
         store::read::view::row(&self.connection.borrow(), kind, id)
     }
 
-    /// Records of any kind in whose text every word begins a word, best first. Without a word: none.
+    /// Full-text search over all kinds, best match first. Each word in `words` must be the beginning of a word in the
+    /// record. Without words the result is empty.
     pub fn search(&self, words: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
         store::read::view::search(&self.connection.borrow(), words, limit)
     }
 
-    /// Ids and titles of a kind, by title; for choosing what a reference points at.
+    /// Ids and titles of a kind, sorted by title; the choices for a reference field. `words` filter as in
+    /// [`Replica::search`].
     pub fn titles(&self, kind: Kind, words: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
         store::read::view::titles(&self.connection.borrow(), kind, words, limit)
     }
 
-    /// Where the replica stands.
+    /// The status of the replica: phase, position, backlog, and the last contact with the server.
     pub fn status(&self) -> Result<Status, StoreError> {
         store::status::read(&self.connection.borrow())
     }
 
-    /// The edits that are not settled, oldest first.
+    /// The edits that the server has not confirmed, oldest first.
     pub fn edits(&self) -> Result<Vec<Edit>, StoreError> {
         store::edits::list(&self.connection.borrow())
     }
 
-    /// Creates a record and gives its id. An `id` among the fields is taken.
+    /// Creates a record and returns its id. An `id` in `fields` becomes the id of the record; otherwise the id is
+    /// generated.
     pub fn create(&self, kind: Kind, fields: &Fields) -> Result<String, EditError> {
-        self.changed(store::edits::create(&mut *self.writing()?, self.origin, kind, fields))
+        self.notify_on_success(store::edits::create(&mut *self.write_connection()?, self.origin, kind, fields))
     }
 
-    /// Changes the fields that differ. The home's profile needs no id and no row.
+    /// Changes the fields whose values differ. For the home's profile `id` may be empty, and the row is created if
+    /// missing.
     pub fn update(&self, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
-        self.changed(store::edits::update(&mut *self.writing()?, self.origin, kind, id, fields))
+        self.notify_on_success(store::edits::update(&mut *self.write_connection()?, self.origin, kind, id, fields))
     }
 
-    /// [`Replica::update`] by somebody who saw these values when they began, as in a form that stayed open. False: a field
-    /// of `seen` has got another value since, so nothing is written and they can look before they write over it.
+    /// [`Replica::update`] for a form that stayed open. `seen` holds the values that the form showed at the start.
+    /// False: a field in `seen` has another value by now, and nothing was written.
     pub fn update_seen(&self, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
         let origin = self.origin;
-        self.changed(store::edits::update_seen(&mut *self.writing()?, origin, kind, id, fields, seen))
+        self.notify_on_success(store::edits::update_seen(
+            &mut *self.write_connection()?,
+            origin,
+            kind,
+            id,
+            fields,
+            seen,
+        ))
     }
 
-    /// Deletes a record.
+    /// Deletes a record. Error `NotFound`: no such record.
     pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
-        self.changed(store::edits::delete(&mut *self.writing()?, self.origin, kind, id))
+        self.notify_on_success(store::edits::delete(&mut *self.write_connection()?, self.origin, kind, id))
     }
 
-    /// The edits that were settled within the last 30 days, the last settled first.
+    /// The settled edits of the last 30 days, the last settled first, at most `limit`.
     pub fn history(&self, limit: usize) -> Result<Vec<Settled>, StoreError> {
         store::edits::history::list(&self.connection.borrow(), limit)
     }
 
-    /// The numbers that the last change through this replica drew, in their order: of the edits it queued, and of the values
-    /// that lost by it, which undoing brings back. Whoever else writes meanwhile has no part in them.
-    pub fn made(&self) -> Result<Vec<i64>, StoreError> {
+    /// Ids of the edits (and superseded history entries) created by the last write on this handle, in order. Writes of
+    /// other connections are not included. The ids serve as arguments of [`Replica::undo`].
+    pub fn last_write_ids(&self) -> Result<Vec<i64>, StoreError> {
         store::gate::drawn(&self.connection.borrow())
     }
 
-    /// The fields that were changed here and there and wait for a decision.
+    /// The fields in conflict: changed both here and on the server. Each waits for a decision.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
         store::edits::history::conflicts(&self.connection.borrow())
     }
 
-    /// Makes this the replica of the home that a server has named. False: it is the replica of another home, and
-    /// stays so, because two homes must not mix.
+    /// Binds the replica to the home that the server named. False: the replica already belongs to another home, and
+    /// nothing changes.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
         let home = sync::home(server, home);
-        store::standing::adopt(&mut *self.writing()?, &home)
+        store::standing::adopt(&mut *self.write_connection()?, &home)
     }
 
-    /// The connection, to write with: never to a file that nobody will find again.
-    fn writing(&self) -> Result<RefMut<'_, Connection>, StoreError> {
+    /// The connection for a write. Error: the path no longer leads to the opened file, so a write would be lost.
+    fn write_connection(&self) -> Result<RefMut<'_, Connection>, StoreError> {
         self.place.is_kept()?;
         self.connection
             .try_borrow_mut()
             .map_err(|_| StoreError::Odd("a change among reads that are of one moment".to_owned()))
     }
 
-    fn changed<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {
+    fn notify_on_success<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {
         if result.is_ok() {
-            bell::ring(&self.db);
+            notification::notify(&self.db);
         }
         result
     }
 }
 
-/// This machine's idea of the time: for when something was settled, never for what is decided.
+/// The time of this machine. For timestamps in the history only; decisions must not depend on the local clock.
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

@@ -1,5 +1,5 @@
-//! Log lines of whoever syncs: to stderr, or to a file where a screen covers the terminal. `HEARTH_LOG` says how many
-//! (`hearth_replica=debug`). Must not know what is told.
+//! Log lines of a sync: to stderr, or to a file while a screen covers the terminal. `HEARTH_LOG` sets the filter
+//! (`hearth_replica=debug`). Must not know the content of the lines.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -11,80 +11,81 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::store::open;
 
-/// A log file that has grown to this is put aside as `FILE.1`, in place of the one before.
+/// At this size (bytes) the log file is renamed to `FILE.1`, and replaces the previous `FILE.1`.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// How a line is written.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// For people.
+pub enum LogFormat {
+    /// Plain text for people.
     Text,
-    /// An object on each line, for programs.
+    /// One JSON object per line, for programs.
     Json,
 }
 
-/// Tells to stderr. `level` is what is told if `HEARTH_LOG` does not say.
-pub fn to_stderr(form: Form, level: &str) {
+/// Logs to stderr. `level` is the default level when `HEARTH_LOG` is unset or invalid.
+pub fn to_stderr(form: LogFormat, level: &str) {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let (filter, misread) = filter("hearth_replica", level);
+    let (filter, invalid) = filter("hearth_replica", level);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal() && !plain)
         .with_target(false)
         .log_internal_errors(false);
-    // Whoever was first tells where lines go.
+    // The first subscriber of the process stays; a second call changes nothing.
     let _ = match form {
-        Form::Text => builder.try_init(),
-        Form::Json => builder.json().flatten_event(true).try_init(),
+        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
-    tell(misread);
+    warn_of_invalid_filter(invalid);
 }
 
-/// Tells to the log file of a database, which holds at most two mebibytes with the one before it. Gives its name.
+/// Logs to the log file of a database and returns the path of the file. The file and its predecessor hold at most 2
+/// MiB.
 pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
     let path = open::companion(db, "log");
     let file = LogFile::open(path.clone())?;
-    // What the screen itself has to say is told as well.
-    let (filter, misread) = filter("hearth", level);
+    // The target `hearth` also covers the log lines of the screen itself.
+    let (filter, invalid) = filter("hearth", level);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file));
-    // On a full disk lines are lost; to say so of each would be to write across the screen.
+    // A full disk loses log lines. An error message for each lost line would overwrite the screen.
     let _ = builder.with_ansi(false).with_target(false).log_internal_errors(false).try_init();
-    tell(misread);
+    warn_of_invalid_filter(invalid);
     Ok(path)
 }
 
-fn tell(misread: Option<String>) {
-    if let Some(why) = misread {
+fn warn_of_invalid_filter(invalid: Option<String>) {
+    if let Some(why) = invalid {
         tracing::warn!("HEARTH_LOG is ignored: {why}");
     }
 }
 
-/// What is told, and why `HEARTH_LOG` has no say in that, if it says what nobody understands. `whose` is how the names of
-/// those begin who are listened to where it says nothing.
-fn filter(whose: &str, level: &str) -> (EnvFilter, Option<String>) {
-    let said = std::env::var("HEARTH_LOG").unwrap_or_default();
-    let usual = || EnvFilter::new(format!("{whose}={level}"));
-    match read(&said) {
-        Ok(wanted) => (wanted.unwrap_or_else(usual), None),
-        Err(why) => (usual(), Some(why)),
+/// The filter, and the error text if `HEARTH_LOG` is invalid. `target` is the prefix of the module names that the
+/// default filter lets through.
+fn filter(target: &str, level: &str) -> (EnvFilter, Option<String>) {
+    let value = std::env::var("HEARTH_LOG").unwrap_or_default();
+    let default = || EnvFilter::new(format!("{target}={level}"));
+    match parse_filter(&value) {
+        Ok(filter) => (filter.unwrap_or_else(default), None),
+        Err(why) => (default(), Some(why)),
     }
 }
 
-/// What `HEARTH_LOG` says; None: nothing. A word alone is a level: as the name of a target, one that is misspelt would
-/// silence all the others.
-fn read(said: &str) -> Result<Option<EnvFilter>, String> {
-    let words: Vec<&str> = said.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+/// Parses `HEARTH_LOG`. None: the value is empty. A single word must be a level: as a target, a misspelt level would
+/// hide all lines.
+fn parse_filter(value: &str) -> Result<Option<EnvFilter>, String> {
+    let words: Vec<&str> = value.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     if words.is_empty() {
         return Ok(None);
     }
     match words.iter().find(|word| !word.contains('=') && word.parse::<LevelFilter>().is_err()) {
         Some(word) => Err(format!("`{word}` is neither error, warn, info, debug, trace or off nor TARGET=LEVEL")),
-        None => EnvFilter::try_new(said).map(Some).map_err(|error| error.to_string()),
+        None => EnvFilter::try_new(value).map(Some).map_err(|error| error.to_string()),
     }
 }
 
-/// A file that begins anew when it is full.
+/// A log file that is rotated when full.
 struct LogFile {
     path: PathBuf,
     file: File,
@@ -94,7 +95,7 @@ struct LogFile {
 impl LogFile {
     fn open(path: PathBuf) -> io::Result<LogFile> {
         open::private_file(&path)?;
-        // Two screens on one database write to its end in turn, each over nothing of the other's.
+        // In append mode two screens on one database do not overwrite the lines of each other.
         let file = File::options().append(true).open(&path)?;
         let bytes = file.metadata()?.len();
         Ok(LogFile { path, file, bytes })
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_who_write_to_a_log_file_write_over_nothing_of_each_other() {
+    fn two_writers_append_to_log_file() {
         let path = std::env::temp_dir().join(format!("hearth-log-{}", uuid::Uuid::new_v4()));
         let mut files = [LogFile::open(path.clone()).unwrap(), LogFile::open(path.clone()).unwrap()];
         files.iter_mut().for_each(|file| file.write_all(b"a line\n").unwrap());
@@ -131,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_level_silences_nobody() {
-        for (said, expected) in [
+    fn misspelt_level_is_rejected() {
+        for (value, expected) in [
             ("", Ok(None)),
             (" , ", Ok(None)),
             ("warn", Ok(Some("warn"))),
@@ -140,13 +141,15 @@ mod tests {
             ("erorr", Err(true)),
             ("hearth_replica=dbug", Err(true)),
         ] {
-            let read = read(said).map(|filter| filter.map(|filter| filter.to_string())).map_err(|why| !why.is_empty());
-            assert_eq!(read, expected.map(|text| text.map(str::to_owned)), "{said}");
+            let parsed = parse_filter(value)
+                .map(|filter| filter.map(|filter| filter.to_string()))
+                .map_err(|why| !why.is_empty());
+            assert_eq!(parsed, expected.map(|text| text.map(str::to_owned)), "{value}");
         }
     }
 
     #[test]
-    fn a_full_log_file_begins_anew() {
+    fn full_log_file_is_rotated() {
         let path = std::env::temp_dir().join(format!("hearth-log-{}", uuid::Uuid::new_v4()));
         let mut file = LogFile::open(path.clone()).unwrap();
         let line = [b'x'; 1 << 16];

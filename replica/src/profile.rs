@@ -1,4 +1,4 @@
-//! Profiles: which database belongs to which server and key, and where those files are. Must not know what is in a
+//! Profiles: the database, server and key of a home, and the paths of those files. Must not know the content of a
 //! database.
 
 use std::io::{Read, Write};
@@ -12,62 +12,61 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::open::{make_private_directory, private_file};
-use crate::sync::SyncConfig;
 
-/// The profile that is meant when none is named.
+/// The name of the profile when none is given.
 pub const DEFAULT: &str = "home";
 
-/// One home as this machine knows it.
+/// The settings of one home on this machine.
 #[derive(Debug)]
 pub struct Profile {
-    /// Its name.
+    /// The name of the profile: ASCII letters, digits, `-` and `_`.
     pub name: String,
-    /// The replica database.
+    /// The path of the replica database, with a symbolic link resolved.
     pub db: PathBuf,
-    /// The server's address; None when not set up.
+    /// The server's address (`http://HOST:PORT`). None: not set up.
     pub server: Option<String>,
-    /// The API key; None when there is none.
+    /// The API key. None: there is no key, or [`Profile::key_error`] tells why the key cannot be read.
     pub key: Option<SecretString>,
-    /// Why there is none, where there should be one.
+    /// Why the key cannot be read, although one is configured.
     key_error: Option<ProfileError>,
-    /// What becomes of a field that was changed here and there.
+    /// How a field that changed both here and on the server is resolved.
     pub conflict_policy: ConflictPolicy,
-    config: PathBuf,
+    pub(crate) config: PathBuf,
     key_file: PathBuf,
 }
 
-/// Why a profile could not be read or written.
+/// Why a profile cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// The name would leave the profiles' directory.
-    #[error("{0:?} is no profile name: use letters, digits, - and _")]
+    /// The name has other characters, so the path could leave the directory of the profiles.
+    #[error("{0:?} is not a profile name: use letters, digits, - and _")]
     Name(String),
-    /// The system names no home directory.
+    /// The system names no home directory of the user.
     #[error("no home directory is known: set HOME, or give --db FILE")]
     NoHome,
-    /// A file could not be read or written.
+    /// A file cannot be read or written: path and error.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// The file of a key could not be read.
+    /// The file of a key cannot be read: path and error.
     #[error("the key's file {0}: {1}")]
     Key(PathBuf, io::Error),
-    /// The profile's file is not what it should be.
+    /// The profile's file is not valid TOML, or has unknown members: path and message.
     #[error("{0}: {1}")]
     Malformed(PathBuf, String),
 }
 
-/// The profile's file.
+/// The content of the profile's file (TOML).
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Config {
     server: Option<String>,
     /// `ask`, `mine` or `theirs`.
-    #[serde(deserialize_with = "policy")]
+    #[serde(deserialize_with = "parse_policy")]
     conflict_policy: ConflictPolicy,
 }
 
-/// Reads a policy, and says of what is none what there is.
-fn policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ConflictPolicy, D::Error> {
+/// Parses a policy. The error lists the valid words.
+fn parse_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ConflictPolicy, D::Error> {
     let word = String::deserialize(deserializer)?;
     ConflictPolicy::deserialize(word.as_str().into_deserializer()).map_err(|_: value::Error| {
         D::Error::custom(format!("conflict_policy is {word:?}; it must be \"ask\", \"mine\" or \"theirs\""))
@@ -75,14 +74,14 @@ fn policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ConflictPolicy, 
 }
 
 impl Profile {
-    /// Reads a profile. With `db`, the database is that file, and a profile written beside it (`FILE.toml`, `FILE.key`)
-    /// goes before the named one: so a database given by path alone is complete in itself.
+    /// Reads a profile. With `db`, that file is the database. A profile beside the database (`FILE.toml`, `FILE.key`)
+    /// takes precedence over the named profile, so the path alone is enough.
     pub fn load(name: &str, db: Option<&Path>) -> Result<Profile, ProfileError> {
-        let mut profile = Profile::locate(name, db, db.is_some_and(is_beside))?;
-        let config = read(&profile.config)?;
+        let mut profile = Profile::locate(name, db, db.is_some_and(has_profile_beside))?;
+        let config = read_config(&profile.config)?;
         profile.server = config.server;
         profile.conflict_policy = config.conflict_policy;
-        // Who works with what is here needs no key, and who brings a new one does not want to hear of the old one.
+        // A key error is kept, not returned: offline work needs no key, and `init` replaces the key.
         match key_from_environment() {
             Ok(None) if profile.key_file.exists() => match key_from_file(&profile.key_file) {
                 Ok(key) => profile.key = Some(key),
@@ -94,31 +93,31 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Why the key that should be there could not be read.
+    /// Why the configured key cannot be read. None when the key is known.
     pub fn key_error(&self) -> Option<&ProfileError> {
         self.key_error.as_ref().filter(|_| self.key.is_none())
     }
 
-    /// That it names no server, in words.
-    pub fn no_server(&self) -> String {
-        format!("{} has no server", self.called())
+    /// The sentence for a profile without a server.
+    pub fn no_server_text(&self) -> String {
+        format!("{} has no server", self.display_name())
     }
 
-    /// That it has no key, and where that would be, in words.
-    pub fn no_key(&self) -> String {
+    /// The sentence for a profile without a key, with the path of the missing key file.
+    pub fn no_key_text(&self) -> String {
         let place = self.key_source().map(|file| format!(": there is no {}", file.display())).unwrap_or_default();
-        format!("{} has no key{place}", self.called())
+        format!("{} has no key{place}", self.display_name())
     }
 
-    /// Beside a database it has no name but that of its file.
-    fn called(&self) -> String {
+    /// A profile beside a database has no name, only the path of its file.
+    fn display_name(&self) -> String {
         match self.config == beside(&self.db, "toml") {
             true => self.config.display().to_string(),
             false => format!("the profile {}", self.name),
         }
     }
 
-    /// Where a profile is or will be; `beside_db` puts its files beside the database.
+    /// The paths of a profile, without reading the files. `beside_db` puts the profile's files beside the database.
     pub fn locate(name: &str, db: Option<&Path>, beside_db: bool) -> Result<Profile, ProfileError> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
             return Err(ProfileError::Name(name.to_owned()));
@@ -132,16 +131,17 @@ impl Profile {
         };
         let db = match db {
             Some(db) => db.to_owned(),
-            None => database_of(name)?,
+            None => default_database(name)?,
         };
-        // SQLite keeps its log beside the file itself; so must the lock and the bell, by whatever name it is called.
+        // SQLite keeps the write-ahead log beside the real file. The lock and the marker file must be there too, also
+        // for a symbolic link.
         let db = if db.is_symlink() { fs::canonicalize(&db).unwrap_or(db) } else { db };
         let conflict_policy = ConflictPolicy::Ask;
         let name = name.to_owned();
         Ok(Profile { name, db, server: None, key: None, key_error: None, conflict_policy, config, key_file })
     }
 
-    /// Writes the profile's file and its key, for this user alone.
+    /// Writes the profile's file and the key's file, readable for this user only.
     pub fn save(&self) -> Result<(), ProfileError> {
         let named = |error| ProfileError::File(self.config.clone(), error);
         if let Some(directory) = self.config.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
@@ -149,75 +149,64 @@ impl Profile {
         }
         let config = Config { server: self.server.clone(), conflict_policy: self.conflict_policy };
         let text = toml::to_string(&config).map_err(|e| ProfileError::Malformed(self.config.clone(), e.to_string()))?;
-        replace(&self.config, &text).map_err(named)?;
+        write_whole(&self.config, &text).map_err(named)?;
         if let Some(key) = &self.key {
-            replace(&self.key_file, &format!("{}\n", key.expose_secret()))
+            write_whole(&self.key_file, &format!("{}\n", key.expose_secret()))
                 .map_err(|error| ProfileError::File(self.key_file.clone(), error))?;
         }
         Ok(())
     }
 
-    /// The unit of a service manager that is for it; None where none is installed, or where the database is given by its
-    /// path, which no unit knows.
-    pub fn unit(&self) -> Option<String> {
-        let own = database_of(&self.name).is_ok_and(|own| own == self.db);
+    /// The systemd unit of this profile (`hearth-replica@NAME`). None: no unit is installed, or the database is not at
+    /// the default path, which the unit uses.
+    pub fn systemd_unit(&self) -> Option<String> {
+        let own = default_database(&self.name).is_ok_and(|own| own == self.db);
         (own && is_unit_installed()).then(|| format!("hearth-replica@{}", self.name))
     }
 
-    /// What is synced with whom; None while there is no server or no key.
-    pub fn sync_config(&self) -> Option<SyncConfig> {
-        Some(SyncConfig {
-            db: self.db.clone(),
-            server: self.server.clone()?,
-            key: self.key.clone()?,
-            key_file: self.key_source(),
-            profile: Some(self.config.clone()),
-            conflict_policy: self.conflict_policy,
-        })
-    }
-
-    /// The file of the terminal UI's own settings, which need not be there.
+    /// The path of the terminal UI's settings. The file may be missing.
     pub fn ui_config(&self) -> PathBuf {
         self.config.with_extension("tui.toml")
     }
 
-    /// The file that the key in use comes from, or will come from; None when the environment gives the key itself.
+    /// The file of the key in use, or of the key that `init` will save. None: an environment variable holds the key
+    /// itself.
     pub fn key_source(&self) -> Option<PathBuf> {
-        match key_variable() {
+        match key_from_variable() {
             Some(_) => None,
-            None => Some(key_file_of_environment().map_or_else(|| self.key_file.clone(), |(_, file)| file)),
+            None => Some(key_file_from_environment().map_or_else(|| self.key_file.clone(), |(_, file)| file)),
         }
     }
 
-    /// The file of the key.
+    /// The key file that `init` writes.
     pub fn key_file(&self) -> &Path {
         &self.key_file
     }
 }
 
-/// Whether a profile is written beside a database, where it goes before any that is named.
-pub fn is_beside(db: &Path) -> bool {
+/// True when a profile stands beside the database. Such a profile takes precedence over a named one.
+pub fn has_profile_beside(db: &Path) -> bool {
     beside(db, "toml").exists()
 }
 
-/// The server that a profile's file names now.
-pub(crate) fn server_of(config: &Path) -> Result<Option<String>, ProfileError> {
-    Ok(read(config)?.server)
+/// The server in a profile's file, read again.
+pub(crate) fn read_server(config: &Path) -> Result<Option<String>, ProfileError> {
+    Ok(read_config(config)?.server)
 }
 
-/// Where the database of a profile is that has no other.
-fn database_of(name: &str) -> Result<PathBuf, ProfileError> {
+/// The default path of a profile's database.
+fn default_database(name: &str) -> Result<PathBuf, ProfileError> {
     Ok(directories()?.data_dir().join(name).join("replica.db"))
 }
 
-/// Whether the unit of this program stands where systemd looks for those of a user.
+/// True when the systemd unit of this program is installed, for this user or for all users.
 fn is_unit_installed() -> bool {
     let own = BaseDirs::new().map(|known| known.config_dir().join("systemd/user"));
     let of_all = ["/etc/systemd/user", "/usr/lib/systemd/user"].map(PathBuf::from);
     own.into_iter().chain(of_all).any(|units| units.join("hearth-replica@.service").exists())
 }
 
-/// Whether the database of a profile stands in a directory, which then holds nothing else.
+/// True when the directory belongs to the database of one profile and holds no other files of the user.
 pub(crate) fn is_directory_of_one(directory: &Path) -> bool {
     let Ok(known) = directories() else { return false };
     let is_within = |directory: &Path, all: &Path| directory.parent() == Some(all);
@@ -226,7 +215,7 @@ pub(crate) fn is_directory_of_one(directory: &Path) -> bool {
         || matches!((fs::canonicalize(directory), fs::canonicalize(all)), (Ok(one), Ok(all)) if is_within(&one, &all))
 }
 
-fn read(config: &Path) -> Result<Config, ProfileError> {
+fn read_config(config: &Path) -> Result<Config, ProfileError> {
     match fs::read_to_string(config) {
         Ok(text) => toml::from_str::<Config>(&text)
             .map_err(|error| ProfileError::Malformed(config.to_owned(), error.message().to_owned())),
@@ -235,54 +224,54 @@ fn read(config: &Path) -> Result<Config, ProfileError> {
     }
 }
 
-/// A file of more bytes holds something else than a key.
+/// A longer file (bytes) is not a key.
 const KEY_FILE_MAX: u64 = 4_096;
 
-/// A key in a file: its only line.
+/// Reads a key from a file with one line. Error: unreadable, empty, or longer than a key.
 pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
     let failed = |error| ProfileError::Key(path.to_owned(), error);
     let no_key = |why: &str| failed(io::Error::new(io::ErrorKind::InvalidData, why));
     let mut text = String::new();
     let file = fs::File::open(path).map_err(failed)?;
-    // Some files have no end.
+    // Reading stops at the limit, because a device such as /dev/zero has no end.
     let read = file.take(KEY_FILE_MAX + 1).read_to_string(&mut text).map_err(failed)?;
     match text.trim() {
-        _ if read as u64 > KEY_FILE_MAX => Err(no_key("it is no key, but far longer")),
-        "" => Err(no_key("there is no key in it")),
+        _ if read as u64 > KEY_FILE_MAX => Err(no_key("the file is too long for a key")),
+        "" => Err(no_key("the file holds no key")),
         key => Ok(key.to_owned().into()),
     }
 }
 
-/// The key that the environment gives, which goes before any file of ours: the key itself, a file of it, or a
-/// systemd credential named `hearth-api-key`.
+/// The key from the environment: the key itself, a file, or the systemd credential `hearth-api-key`. Takes precedence
+/// over the profile's key file.
 pub fn key_from_environment() -> Result<Option<SecretString>, ProfileError> {
-    match key_variable() {
+    match key_from_variable() {
         Some(key) => Ok(Some(key)),
-        None => key_file_of_environment().map(|(_, file)| key_from_file(&file)).transpose(),
+        None => key_file_from_environment().map(|(_, file)| key_from_file(&file)).transpose(),
     }
 }
 
-/// The variable of the environment that gives the key, and the file if it names one.
-pub fn key_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
-    match key_variable() {
+/// The environment variable that gives the key, and the file if the variable names one.
+pub fn key_source_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
+    match key_from_variable() {
         Some(_) => Some((KEY, None)),
-        None => key_file_of_environment().map(|(variable, file)| (variable, Some(file))),
+        None => key_file_from_environment().map(|(variable, file)| (variable, Some(file))),
     }
 }
 
 pub(crate) const KEY: &str = "HEARTH_API_KEY";
 pub(crate) const KEY_FILE: &str = "HEARTH_API_KEY_FILE";
-/// Where systemd puts the credentials of a unit.
+/// The variable in which systemd names the directory of a unit's credentials.
 pub(crate) const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
-/// The one that is a key.
+/// The name of the credential with the API key.
 pub(crate) const CREDENTIAL: &str = "hearth-api-key";
 
-fn key_variable() -> Option<SecretString> {
+fn key_from_variable() -> Option<SecretString> {
     let key = env::var(KEY).ok()?;
     Some(key.trim().to_owned().into()).filter(|_| !key.trim().is_empty())
 }
 
-fn key_file_of_environment() -> Option<(&'static str, PathBuf)> {
+fn key_file_from_environment() -> Option<(&'static str, PathBuf)> {
     if let Some(file) = env::var_os(KEY_FILE).filter(|file| !file.is_empty()) {
         return Some((KEY_FILE, file.into()));
     }
@@ -301,8 +290,8 @@ fn beside(db: &Path, extension: &str) -> PathBuf {
     name.into()
 }
 
-/// Replaces a file as a whole, so that a cut write leaves the old one, and nothing else.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+/// Replaces a file atomically: after an interrupted write the old file is still there.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let new = beside(path, "new");
     let write = || {
         let mut file = private_file(&new)?;
@@ -319,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_beside_its_database_is_found_again() {
+    fn profile_beside_database_is_loaded() {
         let directory = env::temp_dir().join(format!("hearth-profile-{}", uuid::Uuid::new_v4()));
         let db = directory.join("a.db");
         make_private_directory(&directory).unwrap();
@@ -335,27 +324,27 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_key_is_no_key() {
+    fn key_file_rejects_empty_and_endless() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("key");
         fs::write(&file, " \n").unwrap();
-        assert!(key_from_file(&file).unwrap_err().to_string().ends_with("there is no key in it"));
-        // One that never ends is not read for ever.
-        let said = key_from_file(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert!(said.ends_with("it is no key, but far longer"), "{said}");
+        assert!(key_from_file(&file).unwrap_err().to_string().ends_with("the file holds no key"));
+        // Reading an endless device ends.
+        let text = key_from_file(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(text.ends_with("the file is too long for a key"), "{text}");
     }
 
     #[test]
-    fn what_cannot_be_replaced_leaves_nothing_behind() {
+    fn failed_write_leaves_no_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         fs::create_dir(&path).unwrap();
-        assert!(replace(&path, "text").is_err());
+        assert!(write_whole(&path, "text").is_err());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_name_stays_in_its_directory() {
+    fn name_with_path_is_rejected() {
         assert!(matches!(Profile::load("../x", None), Err(ProfileError::Name(_))));
     }
 }

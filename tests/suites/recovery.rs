@@ -63,7 +63,7 @@ fn told(device: &Device, words: &str) -> String {
     device.one(&format!("SELECT count(*) FROM sync_log WHERE text LIKE '%{words}%'"))
 }
 
-const TOO_LONG_AWAY: &str = "away longer than the server remembers";
+const TOO_LONG_AWAY: &str = "offline for longer than the server keeps history";
 
 #[tokio::test]
 async fn a_gap_is_closed_and_edits_that_waited_are_kept() {
@@ -451,7 +451,7 @@ async fn a_daemon_with_a_key_of_its_own_is_led_to_where_that_comes_from() {
                 format!("next: start process {} again with another key in HEARTH_API_KEY\n", daemon.id())
             }
             "HEARTH_API_KEY_FILE" => {
-                format!("next: put another key into {value}; process {} takes it up at once\n", daemon.id())
+                format!("next: put another key into {value}; process {} uses it at once\n", daemon.id())
             }
             _ => format!("comes from, and start the unit of process {} again\n", daemon.id()),
         };
@@ -484,7 +484,7 @@ async fn programs_that_stand_still_lose_and_double_nothing() {
     daemon.signal("STOP");
     wait_until("doctor sees it", || {
         let told = device.said(&["doctor"]).1;
-        told.contains("has the right to sync but is stopped") && told.contains("next: kill -CONT ")
+        told.contains("holds the sync lock but is stopped") && told.contains("next: kill -CONT ")
     });
     device.sql("INSERT INTO vehicles (name) VALUES ('Bicycle')");
     delete(&client, &tasks(&client).await[..5]).await;

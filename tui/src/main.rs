@@ -12,7 +12,7 @@ use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
 use hearth::{UiOptions, demo, run_ui};
 use hearth_replica::address;
-use hearth_replica::doctor::{another_key, key_elsewhere, put_right};
+use hearth_replica::doctor::{key_file_advice, new_key_advice, other_process_key_advice};
 use hearth_replica::profile::{self, Profile, ProfileError};
 
 /// Manage your home in the terminal: tasks, inventory, rooms, vehicles and documents
@@ -77,9 +77,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         return demo::run(plain || !is_terminal, load_config(&profile, &arguments)?);
     }
     // The path may be mistyped. A missing file is therefore never created silently.
-    let is_db_missing = arguments.db.is_some() && !hearth_replica::is_there(&profile.db);
+    let is_db_missing = arguments.db.is_some() && !hearth_replica::database_exists(&profile.db);
     anyhow::ensure!(is_terminal || !is_db_missing, "there is no database at {}", profile.db.display());
-    let is_new = profile.server.is_none() && !hearth_replica::is_there(&profile.db);
+    let is_new = profile.server.is_none() && !hearth_replica::database_exists(&profile.db);
     if is_new && !is_terminal {
         return run_demo_without_terminal(&profile);
     }
@@ -101,11 +101,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         sync => sync,
     };
-    let flags = address::flags(&arguments.profile, arguments.db.as_deref());
+    let flags = address::home_flags(&arguments.profile, arguments.db.as_deref());
     let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
     let another_key = profile.server.as_ref().map(|server| {
-        let here = || another_key(&profile).replace("--server URL", &format!("--server {server}"));
-        address::addressed(&key_elsewhere(&profile.db).unwrap_or_else(here), &flags)
+        let here = || new_key_advice(&profile).replace("--server URL", &format!("--server {server}"));
+        address::with_home_flags(&other_process_key_advice(&profile.db).unwrap_or_else(here), &flags)
     });
     run_ui(UiOptions { db: profile.db, sync, keyless, another_key, flags, title: None, config })
 }
@@ -126,11 +126,13 @@ fn run_demo_without_terminal(profile: &Profile) -> anyhow::Result<()> {
 /// The sentence why there is no API key for the server, with the next step.
 fn keyless(profile: &Profile, server: &str, flags: &str) -> String {
     let (why, next) = match profile.key_error() {
-        Some(ProfileError::Key(file, error)) => (format!("the key file {}: {error}", file.display()), put_right(file)),
+        Some(ProfileError::Key(file, error)) => {
+            (format!("the key file {}: {error}", file.display()), key_file_advice(file))
+        }
         Some(error) => (error.to_string(), "hearth-replica doctor".to_owned()),
         None => (format!("there is no key for {server}"), format!("hearth-replica init --server {server}")),
     };
-    let next = address::addressed(&next, flags);
+    let next = address::with_home_flags(&next, flags);
     format!("{why}; next: {next}. Then start hearth again; until then, changes stay on this machine.")
 }
 

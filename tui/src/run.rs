@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use hearth_replica::doctor::{Trouble, trouble};
+use hearth_replica::doctor::{Diagnosis, diagnose};
 use hearth_replica::sync::{SyncConfig, SyncLock};
 use hearth_replica::{Origin, Replica, Rescue, StoreError, address, log};
 
@@ -117,12 +117,12 @@ fn finish_writes(mut app: App, messages: &Receiver<Message>, workers: Workers, s
 fn open_replica(options: &UiOptions) -> anyhow::Result<(Replica, Option<Rescue>)> {
     let db = &options.db;
     let cannot = |error: StoreError| {
-        let Trouble { text, next, .. } = trouble(db, &error);
+        let Diagnosis { text, next, .. } = diagnose(db, &error);
         let file = db.display().to_string();
         let named = if text.contains(&file) { text } else { format!("{file}: {text}") };
         anyhow::anyhow!(
             "the replica database cannot be opened: {named}\nnext: {}",
-            address::addressed(&next, &options.flags)
+            address::with_home_flags(&next, &options.flags)
         )
     };
     let damaged = match Replica::open(db, Origin::Tui) {

@@ -1,11 +1,11 @@
-//! Lengths of time as they are typed. Must not measure any.
+//! Parses durations on the command line. Must not measure time.
 
 use std::time::Duration;
 
-/// The longest time that can be given.
+/// The longest duration: one year.
 const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Reads a length of time: a number and its unit.
+/// Parses a number with the unit `ms`, `s`, `m` or `h`. A number without unit is in seconds.
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().map_err(|_| "write it as 30s, 500ms, 5m or 1h".to_owned())?;
@@ -14,9 +14,9 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
         "s" | "" => Some(Duration::from_secs(number)),
         "m" => number.checked_mul(60).map(Duration::from_secs),
         "h" => number.checked_mul(3600).map(Duration::from_secs),
-        unit => return Err(format!("{unit} is no unit; write it as 30s, 500ms, 5m or 1h")),
+        unit => return Err(format!("{unit} is not a unit; write it as 30s, 500ms, 5m or 1h")),
     };
-    // More than that cannot be told from for ever, and ends beyond what a clock can say.
+    // A longer time is as good as no limit, and can overflow the clock.
     time.filter(|time| *time <= TIME_MAX).ok_or_else(|| "at most 8760h, which is a year".to_owned())
 }
 
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_have_units() {
+    fn duration_parses_units() {
         assert_eq!(parse("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(parse("5m"), Ok(Duration::from_secs(300)));
         assert!(parse("soon").is_err());

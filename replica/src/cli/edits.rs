@@ -1,27 +1,29 @@
-//! `edits`: the local changes that are on their way or wait for a person, and those that were settled.
+//! `edits`: lists open edits and settled edits. Must not decide about edits.
 
 use clap::Args;
 use hearth_contract::check::Fields;
 use hearth_replica::{Edit, EditState, Phase, Settled, Status, Table};
 use serde_json::{Value, json};
 
-use super::decide::Decision;
-use super::{Context, Failure, output};
+use super::context::Context;
+use super::decisions::Decision;
+use super::failure::Failure;
+use super::output;
 
-/// Settled edits that are shown unless told otherwise.
+/// The default for `--limit`.
 const HISTORY_LIMIT: usize = 100;
 
-/// Characters of the changes that a line shows; `--json` has all of them.
+/// The width of the column with the changes; `--json` has all changes.
 const CHANGES_CHARS_MAX: usize = 60;
 
 /// Arguments of `edits`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Edits {
-    /// Show those that were settled within the last 30 days, the last settled first
+    /// Show the settled edits of the last 30 days, the last settled first
     #[arg(long)]
     history: bool,
-    /// How many of those
+    /// Maximum number of settled edits
     #[arg(long, requires = "history", default_value_t = HISTORY_LIMIT)]
     limit: usize,
     #[command(subcommand)]
@@ -32,25 +34,25 @@ impl Edits {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         match self.decision {
             Some(decision) => decision.run(context),
-            None if self.history => history(context, self.limit),
-            None => waiting(context),
+            None if self.history => list_history(context, self.limit),
+            None => list_open(context),
         }
     }
 }
 
-/// Lists those that wait, oldest first.
-fn waiting(context: &Context) -> Result<(), Failure> {
-    let replica = context.existing()?;
+/// Lists the open edits, oldest first.
+fn list_open(context: &Context) -> Result<(), Failure> {
+    let replica = context.open_existing()?;
     let mut edits = replica.edits()?;
-    explain(&mut edits, &replica.status()?);
+    explain_sent_edits(&mut edits, &replica.status()?);
     if context.json {
-        return Ok(output::json(&edits.iter().map(members).collect())?);
+        return Ok(output::json(&edits.iter().map(edit_json).collect())?);
     }
     if edits.is_empty() {
-        output::note("no local change waits");
+        output::message("no local change waits");
         return Ok(());
     }
-    let next = edits.iter().find_map(to_decide);
+    let next = edits.iter().find_map(decision_command);
     let columns = ["id", "state", "method", "kind", "title", "changes", "reason"].map(str::to_owned).to_vec();
     let row = |edit: Edit| {
         vec![
@@ -59,19 +61,19 @@ fn waiting(context: &Context) -> Result<(), Failure> {
             edit.method.into(),
             edit.kind.as_str().into(),
             edit.title.into(),
-            changes(&edit.patch),
+            changes_text(&edit.patch),
             edit.reason.into(),
         ]
     };
     output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?;
     if let Some(next) = next {
-        output::next(&next);
+        output::next_step(&next);
     }
     Ok(())
 }
 
-/// What to type about an edit that needs a person; None: it needs none, or another does first.
-pub(super) fn to_decide(edit: &Edit) -> Option<String> {
+/// The command that decides about an edit. None: no decision is needed, or another edit comes first.
+pub(super) fn decision_command(edit: &Edit) -> Option<String> {
     let id = edit.id;
     match edit.state {
         EditState::Conflict => Some(format!("hearth-replica resolve {id} mine, or theirs")),
@@ -82,23 +84,23 @@ pub(super) fn to_decide(edit: &Edit) -> Option<String> {
     }
 }
 
-/// Says of edits that the server has what they still wait for.
-pub(super) fn explain(edits: &mut [Edit], status: &Status) {
+/// Adds the reason to edits that the server has already accepted: they wait for the feed.
+pub(super) fn explain_sent_edits(edits: &mut [Edit], status: &Status) {
     let then = match status.phase {
         _ if status.asks_about_deletions => {
-            output::addressed("it is confirmed once you have decided on the deletions (hearth-replica status)")
+            output::with_home_flags("it is confirmed once you have decided on the deletions (hearth-replica status)")
         }
         Phase::Reconciling => "it is confirmed when the comparison has ended".to_owned(),
-        _ => "it is confirmed when the feed has brought it".to_owned(),
+        _ => "it is confirmed when its event arrives".to_owned(),
     };
     for edit in edits.iter_mut().filter(|edit| edit.state == EditState::Sent) {
         edit.reason.get_or_insert_with(|| format!("the server has it; {then}"));
     }
 }
 
-/// Lists those that were settled, the last first.
-fn history(context: &Context, limit: usize) -> Result<(), Failure> {
-    let mut edits = context.existing()?.history(limit.saturating_add(1))?;
+/// Lists the settled edits, the last settled first.
+fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
+    let mut edits = context.open_existing()?.history(limit.saturating_add(1))?;
     let is_cut = edits.len() > limit;
     edits.truncate(limit);
     if context.json {
@@ -108,14 +110,14 @@ fn history(context: &Context, limit: usize) -> Result<(), Failure> {
                 json!({
                     "id": edit.id, "kind": edit.kind.as_str(), "record_id": edit.record_id, "title": edit.title,
                     "method": edit.method, "patch": edit.patch, "base": edit.base, "outcome": edit.outcome,
-                    "rev": edit.rev, "reason": edit.reason, "origin": edit.origin, "created_at": edit.created_at,
+                    "rev": edit.rev, "reason": edit.reason, "reason_code": null, "origin": edit.origin, "created_at": edit.created_at,
                     "settled_at": edit.settled_at,
                 })
             })
             .collect();
         output::json(&Value::Array(all))?;
     } else if edits.is_empty() && !is_cut {
-        output::note("no local change was settled within the last 30 days");
+        output::message("no local change was settled within the last 30 days");
     } else {
         let columns = ["id", "outcome", "method", "kind", "title", "changes", "settled", "reason"];
         let row = |edit: Settled| {
@@ -125,7 +127,7 @@ fn history(context: &Context, limit: usize) -> Result<(), Failure> {
                 edit.method.into(),
                 edit.kind.as_str().into(),
                 edit.title.into(),
-                changes(&edit.patch),
+                changes_text(&edit.patch),
                 edit.settled_at.into(),
                 edit.reason.into(),
             ]
@@ -134,23 +136,23 @@ fn history(context: &Context, limit: usize) -> Result<(), Failure> {
         output::table(&Table { columns: columns.map(str::to_owned).to_vec(), rows })?;
     }
     if is_cut {
-        output::note(&format!("only the newest {limit}; --limit shows more"));
+        output::message(&format!("only the newest {limit}; --limit shows more"));
     }
     Ok(())
 }
 
-/// The changed fields on one short line.
-fn changes(patch: &Fields) -> Value {
+/// The changed fields as one short line.
+fn changes_text(patch: &Fields) -> Value {
     let all = patch.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
     console::truncate_str(&all, CHANGES_CHARS_MAX, "…").into()
 }
 
-/// The columns of `edits`, by name, and the record's title.
-pub(super) fn members(edit: &Edit) -> Value {
+/// An open edit as JSON: the columns of `edits`, and the title of the record.
+pub(super) fn edit_json(edit: &Edit) -> Value {
     json!({
         "id": edit.id, "kind": edit.kind.as_str(), "record_id": edit.record_id, "title": edit.title,
         "method": edit.method, "patch": edit.patch, "base": edit.base, "state": edit.state,
-        "reason": edit.reason, "attempts": edit.attempts, "next_attempt_at": edit.next_attempt_at,
+        "reason": edit.reason, "reason_code": edit.reason_code, "attempts": edit.attempts, "next_attempt_at": edit.next_attempt_at,
         "problem": edit.problem, "origin": edit.origin, "created_at": edit.created_at,
     })
 }

@@ -1,16 +1,18 @@
-//! How a command fails: its exit code, a sentence, and what to type next. Must not know which command it was.
+//! The failure of a command: exit code, sentence, and next step. Must not know the command.
 
 use std::path::Path;
 
 use hearth_replica::BlockCause;
-use hearth_replica::doctor::{AGREE, ANOTHER_HOME, REBUILD, put_right, quoted, told, trouble};
+use hearth_replica::doctor::{
+    DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND, client_error_text, diagnose, key_file_advice, shell_quoted,
+};
 use hearth_replica::profile::ProfileError;
 use hearth_replica::sync::{ClientError, SyncError};
 use hearth_replica::{EditError, StoreError};
 
-use super::output;
+use super::text;
 
-/// Exit codes that scripts rely on.
+/// The exit codes; scripts depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     Failure = 1,
@@ -21,60 +23,86 @@ pub(super) enum Exit {
     Unreachable = 6,
     StillWaiting = 7,
     DatabaseDamaged = 8,
-    /// As a shell says of a program that SIGINT has ended.
+    /// 128 + SIGINT, the convention of shells.
     Interrupted = 130,
-    /// The same of SIGTERM.
+    /// 128 + SIGTERM.
     Terminated = 143,
 }
 
-/// The same in words, for those who ask the program.
+/// The exit codes as text for `--help` and the manual.
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  failed
-  2  the command was typed wrongly, or a value is not allowed
+  2  wrong usage, or a value is not allowed
   3  there is no such record, edit or replica, or the profile has no server
-  4  the key is missing, wrong, or may not do this
-  5  something waits for a person
-  6  the server cannot be reached, or did not bring all of it in time
-  7  done, but edits are still on their way
-  8  the database is damaged, or gone while it was used
-  130, 143  told to stop, by Ctrl-C or SIGTERM";
+  4  the key is missing or wrong, or lacks a scope
+  5  an edit, a conflict or a question waits for your decision
+  6  the server cannot be reached, or the sync did not finish in time
+  7  done, but edits still wait to be sent or confirmed
+  8  the database is damaged, or was removed while in use
+  130, 143  stopped by Ctrl-C or SIGTERM";
 
-/// What helps when a key is refused. Whoever syncs takes the new one up by itself.
-pub(super) const ANOTHER_KEY: &str = "hearth-replica init --server URL, with another key";
+/// The step to take after a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NextStep {
+    /// Type a command. The text may hold several commands with words between them.
+    Type(String),
+    /// Download everything from the server again.
+    Rebuild,
+    /// Store another API key at the source of the present key. A running sync takes the new key at once.
+    NewKey,
+}
 
-/// A failed command: what happened, and what to type next.
+impl NextStep {
+    /// The step as text. `new_key` is the text for [`NextStep::NewKey`], from `doctor::new_key_advice`.
+    pub(super) fn text(&self, new_key: &str) -> String {
+        match self {
+            NextStep::Type(command) => command.clone(),
+            NextStep::Rebuild => REBUILD_COMMAND.to_owned(),
+            NextStep::NewKey => new_key.to_owned(),
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for NextStep {
+    fn from(command: T) -> NextStep {
+        NextStep::Type(command.into())
+    }
+}
+
+/// A failed command: the exit code, the fault, and the next step.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) exit: Exit,
     pub(super) text: String,
-    pub(super) hint: Option<String>,
-    /// What the database said, until it is known which database that is.
+    pub(super) next: Option<NextStep>,
+    /// The database error, until [`Failure::about`] adds the path of the database.
     store: Option<StoreError>,
 }
 
 impl Failure {
     pub(super) fn new(exit: Exit, text: impl Into<String>) -> Failure {
-        Failure { exit, text: text.into(), hint: None, store: None }
+        Failure { exit, text: text.into(), next: None, store: None }
     }
 
-    pub(super) fn hint(mut self, command: impl Into<String>) -> Failure {
-        self.hint = Some(command.into());
+    /// The same failure with another next step.
+    pub(super) fn hint(mut self, next: impl Into<NextStep>) -> Failure {
+        self.next = Some(next.into());
         self
     }
 
-    /// Whether it is the database that failed, or nothing else helps than to read everything again.
+    /// True when a rebuild may help: the database failed, or the next step is a rebuild.
     pub(super) fn calls_for_rebuild(&self) -> bool {
-        self.store.is_some() || self.hint.as_deref() == Some(REBUILD)
+        self.store.is_some() || self.next == Some(NextStep::Rebuild)
     }
 
-    /// Says of a failure of the database what to do about it, now that it is known where it is.
+    /// Adds the diagnosis of a database error, for the database at `db`.
     pub(super) fn about(mut self, db: &Path) -> Failure {
-        if let Some(error) = self.store.take().filter(|_| self.hint.is_none()) {
-            let trouble = trouble(db, &error);
-            self.text = trouble.text;
-            self.hint = Some(trouble.next);
+        if let Some(error) = self.store.take().filter(|_| self.next.is_none()) {
+            let diagnosis = diagnose(db, &error);
+            self.text = diagnosis.text;
+            self.next = Some(diagnosis.next.into());
         }
         self
     }
@@ -82,11 +110,11 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        // Where nothing is any more, to begin again would make another replica in its place, or fail by its log.
+        // With no file at the path, a restart would create another replica, or fail on the remaining log.
         let holds_bytes = |db: &Path| std::fs::metadata(db).is_ok_and(|file| file.len() > 0);
         let is_gone = matches!(&error, StoreError::Moved(db) if !holds_bytes(db));
         let exit = if error.is_damaged() || is_gone { Exit::DatabaseDamaged } else { Exit::Failure };
-        Failure { exit, text: error.to_string(), hint: None, store: Some(error) }
+        Failure { exit, text: error.to_string(), next: None, store: Some(error) }
     }
 }
 
@@ -111,10 +139,12 @@ impl From<&ProfileError> for Failure {
         let text = error.to_string();
         match error {
             ProfileError::Name(_) => Failure::new(Exit::Usage, text).hint("hearth-replica --profile NAME"),
-            ProfileError::Key(file, _) => Failure::new(Exit::Key, text).hint(put_right(file)),
+            ProfileError::Key(file, _) => Failure::new(Exit::Key, text).hint(key_file_advice(file)),
             ProfileError::Malformed(file, _) => Failure::new(Exit::Failure, text)
                 .hint(format!("correct {}, then: hearth-replica doctor", file.display())),
-            ProfileError::File(file, _) => Failure::new(Exit::Failure, text).hint(format!("ls -l {}", quoted(file))),
+            ProfileError::File(file, _) => {
+                Failure::new(Exit::Failure, text).hint(format!("ls -l {}", shell_quoted(file)))
+            }
             ProfileError::NoHome => Failure::new(Exit::Failure, text),
         }
     }
@@ -128,18 +158,20 @@ impl From<std::io::Error> for Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Failure {
-        let text = output::one_line(&told(&error));
+        let text = text::one_line(&client_error_text(&error));
         match error {
             ClientError::Address(_) => {
                 Failure::new(Exit::Usage, text).hint("hearth-replica init --server http://HOST:PORT")
             }
-            ClientError::Refused(401 | 403, _) | ClientError::Key => Failure::new(Exit::Key, text).hint(ANOTHER_KEY),
+            ClientError::Refused(401 | 403, _) | ClientError::Key => {
+                Failure::new(Exit::Key, text).hint(NextStep::NewKey)
+            }
             ClientError::Unreachable(server, _) => Failure::new(Exit::Unreachable, text)
-                .hint(format!("curl -i {server}/v1, and the same again once it answers")),
+                .hint(format!("curl -i {server}/v1, and repeat the command when the server answers")),
             ClientError::NotHearth(server, _) => {
                 Failure::new(Exit::Failure, text).hint(format!("curl -i {server}/v1: is that the right address?"))
             }
-            ClientError::Refused(..) => Failure::new(Exit::Failure, text).hint("the same again, in a while"),
+            ClientError::Refused(..) => Failure::new(Exit::Failure, text).hint("repeat the command later"),
         }
     }
 }
@@ -150,16 +182,18 @@ impl From<SyncError> for Failure {
             SyncError::Store(error) => error.into(),
             SyncError::Client(error) => error.into(),
             SyncError::Profile(error) => error.into(),
-            SyncError::NeedsKey(_) => Failure::new(Exit::Key, output::one_line(&error.to_string())).hint(ANOTHER_KEY),
+            SyncError::NeedsKey(_) => {
+                Failure::new(Exit::Key, text::one_line(&error.to_string())).hint(NextStep::NewKey)
+            }
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
-            SyncError::Asks(why) => Failure::new(Exit::NeedsYou, output::one_line(&why)).hint(AGREE),
+            SyncError::Asks(why) => Failure::new(Exit::NeedsYou, text::one_line(&why)).hint(DELETION_ADVICE),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(cause, why) => {
-                let failure = Failure::new(Exit::NeedsYou, output::one_line(&why));
+                let failure = Failure::new(Exit::NeedsYou, text::one_line(&why));
                 match cause {
-                    BlockCause::UnknownCursor => failure.hint(REBUILD),
-                    BlockCause::AnotherHome => failure.hint(ANOTHER_HOME),
-                    BlockCause::Deletions => failure.hint(AGREE),
+                    BlockCause::UnknownCursor => failure.hint(NextStep::Rebuild),
+                    BlockCause::AnotherHome => failure.hint(OTHER_HOME_ADVICE),
+                    BlockCause::Deletions => failure.hint(DELETION_ADVICE),
                     BlockCause::DiskFull | BlockCause::DiskUnwritable => failure,
                 }
             }
@@ -171,9 +205,9 @@ impl From<SyncError> for Failure {
 mod tests {
     use super::*;
 
-    /// A unit is not started again after that, which would make another replica in its place.
+    /// The exit code stops systemd from restarting the daemon, which would create another replica.
     #[test]
-    fn a_database_that_is_gone_is_for_a_person_to_find() {
+    fn moved_database_exits_as_damaged() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let exit = || Failure::from(StoreError::Moved(db.clone())).exit;
@@ -187,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn each_block_has_its_own_next_step() {
-        let hint = |cause| Failure::from(SyncError::Blocked(cause, "why".to_owned())).hint.unwrap();
-        assert_eq!(hint(BlockCause::UnknownCursor), REBUILD);
-        assert_eq!(hint(BlockCause::AnotherHome), ANOTHER_HOME);
+    fn block_cause_sets_next_step() {
+        let next = |cause| Failure::from(SyncError::Blocked(cause, "why".to_owned())).next.unwrap();
+        assert_eq!(next(BlockCause::UnknownCursor), NextStep::Rebuild);
+        assert_eq!(next(BlockCause::AnotherHome), OTHER_HOME_ADVICE.into());
     }
 }

@@ -1,38 +1,40 @@
-//! `completions` and `man`, both made from the arguments themselves. Must not describe anything a second time.
+//! `completions` and `man`, generated from the arguments. Must not repeat a description.
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{Arguments, Exit, Failure, output};
+use super::failure::{Exit, Failure};
+use super::output;
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 
 impl Completions {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    /// Prints the completions of `command`, the whole program.
+    pub(super) fn run(self, mut command: Command) -> Result<(), Failure> {
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "hearth-replica", &mut text);
+        clap_complete::generate(self.shell, &mut command, "hearth-replica", &mut text);
         if self.shell == Shell::Bash {
-            // The generator calls a command with a hyphen otherwise where it looks for it than where it has found it.
+            // The generator escapes the hyphen differently in two places; both must match.
             text = String::from_utf8_lossy(&text).replace("hearth__subcmd__replica", "hearth__replica").into_bytes();
         }
         if self.shell == Shell::Fish {
-            text.extend(positional_words().bytes());
+            text.extend(fish_positional_words(&command).bytes());
         }
         Ok(output::raw(&text)?)
     }
 }
 
-/// The words that stand after a command by their place, for fish: its generator knows those of options alone.
-fn positional_words() -> String {
+/// Completions for positional words in fish. The generator writes only those of options.
+fn fish_positional_words(program: &Command) -> String {
     let mut lines = String::new();
-    for command in Arguments::command().get_subcommands() {
+    for command in program.get_subcommands() {
         let name = command.get_name();
         for word in command.get_positionals().flat_map(|argument| argument.get_possible_values()) {
             let about = word.get_help().map(|help| help.to_string().replace('\'', "\\'")).unwrap_or_default();
@@ -54,9 +56,10 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        // Of the command that shows help there is no page.
-        let command = Arguments::command().name("hearth-replica").disable_help_subcommand(true);
+    /// Prints the manual page of `program`, or writes a page for each command.
+    pub(super) fn run(self, program: Command) -> Result<(), Failure> {
+        // The generated `help` command gets no page.
+        let command = program.name("hearth-replica").disable_help_subcommand(true);
         if let Some(dir) = self.dir {
             let written = std::fs::create_dir_all(&dir).and_then(|()| clap_mangen::generate_to(command, &dir));
             return written.map_err(|error| {

@@ -1,26 +1,28 @@
-//! `init`: set up a home on this machine. Must not start syncing.
+//! `init`: sets up a home on this machine. Must not start a sync.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 
 use clap::Args;
 use hearth_contract::key::parse_key;
-use hearth_replica::doctor::{Grade, scopes};
+use hearth_replica::doctor::{Severity, check_scopes};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::sync::{ClientError, identify};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::{Context, Exit, Failure, output, runtime};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{output, runtime, text};
 
-/// Arguments of `init`. The key is none: arguments are visible to every user of the machine.
+/// Arguments of `init`. The key is no argument, because all users of a machine can read arguments.
 #[derive(Debug, Args)]
 pub(super) struct Init {
     /// Address of the server, as in http://localhost:8750
     #[arg(long, value_name = "URL")]
     server: String,
-    /// A file whose only line is the API key; else it comes from HEARTH_API_KEY, the file in HEARTH_API_KEY_FILE, systemd's
-    /// credential hearth-api-key, or a line on stdin
+    /// File with the API key in its only line; the default is HEARTH_API_KEY, the file in HEARTH_API_KEY_FILE, the
+    /// systemd credential hearth-api-key, or one line on stdin
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -29,7 +31,7 @@ impl Init {
     pub(super) fn run(self, context: Context) -> Result<(), Failure> {
         let key = self.key()?;
         if parse_key(key.expose_secret()).is_none() {
-            return Err(Failure::new(Exit::Key, "this is no API key: it has a typing error, or it was cut")
+            return Err(Failure::new(Exit::Key, "this is not an API key: mistyped or incomplete")
                 .hint("hearth-server key create, if you have none"));
         }
         let server = self.server.trim_end_matches('/').to_owned();
@@ -44,12 +46,12 @@ impl Init {
             error => error.into(),
         })?;
 
-        // A database given by path alone keeps its profile beside it, so that the path stays enough.
-        // Where one is written there it goes before any that is named.
-        let beside = context.db_given && (!context.named || profile::is_beside(&context.profile.db));
+        // A database given by path alone gets its profile beside it, so the path alone stays enough. An existing
+        // profile beside the database takes precedence over a named one.
+        let beside = context.db_given && (!context.named || profile::has_profile_beside(&context.profile.db));
         let db = context.db_given.then(|| context.profile.db.clone());
         let mut profile = Profile::locate(&context.profile.name, db.as_deref(), beside)?;
-        let replica = context.replica()?;
+        let replica = context.open_or_create()?;
         if !replica.adopt(&server, &identity)? {
             let text = format!("{} is the replica of another home", profile.db.display());
             return Err(Failure::new(Exit::Failure, text)
@@ -59,19 +61,19 @@ impl Init {
         profile.conflict_policy = context.profile.conflict_policy;
         profile.key = Some(key);
         profile.save()?;
-        if let Some(variable) = self.goes_before() {
-            output::note(&format!("{variable} is set and goes before the key that was saved: unset {variable}"));
+        if let Some(variable) = self.overriding_variable() {
+            output::message(&format!("{variable} is set and takes precedence over the saved key: unset {variable}"));
         }
 
-        let judged = scopes(&identity.scopes, &identity.home_name, &identity.environment);
-        if judged.grade > Grade::Fine {
-            output::note(&judged.text);
+        let checked = check_scopes(&identity.scopes, &identity.home_name, &identity.environment);
+        if checked.severity > Severity::Ok {
+            output::message(&checked.text);
         }
-        // No sync gets anywhere without what is missing for reading.
-        let first = judged.next.filter(|_| judged.grade == Grade::Fault);
+        // A sync cannot succeed without the missing read scopes.
+        let first = checked.next.filter(|_| checked.severity == Severity::Fault);
 
         if context.json {
-            first.iter().for_each(|next| output::next(next));
+            first.iter().for_each(|next| output::next_step(next));
             let answer = json!({
                 "server": server, "home": identity.home_name, "home_id": identity.home_id,
                 "environment": identity.environment, "scopes": identity.scopes,
@@ -79,18 +81,18 @@ impl Init {
             });
             return Ok(output::json(&answer)?);
         }
-        let home = output::one_line(&format!("{} ({})", identity.home_name, identity.environment));
+        let home = text::one_line(&format!("{} ({})", identity.home_name, identity.environment));
         output::line(&format!("{home} at {server}"))?;
         output::line(&format!("database  {}", profile.db.display()))?;
         output::line(&format!("key       {}", profile.key_file().display()))?;
-        output::next(first.as_deref().unwrap_or("hearth-replica sync, or hearth-replica run"));
+        output::next_step(first.as_deref().unwrap_or("hearth-replica sync, or hearth-replica run"));
         Ok(())
     }
 
-    /// The variable that gives another key than the one that was given here.
-    fn goes_before(&self) -> Option<&'static str> {
+    /// The environment variable that takes precedence over the saved key.
+    fn overriding_variable(&self) -> Option<&'static str> {
         let given = self.key_file.as_ref()?;
-        let (variable, _) = profile::key_in_environment().filter(|(_, file)| file.as_ref() != Some(given))?;
+        let (variable, _) = profile::key_source_in_environment().filter(|(_, file)| file.as_ref() != Some(given))?;
         Some(variable)
     }
 
@@ -102,7 +104,7 @@ impl Init {
             return Ok(key);
         }
         let text = if io::stdin().is_terminal() {
-            output::note("API key (it is not shown):");
+            output::message("API key (not shown):");
             console::Term::stderr().read_secure_line()?
         } else {
             let mut text = String::new();
@@ -111,7 +113,7 @@ impl Init {
         };
         if text.trim().is_empty() {
             return Err(Failure::new(Exit::Key, "no key was given")
-                .hint("the same with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
+                .hint("repeat with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
         }
         Ok(text.trim().to_owned().into())
     }

@@ -1,53 +1,56 @@
-//! The command line: arguments, exit codes, and how a failure is told. One file per group of commands. Must not know
-//! SQL; of HTTP only what `metrics` serves and a drill asks.
+//! The command line: parses the arguments, runs the command, and prints a failure with its exit code. One file per
+//! group of commands. Must not know SQL. HTTP appears only in `metrics` and in the drills.
 
-mod copy;
-mod decide;
-mod decided;
+mod context;
+mod control;
+mod decision_report;
+mod decisions;
 mod doctor;
 mod drill;
 mod duration;
 mod edits;
+mod export;
 mod failure;
-mod goal;
 mod help;
-mod holder;
 mod init;
+mod lock_holder;
 mod metrics;
 mod output;
 mod progress;
 mod query;
 mod rebuild;
 mod records;
+mod rescue_report;
 mod run;
 mod runtime;
-mod service;
+mod signals;
 mod status;
-mod steer;
-mod stop;
 mod sync;
+mod sync_goal;
+mod systemd;
+mod text;
 mod values;
 mod verify;
 mod why;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use hearth_replica::doctor::{Cause, trouble};
+use clap::{CommandFactory, Parser, Subcommand};
+use hearth_replica::doctor::{NEW_KEY_COMMAND, new_key_advice};
 use hearth_replica::profile::{self, Profile};
-use hearth_replica::{Origin, Replica};
 
-use failure::{ANOTHER_KEY, EXIT_CODES, Exit, Failure};
+use context::Context;
+use failure::{EXIT_CODES, Failure};
 
 /// A full, writable copy of a Hearth home in a local SQLite database.
 #[derive(Debug, Parser)]
 #[command(version, about, arg_required_else_help = true, after_long_help = EXIT_CODES)]
 struct Arguments {
-    /// Which home, of those set up on this machine: `home`, if none is named
+    /// The profile of the home on this machine [default: home]
     #[arg(long, global = true, env = "HEARTH_PROFILE")]
     profile: Option<String>,
-    /// Another file for the database, with the profile's server and key, unless FILE.toml names others
+    /// Path of the database; server and key come from the profile, or from FILE.toml beside the database
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Write JSON
@@ -60,187 +63,146 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[command(flatten)]
-    OfHome(OfHome),
-    /// Try this machine's programs, in a scratch home, in situations that lose data elsewhere
+    Home(HomeCommand),
+    /// Test an installation: cause a fault in a scratch home and check the result
     Drill(drill::Drill),
-    /// Write completions for a shell
+    /// Write shell completions
     Completions(help::Completions),
     /// Write the manual page, or one page for each command
     Man(help::Man),
 }
 
-/// What is about a home that is set up, or to be.
+/// The commands that work on the home of a profile.
 #[derive(Debug, Subcommand)]
-enum OfHome {
+enum HomeCommand {
     /// Set up a home: its server and its API key
     Init(init::Init),
-    /// Keep the database in step until stopped (the daemon, in the foreground)
+    /// Sync until stopped (the daemon, in the foreground)
     Run(run::Run),
-    /// Bring the database in step once
+    /// Sync once, until the replica is current and all edits are confirmed
     Sync(sync::Sync),
-    /// Say how far the database is in step
+    /// Show how current the replica is
     Status(status::Status),
-    /// Stop syncing until resumed; local edits wait
+    /// Pause syncing until resumed; local edits wait
     Pause,
-    /// Go on after a pause
+    /// Resume syncing after a pause
     Resume,
-    /// Look for whatever is wrong, and say what to type about it
+    /// Find faults, and print the command to type for each
     Doctor,
-    /// Compare with the server's lists and bring the database in step, whatever the feed has told
-    Reconcile(steer::Reconcile),
+    /// Compare all records with the server's lists and correct the differences
+    Reconcile(control::Reconcile),
     /// Compare every record with the server at one position
     Verify(verify::Verify),
-    /// List the records of a kind, all or those that have these values
+    /// List the records of a kind, all or those with the given values
     List(records::List),
     /// Show one record
     Show(records::Show),
-    /// Make a record
+    /// Create a record
     Add(records::Add),
     /// Change fields of a record
     Set(records::Set),
     /// Delete a record
     Remove(records::Remove),
-    /// Find records by words in their texts
+    /// Find records by words in their text fields
     Search(records::Search),
-    /// Say where each value of a record comes from: the server or an edit
+    /// Show the origin of each value of a record: the server or an edit
     Why(why::Why),
-    /// Run SQL on the database, for reading alone
+    /// Run a read-only SQL query on the database
     ///
-    /// A table holds up to 100000 rows, --csv and --json any number. Bytes that are no text (BLOB) are written as SQL has
-    /// them, X'00FF', in every form.
+    /// A table holds up to 100000 rows, --csv and --json any number. Binary values (BLOB) are written as SQL literals,
+    /// X'00FF', in every format.
     Query(query::Query),
     /// List the local changes that the server has not confirmed, or decide about them
     Edits(edits::Edits),
-    /// List the fields that were changed both here and there
+    /// List the fields that were changed both here and on the server
     Conflicts,
-    /// End a conflict
-    Resolve(decide::Resolve),
+    /// Resolve a conflict
+    Resolve(decisions::Resolve),
     /// Undo local changes
-    Undo(decide::Undo),
-    /// Say where the database is
+    Undo(decisions::Undo),
+    /// Print the path of the database
     Path,
     /// Write a consistent copy of the database, pending edits included
-    Export(copy::Export),
-    /// Read everything from the server again, into a new database if this one is damaged; edits are kept
+    Export(export::Export),
+    /// Download everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
 }
 
-/// What every command gets.
-struct Context {
-    profile: Profile,
-    /// The profile was named, on the command line or in the environment.
-    named: bool,
-    db_given: bool,
-    json: bool,
-}
-
-impl Context {
-    fn replica(&self) -> Result<Replica, Failure> {
-        self.say_if_gone();
-        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
-    }
-
-    /// Before a database is made: whether another was in its place.
-    fn say_if_gone(&self) {
-        let db = &self.profile.db;
-        if hearth_replica::is_gone(db) {
-            let text = format!("{}; a new one is made, without edits that only it held", was_there(db));
-            output::note(&format!("hearth-replica: {text}"));
-        }
-    }
-
-    /// The replica, if there is one: looking must not make an empty database. Where it cannot be written to it is for looking
-    /// alone, and what would change it fails.
-    fn existing(&self) -> Result<Replica, Failure> {
-        let db = &self.profile.db;
-        if !hearth_replica::is_there(db) {
-            let first = hearth_replica::doctor::first_step(&self.profile);
-            return Err(match hearth_replica::is_gone(db) {
-                true => Failure::new(Exit::NotFound, was_there(db))
-                    .hint(format!("put it back, or {first} for a new one without edits that only it held")),
-                false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
-            });
-        }
-        let opened = Replica::open(db, Origin::Cli);
-        Ok(opened.or_else(|error| match trouble(db, &error).cause {
-            Cause::Shut | Cause::Full => Replica::open_to_read(db, Origin::Cli).map_err(|_| error),
-            _ => Err(error),
-        })?)
-    }
-}
-
-fn was_there(db: &Path) -> String {
-    format!("there was a replica at {}, and it is gone", db.display())
-}
-
-/// Reads the arguments, runs the command, tells how it ended.
+/// Reads the arguments, runs the command, and prints how it failed.
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(arguments) {
+    match execute(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { exit, text, hint, .. }) => {
-            output::note(&output::lines(&format!("hearth-replica: {text}")));
-            if let Some(hint) = hint {
-                output::next(&output::one_line(&hint));
+        Err(FailureReport { failure, new_key }) => {
+            output::message(&text::sanitized_lines(&format!("hearth-replica: {}", failure.text)));
+            if let Some(next) = failure.next {
+                output::next_step(&text::one_line(&next.text(&new_key)));
             }
-            ExitCode::from(exit as u8)
+            ExitCode::from(failure.exit as u8)
         }
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), Failure> {
+/// A failure with the place for a new key, which depends on the profile.
+struct FailureReport {
+    failure: Failure,
+    new_key: String,
+}
+
+impl<T: Into<Failure>> From<T> for FailureReport {
+    fn from(failure: T) -> FailureReport {
+        FailureReport { failure: failure.into(), new_key: NEW_KEY_COMMAND.to_owned() }
+    }
+}
+
+fn execute(arguments: Arguments) -> Result<(), FailureReport> {
     let Arguments { profile: name, db, json, command } = arguments;
     let command = match command {
-        Command::OfHome(command) => command,
-        // What has no home that is set up does not mind what is wrong with one.
-        Command::Drill(drill) => return drill.run(json),
-        Command::Completions(completions) => return completions.run(),
-        Command::Man(man) => return man.run(),
+        Command::Home(command) => command,
+        // These commands need no profile, so a damaged profile does not stop them.
+        Command::Drill(drill) => return Ok(drill.run(json)?),
+        Command::Completions(completions) => return Ok(completions.run(Arguments::command())?),
+        Command::Man(man) => return Ok(man.run(Arguments::command())?),
     };
     let (named, name) = (name.is_some(), name.unwrap_or_else(|| profile::DEFAULT.to_owned()));
-    output::set_address(hearth_replica::address::flags(&name, db.as_deref()));
+    output::set_home_flags(hearth_replica::address::home_flags(&name, db.as_deref()));
     let profile = match Profile::load(&name, db.as_deref()) {
-        // What is wrong with a profile is what the doctor is asked for.
-        Err(error) if matches!(command, OfHome::Doctor) => {
-            return doctor::of_no_profile(&name, db.as_deref(), &error, json);
+        // The doctor reports faults of the profile as findings.
+        Err(error) if matches!(command, HomeCommand::Doctor) => {
+            return Ok(doctor::run_without_profile(&name, db.as_deref(), &error, json)?);
         }
         loaded => loaded?,
     };
-    let (file, key) = (profile.db.clone(), hearth_replica::doctor::another_key(&profile));
+    let (file, new_key) = (profile.db.clone(), new_key_advice(&profile));
     let context = Context { profile, named, db_given: db.is_some(), json };
-    carry_out(command, context).map_err(|failure| {
-        // Where the key comes from is where another one belongs.
-        let asks = failure.hint.as_deref() == Some(ANOTHER_KEY);
-        let failure = if asks { failure.hint(key) } else { failure };
-        failure.about(&file)
-    })
+    run_command(command, context).map_err(|failure| FailureReport { failure: failure.about(&file), new_key })
 }
 
-fn carry_out(command: OfHome, context: Context) -> Result<(), Failure> {
+fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
     match command {
-        OfHome::Init(init) => init.run(context),
-        OfHome::Run(run) => run.run(&context),
-        OfHome::Sync(sync) => sync.run(&context),
-        OfHome::Status(status) => status.run(&context),
-        OfHome::Reconcile(reconcile) => reconcile.run(&context),
-        OfHome::Verify(verify) => verify.run(&context),
-        OfHome::Pause => steer::pause(&context),
-        OfHome::Resume => steer::resume(&context),
-        OfHome::Doctor => doctor::run(&context),
-        OfHome::List(list) => list.run(&context),
-        OfHome::Show(show) => show.run(&context),
-        OfHome::Add(add) => add.run(&context),
-        OfHome::Set(set) => set.run(&context),
-        OfHome::Remove(remove) => remove.run(&context),
-        OfHome::Search(search) => search.run(&context),
-        OfHome::Why(why) => why.run(&context),
-        OfHome::Query(query) => query.run(&context),
-        OfHome::Edits(edits) => edits.run(&context),
-        OfHome::Conflicts => decide::conflicts(&context),
-        OfHome::Resolve(resolve) => resolve.run(&context),
-        OfHome::Undo(undo) => undo.run(&context),
-        OfHome::Path => query::path(&context),
-        OfHome::Export(export) => export.run(&context),
-        OfHome::Rebuild(rebuild) => rebuild.run(&context),
+        HomeCommand::Init(init) => init.run(context),
+        HomeCommand::Run(run) => run.run(&context),
+        HomeCommand::Sync(sync) => sync.run(&context),
+        HomeCommand::Status(status) => status.run(&context),
+        HomeCommand::Reconcile(reconcile) => reconcile.run(&context),
+        HomeCommand::Verify(verify) => verify.run(&context),
+        HomeCommand::Pause => control::pause(&context),
+        HomeCommand::Resume => control::resume(&context),
+        HomeCommand::Doctor => doctor::run(&context),
+        HomeCommand::List(list) => list.run(&context),
+        HomeCommand::Show(show) => show.run(&context),
+        HomeCommand::Add(add) => add.run(&context),
+        HomeCommand::Set(set) => set.run(&context),
+        HomeCommand::Remove(remove) => remove.run(&context),
+        HomeCommand::Search(search) => search.run(&context),
+        HomeCommand::Why(why) => why.run(&context),
+        HomeCommand::Query(query) => query.run(&context),
+        HomeCommand::Edits(edits) => edits.run(&context),
+        HomeCommand::Conflicts => decisions::conflicts(&context),
+        HomeCommand::Resolve(resolve) => resolve.run(&context),
+        HomeCommand::Undo(undo) => undo.run(&context),
+        HomeCommand::Path => query::print_path(&context),
+        HomeCommand::Export(export) => export.run(&context),
+        HomeCommand::Rebuild(rebuild) => rebuild.run(&context),
     }
 }

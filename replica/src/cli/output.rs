@@ -1,4 +1,4 @@
-//! The one place that writes: data to stdout, everything else to stderr. Must not know what it writes.
+//! The only file that prints: data to stdout, all other text to stderr. Must not know what is printed.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -8,96 +8,92 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hearth_replica::Table;
 use serde_json::Value;
 
-use super::Failure;
+use super::failure::Failure;
+use super::text::{cell_text, value_text};
 
-/// Whether nobody reads the data any more.
-static IS_DEAF: AtomicBool = AtomicBool::new(false);
+/// True after a write to stdout failed because the reader is gone.
+static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody may still read the data. Who has nothing to do but to write it ends where nobody does; whatever else is
-/// to be done is done all the same, and its exit code says what came of it.
-pub(super) fn is_heard() -> bool {
-    !IS_DEAF.load(Ordering::Relaxed)
+/// False when the reader of stdout is gone. A command that only prints ends then. Other commands finish their work and
+/// report it by the exit code.
+pub(super) fn is_stdout_open() -> bool {
+    !STDOUT_CLOSED.load(Ordering::Relaxed)
 }
 
-/// Writes a line of data.
+/// Prints a line of data.
 pub(super) fn line(text: &str) -> io::Result<()> {
-    heard(writeln!(io::stdout(), "{text}"))
+    ignore_closed_pipe(writeln!(io::stdout(), "{text}"))
 }
 
-/// Writes data that is text of its own form.
+/// Prints data in a format of its own.
 pub(super) fn raw(text: &[u8]) -> io::Result<()> {
-    heard(io::stdout().write_all(text))
+    ignore_closed_pipe(io::stdout().write_all(text))
 }
 
-/// What came of writing data. A reader that has gone away, as `head` does, is no failure.
-fn heard(written: io::Result<()>) -> io::Result<()> {
+/// Treats a closed pipe, as from `head`, as success.
+fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
     written.or_else(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => {
-            IS_DEAF.store(true, Ordering::Relaxed);
+            STDOUT_CLOSED.store(true, Ordering::Relaxed);
             Ok(())
         }
-        // The error alone would be taken for one of the replica's own disk.
+        // Without this text the error would look like an error of the replica's disk.
         kind => Err(io::Error::new(kind, format!("cannot write the result to stdout: {error}"))),
     })
 }
 
-/// Says something to the person beside the data.
-pub(super) fn note(text: &str) {
-    // Nobody is left to tell if this fails.
+/// Prints a message for people to stderr.
+pub(super) fn message(text: &str) {
+    // There is no other channel to report an error of stderr.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Says what to type next.
-pub(super) fn next(command: &str) {
-    note(&format!("next: {}", addressed(command)));
+/// Prints the command to type next.
+pub(super) fn next_step(command: &str) {
+    message(&format!("next: {}", with_home_flags(command)));
 }
 
-/// The flags with which this program was called that say which home is meant.
-static ADDRESS: OnceLock<String> = OnceLock::new();
+/// The `--profile` and `--db` flags of this call.
+static HOME_FLAGS: OnceLock<String> = OnceLock::new();
 
-/// To be said once, before anything is written.
-pub(super) fn set_address(flags: String) {
-    let _ = ADDRESS.set(flags);
+/// Sets the flags once, before the first output.
+pub(super) fn set_home_flags(flags: String) {
+    let _ = HOME_FLAGS.set(flags);
 }
 
-/// A command that somebody is told to type, for the home that this one was for.
-pub(super) fn addressed(command: &str) -> String {
-    hearth_replica::address::addressed(command, ADDRESS.get().map_or("", String::as_str))
+/// A command to type, with the flags of this call, for the same home.
+pub(super) fn with_home_flags(command: &str) -> String {
+    hearth_replica::address::with_home_flags(command, HOME_FLAGS.get().map_or("", String::as_str))
 }
 
-/// A path as JSON has it, which knows no bytes that are no text.
+/// A path as a JSON string. Invalid UTF-8 is replaced.
 pub(super) fn path(path: &Path) -> Value {
     path.to_string_lossy().into()
 }
 
-/// Writes JSON, for people with line breaks.
+/// Prints JSON, indented on a terminal.
 pub(super) fn json(value: &Value) -> io::Result<()> {
     line(&if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() })
 }
 
-/// A number of things, as it is said.
-pub(super) fn count(number: i64, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
-}
-
-/// Bold text, where a person reads it and wants it so.
+/// Bold text on a terminal, unless NO_COLOR is set.
 pub(super) fn bold(text: &str) -> String {
-    if styled() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    if is_styled() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// A part that matters less, where a person reads it and wants it so.
+/// Dim text on a terminal, unless NO_COLOR is set.
 pub(super) fn dim(text: &str) -> String {
-    if styled() { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
+    if is_styled() { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-fn styled() -> bool {
+fn is_styled() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Rows of an answer, each read when it is asked for; the reason where one cannot be read.
+/// The rows of a query, read one by one. An error ends the rows.
 pub(super) type Rows<'a> = dyn Iterator<Item = Result<Vec<Value>, Failure>> + 'a;
 
-/// Writes rows as an array of objects, each as it comes.
+/// Writes rows as a JSON array of objects, one row at a time.
 pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
     let is_for_people = io::stdout().is_terminal();
     let mut out = BufWriter::new(io::stdout().lock());
@@ -107,18 +103,18 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
         let row = match row {
             Ok(row) => row,
             Err(failure) => {
-                // What was written stays one document.
+                // The array is closed after an error too, so the output stays valid JSON.
                 failed = Some(failure);
                 break;
             }
         };
         let object = Value::Object(columns.iter().cloned().zip(row).collect());
-        heard(match is_for_people {
+        ignore_closed_pipe(match is_for_people {
             true => write!(out, "{before}\n  {}", format!("{object:#}").replace('\n', "\n  ")),
             false => write!(out, "{before}{object}"),
         })?;
         before = ",";
-        if !is_heard() {
+        if !is_stdout_open() {
             break;
         }
     }
@@ -127,30 +123,34 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
         _ if is_for_people => "\n]",
         _ => "]",
     };
-    heard(writeln!(out, "{end}").and_then(|()| out.flush()))?;
+    ignore_closed_pipe(writeln!(out, "{end}").and_then(|()| out.flush()))?;
     failed.map_or(Ok(()), Err)
 }
 
-/// Writes rows as CSV (RFC 4180), each as it comes, with the names of the columns first. Null is an empty field.
+/// Writes rows as CSV (RFC 4180) with a header line, one row at a time. Null is an empty field.
 pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
     let quote = |text: String| match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,
     };
     let mut out = BufWriter::new(io::stdout().lock());
-    heard(writeln!(out, "{}", columns.iter().cloned().map(quote).collect::<Vec<_>>().join(",")))?;
+    ignore_closed_pipe(writeln!(out, "{}", columns.iter().cloned().map(quote).collect::<Vec<_>>().join(",")))?;
     for row in rows {
-        heard(writeln!(out, "{}", row?.iter().map(|value| quote(plain(value))).collect::<Vec<_>>().join(",")))?;
-        if !is_heard() {
+        ignore_closed_pipe(writeln!(
+            out,
+            "{}",
+            row?.iter().map(|value| quote(value_text(value))).collect::<Vec<_>>().join(",")
+        ))?;
+        if !is_stdout_open() {
             break;
         }
     }
-    Ok(heard(out.flush())?)
+    Ok(ignore_closed_pipe(out.flush())?)
 }
 
-/// Writes rows in columns of equal width. On a terminal the widest columns give way, so that a row is a line.
+/// Writes rows as a table. On a terminal the widest columns shrink, so a row fits one line.
 pub(super) fn table(table: &Table) -> io::Result<()> {
-    let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
+    let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(cell_text).collect()).collect();
     let line_max = io::stdout().is_terminal().then(|| console::Term::stdout().size().1.into());
     let widths = widths(&table.columns, &cells, line_max);
     let join = |row: &[String]| {
@@ -161,14 +161,15 @@ pub(super) fn table(table: &Table) -> io::Result<()> {
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     line(&bold(&join(&table.columns)))?;
-    for row in cells.iter().take_while(|_| is_heard()) {
+    for row in cells.iter().take_while(|_| is_stdout_open()) {
         line(&join(row))?;
     }
     Ok(())
 }
 
-/// How wide each column is, so that a row fits a line of so many; None: it is left out. What has no value in any row goes
-/// first; then the widest give way. Ids stay whole, as a part of one names nothing, and so does what is short, as days are.
+/// The width of each column for a line of `line` characters. None: the column is left out. Empty columns go first, then
+/// the widest columns shrink. Ids stay whole, because a part of an id names nothing; short columns such as dates stay
+/// whole too.
 fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec<Option<usize>> {
     let of = |n: usize| cells.iter().map(|row| width(&row[n])).max().unwrap_or(0);
     let mut widths: Vec<Option<usize>> =
@@ -183,11 +184,18 @@ fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec
             widths[n] = None;
         }
     }
-    let gives: Vec<bool> =
-        widths.iter().zip(columns).map(|(wide, name)| name != "id" && wide.is_some_and(|wide| wide > SHORT)).collect();
+    let can_shrink: Vec<bool> = widths
+        .iter()
+        .zip(columns)
+        .map(|(wide, name)| name != "id" && wide.is_some_and(|wide| wide > SHORT_COLUMN))
+        .collect();
     while over(&widths) > 0 {
-        let giving = widths.iter_mut().zip(&gives).filter(|(_, gives)| **gives).filter_map(|(wide, _)| wide.as_mut());
-        match giving.max() {
+        let shrinking = widths
+            .iter_mut()
+            .zip(&can_shrink)
+            .filter(|(_, can_shrink)| **can_shrink)
+            .filter_map(|(wide, _)| wide.as_mut());
+        match shrinking.max() {
             Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
             _ => break,
         }
@@ -195,39 +203,13 @@ fn widths(columns: &[String], cells: &[Vec<String>], line: Option<usize>) -> Vec
     widths
 }
 
-/// Columns are not made narrower than this.
+/// The minimum width of a shrunk column.
 const COLUMN_MIN: usize = 8;
-/// A day has so many letters; a column of no more does not give way.
-const SHORT: usize = 10;
+/// The width of a date. A column of this width does not shrink.
+const SHORT_COLUMN: usize = 10;
 
 fn width(text: &str) -> usize {
     console::measure_text_width(text)
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// A value on one line, without anything that could steer the terminal.
-pub(super) fn shown(value: &Value) -> String {
-    one_line(&plain(value))
-}
-
-/// A text on one line, without anything that could steer the terminal or turn its direction.
-pub(super) fn one_line(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
-}
-
-/// The same of a text of several lines, each of which stays one. A server's words are none: they go on one line.
-pub(super) fn lines(text: &str) -> String {
-    text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -235,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_columns_give_way_but_never_ids_and_days_and_what_is_empty_goes() {
+    fn wide_columns_shrink_ids_and_dates_stay() {
         let columns = ["id", "title", "due", "pending"].map(str::to_owned);
         let row = ["x".repeat(20), "y".repeat(40), "2026-12-01".to_owned(), String::new()];
         let of = |line| widths(&columns, &[row.to_vec()], line);

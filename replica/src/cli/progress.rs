@@ -1,4 +1,4 @@
-//! A bar while much is read, drawn from what the database says. Only on a terminal; must not slow the sync.
+//! A progress bar for a backfill, drawn from the status in the database. Only on a terminal. Must not slow the sync.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,18 +8,18 @@ use std::time::Duration;
 use hearth_replica::{Origin, Phase, Replica, Status};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often the bar is drawn.
+/// The interval between two updates.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A bar that lives as long as this does.
+/// A progress bar on a thread of its own. Dropping the value removes the bar.
 pub(super) struct Progress {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Progress {
-    /// Draws how far the backfill of a database is, for as long as it lasts.
-    pub(super) fn of(db: &Path) -> Progress {
+    /// Starts a bar for the backfill of a database.
+    pub(super) fn start(db: &Path) -> Progress {
         if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
             return Progress { stop: None, thread: None };
         }
@@ -56,7 +56,7 @@ fn draw(bar: &mut Option<ProgressBar>, status: &Status) {
     }
     let bar = bar.get_or_insert_with(|| {
         let bar = ProgressBar::new(0);
-        // The template is constant and right, so the other branch is never seen.
+        // The template is a constant and valid, so the default is never used.
         let style = ProgressStyle::with_template("{msg:12} {wide_bar} {pos}/{len}  {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar

@@ -1,5 +1,5 @@
-//! `list`, `show`, `add`, `set`, `remove`, `search`: records by hand and by script. What changes goes through the same
-//! door as any edit. Must not know SQL.
+//! `list`, `show`, `add`, `set`, `remove`, `search`: records by hand and by script. Changes become edits, as
+//! everywhere. Must not know SQL.
 
 use clap::Args;
 use hearth_contract::check::Fields;
@@ -8,39 +8,41 @@ use hearth_contract::schema::{Kind, Presence};
 use hearth_replica::{Pending, Replica, Row, RowQuery, Sort, Table};
 use serde_json::{Map, Value, json};
 
+use super::context::Context;
+use super::failure::{Exit, Failure};
 use super::values::{self, Assignment};
-use super::{Context, Exit, Failure, output};
+use super::{output, text};
 
-/// Rows that are listed when no number is given.
+/// The default for `list --limit`.
 const LIST_LIMIT: usize = 1000;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Which kind
+    /// The kind of the records
     #[arg(value_parser = values::kind_parser())]
     kind: Kind,
-    /// Only records with this value; field= asks for those without one
+    /// Only records with this value; field= selects those without a value
     #[arg(value_name = "FIELD=VALUE")]
     values: Vec<Assignment>,
-    /// Order by this field, as the lists of `hearth` are: of tasks what is done comes last, and what has no value stands at an end
+    /// Sort by this field, as `hearth` does: done tasks come last, and records without a value stand at one end
     #[arg(long, value_name = "FIELD")]
     sort: Option<String>,
-    /// The other way round
+    /// Sort in descending order
     #[arg(long)]
     desc: bool,
-    /// Records at most
+    /// Maximum number of records
     #[arg(long, default_value_t = LIST_LIMIT)]
     limit: usize,
 }
 
 impl List {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let kind = self.kind;
-        let only = values::to_match(&replica, kind, &self.values)?;
+        let only = values::conditions(&replica, kind, &self.values)?;
         let column = match &self.sort {
-            Some(name) => values::field(kind, name)?,
+            Some(name) => values::field_name(kind, name)?,
             None => resource(kind).title,
         };
         let sort = Sort { column, descending: self.desc };
@@ -54,29 +56,29 @@ impl List {
             near: None,
         })?;
         if context.json {
-            output::json(&page.rows.iter().map(record).collect())?;
+            output::json(&page.rows.iter().map(record_json).collect())?;
         } else if page.total == 0 {
-            output::note(&format!("no {} like that", kind.collection()));
+            output::message(&format!("no {} match", kind.collection()));
         } else {
-            table(&replica, kind, &page.rows)?;
+            write_table(&replica, kind, &page.rows)?;
         }
-        // After the data, where a person looks.
+        // After the data, at the end of the output.
         if page.rows.len() < page.total {
-            output::note(&format!("{} of {}; --limit shows more", page.rows.len(), page.total));
+            output::message(&format!("{} of {}; --limit shows more", page.rows.len(), page.total));
         }
         Ok(())
     }
 }
 
-/// Writes records of a kind as a table.
-fn table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
+/// Writes records of one kind as a table.
+fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
     let fields = shown_fields(kind);
     let columns = ["id"].into_iter().chain(fields.iter().copied()).chain(["pending"]).map(str::to_owned).collect();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let short = replica.short_ids(&ids)?;
     let rows = rows.iter().zip(short).map(|(row, id)| {
-        let values = fields.iter().map(|field| value(row, field));
-        [id.into()].into_iter().chain(values).chain([pending(row.pending).into()]).collect()
+        let values = fields.iter().map(|field| display_value(row, field));
+        [id.into()].into_iter().chain(values).chain([pending_word(row.pending).into()]).collect()
     });
     Ok(output::table(&Table { columns, rows: rows.collect() })?)
 }
@@ -84,88 +86,88 @@ fn table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// Its id or the beginning of it; `property` is the home's profile
+    /// The id or its beginning; `property` is the home's profile
     id: String,
 }
 
 impl Show {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
-        let (kind, id) = values::record(&replica, &self.id, false)?;
-        let row = replica.row(kind, &id)?.ok_or_else(|| no_profile(kind))?;
-        tell(context, &row)
+        let replica = context.open_existing()?;
+        let (kind, id) = values::find_record(&replica, &self.id, false)?;
+        let row = replica.row(kind, &id)?.ok_or_else(|| missing_record(kind))?;
+        write_record(context, &row)
     }
 }
 
 /// Arguments of `add`.
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// Which kind
+    /// The kind of the record
     #[arg(value_parser = values::kind_parser())]
     kind: Kind,
-    /// Its fields; ids may be cut to a beginning that is enough
+    /// The fields; an id may be shortened to a unique beginning
     #[arg(value_name = "FIELD=VALUE", required = true)]
     values: Vec<Assignment>,
 }
 
 impl Add {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         if self.kind.is_singleton() {
             let text = match replica.row(self.kind, "")? {
-                Some(_) => "a home has one profile, which is there already",
-                None => "a home has one profile, which is made with set",
+                Some(_) => "the home already has its profile",
+                None => "a home has one profile; `set` creates it",
             };
             return Err(Failure::new(Exit::Usage, text).hint("hearth-replica set property FIELD=VALUE"));
         }
-        let fields = values::to_create(&replica, self.kind, &self.values)?;
-        warn_of_strangers(&replica, self.kind, &fields)?;
+        let fields = values::fields_to_create(&replica, self.kind, &self.values)?;
+        warn_of_missing_references(&replica, self.kind, &fields)?;
         let id = replica.create(self.kind, &fields)?;
-        changed(context, &replica, self.kind, &id)
+        report_change(context, &replica, self.kind, &id)
     }
 }
 
 /// Arguments of `set`.
 #[derive(Debug, Args)]
 pub(super) struct Set {
-    /// Its id or the beginning of it; `property` is the home's profile
+    /// The id or its beginning; `property` is the home's profile
     id: String,
-    /// The fields that change; field= is null
+    /// The fields to change; field= sets null
     #[arg(value_name = "FIELD=VALUE", required = true)]
     values: Vec<Assignment>,
 }
 
 impl Set {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
-        let (kind, id) = values::record(&replica, &self.id, false)?;
+        let replica = context.open_existing()?;
+        let (kind, id) = values::find_record(&replica, &self.id, false)?;
         let present = replica.row(kind, &id)?.map(|row| row.fields).unwrap_or_default();
-        let fields = values::to_update(&replica, kind, &self.values, &present)?;
+        let fields = values::fields_to_update(&replica, kind, &self.values, &present)?;
         if fields.iter().all(|(name, value)| present.get(name).unwrap_or(&Value::Null) == value) {
-            output::note("it is so already; nothing was changed");
-            return told(context, &replica, kind, &id);
+            output::message("no value differs; nothing was changed");
+            return write_result(context, &replica, kind, &id);
         }
-        warn_of_strangers(&replica, kind, &fields)?;
+        warn_of_missing_references(&replica, kind, &fields)?;
         replica.update(kind, &id, &fields)?;
         let id = if id.is_empty() { replica.row(kind, "")?.map(|row| row.id).unwrap_or_default() } else { id };
-        changed(context, &replica, kind, &id)
+        report_change(context, &replica, kind, &id)
     }
 }
 
 /// Arguments of `remove`.
 #[derive(Debug, Args)]
 pub(super) struct Remove {
-    /// Its id or the beginning of it
+    /// The id or its beginning
     id: String,
 }
 
 impl Remove {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
-        let (kind, id) = values::record(&replica, &self.id, false)?;
+        let replica = context.open_existing()?;
+        let (kind, id) = values::find_record(&replica, &self.id, false)?;
         if kind.is_singleton() {
             return Err(Failure::new(Exit::Usage, "the home's profile cannot be deleted")
-                .hint("hearth-replica set property FIELD= for each field that shall be empty"));
+                .hint("hearth-replica set property FIELD= to clear a field"));
         }
         let title = replica.row(kind, &id)?.map(|row| row.title).unwrap_or_default();
         let related = replica.related(kind, &id, 0)?;
@@ -175,9 +177,9 @@ impl Remove {
         }
         let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
         let named = named.collect::<Vec<_>>().join(", ");
-        let without = if named.is_empty() { named } else { format!("; it is named no more by {named}") };
-        output::note(&format!("removed the {kind} {}{without}", output::one_line(&title)));
-        stands_behind(&replica, kind, &id)?;
+        let without = if named.is_empty() { named } else { format!("; references to it are cleared: {named}") };
+        output::message(&format!("removed the {kind} {}{without}", text::one_line(&title)));
+        warn_of_blocking_edit(&replica, kind, &id)?;
         Ok(output::line(&id)?)
     }
 }
@@ -185,17 +187,17 @@ impl Remove {
 /// Arguments of `search`.
 #[derive(Debug, Args)]
 pub(super) struct Search {
-    /// Words; each must begin a word of the record's texts
+    /// Words; each must be the beginning of a word in the record
     #[arg(required = true)]
     words: Vec<String>,
-    /// Records at most
+    /// Maximum number of records
     #[arg(long, default_value_t = 20)]
     limit: usize,
 }
 
 impl Search {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let mut hits = replica.search(&self.words.join(" "), self.limit.saturating_add(1))?;
         let is_cut = hits.len() > self.limit;
         hits.truncate(self.limit);
@@ -205,7 +207,7 @@ impl Search {
             );
             output::json(&all.collect())?;
         } else if hits.is_empty() && !is_cut {
-            output::note("nothing has these words");
+            output::message("no record has these words");
         } else {
             let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
             let short = replica.short_ids(&ids)?;
@@ -216,13 +218,13 @@ impl Search {
             output::table(&Table { columns, rows: rows.collect() })?;
         }
         if is_cut {
-            output::note(&format!("only the first {}; --limit shows more", self.limit));
+            output::message(&format!("only the first {}; --limit shows more", self.limit));
         }
         Ok(())
     }
 }
 
-/// The fields of a kind that a list shows: what it is called, how it stands, when, where and about what.
+/// The columns of a list: title, state, dates and references of a kind.
 const fn shown_fields(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Inventory => &["name", "room_id", "category", "quantity", "current_value"],
@@ -234,8 +236,8 @@ const fn shown_fields(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// A record as JSON: the API's members, and what the replica adds to them.
-pub(super) fn record(row: &Row) -> Value {
+/// A record as JSON: the members of the API, plus `kind`, `pending` and `needs_you`.
+pub(super) fn record_json(row: &Row) -> Value {
     let mut members = Map::new();
     members.insert("id".to_owned(), row.id.clone().into());
     members.extend(row.fields.clone());
@@ -248,14 +250,14 @@ pub(super) fn record(row: &Row) -> Value {
     Value::Object(members)
 }
 
-/// A field's value for people: the name of what it refers to, where that is known.
-fn value(row: &Row, field: &str) -> Value {
+/// A field's value for people: for a reference the title of the record, if known.
+fn display_value(row: &Row, field: &str) -> Value {
     row.names
         .get(field)
         .map_or_else(|| row.fields.get(field).cloned().unwrap_or(Value::Null), |name| name.clone().into())
 }
 
-const fn pending(pending: Pending) -> &'static str {
+const fn pending_word(pending: Pending) -> &'static str {
     match pending {
         Pending::No => "",
         Pending::Waiting => "waiting",
@@ -263,22 +265,22 @@ const fn pending(pending: Pending) -> &'static str {
     }
 }
 
-/// Writes a record, one field on a line; fields that are not set are left out.
-fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
+/// Writes a record, one field per line, without unset fields.
+fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
     if context.json {
-        return Ok(output::json(&record(row))?);
+        return Ok(output::json(&record_json(row))?);
     }
-    output::line(&format!("{}  {}", output::bold(&output::one_line(&row.title)), output::dim(row.kind.as_str())))?;
+    output::line(&format!("{}  {}", output::bold(&text::one_line(&row.title)), output::dim(row.kind.as_str())))?;
     let wide = resource(row.kind).fields.iter().map(|field| field.name.len()).max().unwrap_or(0).max(10) + 2;
     let line = |name: &str, text: &str| output::line(&format!("{name:wide$}{text}"));
     line("id", &row.id)?;
     for (name, value) in row.fields.iter().filter(|(_, value)| !value.is_null()) {
-        // Texts of several lines keep their lines, each under the first.
+        // A text of several lines keeps its lines, indented.
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let lines: Vec<String> = text.lines().map(output::one_line).collect();
+        let lines: Vec<String> = text.lines().map(text::one_line).collect();
         let text = lines.join(&format!("\n{:wide$}", ""));
         match row.names.get(name.as_str()) {
-            Some(title) => line(name, &format!("{}  {}", output::one_line(title), output::dim(&text)))?,
+            Some(title) => line(name, &format!("{}  {}", text::one_line(title), output::dim(&text)))?,
             None => line(name, &text)?,
         }
     }
@@ -289,58 +291,59 @@ fn tell(context: &Context, row: &Row) -> Result<(), Failure> {
     }
     match row.rev {
         Some(rev) => line("rev", &rev.to_string())?,
-        None => output::note("the server has not confirmed it yet"),
+        None => output::message("the server has not confirmed it yet"),
     }
     if row.pending != Pending::No {
-        output::note(&output::addressed(&format!("changed here; next: hearth-replica why {}", row.id)));
+        output::message(&output::with_home_flags(&format!("changed here; next: hearth-replica why {}", row.id)));
     }
     Ok(())
 }
 
-/// What is said after a change: the record's id, for whoever goes on with it.
-fn changed(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
-    if !stands_behind(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
-        output::note(&output::addressed("kept here; next: hearth-replica sync, to send it"));
+/// Prints the result of a change, with a hint if no process sends the edit.
+fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
+    if !warn_of_blocking_edit(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
+        output::message(&output::with_home_flags("stored here; next: hearth-replica sync, to send it"));
     }
-    told(context, replica, kind, id)
+    write_result(context, replica, kind, id)
 }
 
-/// Says so if an earlier edit of a record needs a person first, and what to type.
-fn stands_behind(replica: &Replica, kind: Kind, id: &str) -> Result<bool, Failure> {
+/// Prints a warning and the command to type if an earlier edit of the record needs a decision first. True: printed.
+fn warn_of_blocking_edit(replica: &Replica, kind: Kind, id: &str) -> Result<bool, Failure> {
     let edits = replica.why(kind, id)?.map(|why| why.edits).unwrap_or_default();
-    let first = edits.iter().find_map(|edit| Some((edit, super::edits::to_decide(edit)?)));
+    let first = edits.iter().find_map(|edit| Some((edit, super::edits::decision_command(edit)?)));
     if let Some((edit, next)) = &first {
-        output::note(&format!("kept here, behind edit {}, which needs you first", edit.id));
-        output::next(next);
+        output::message(&format!("stored here, but edit {} needs your decision first", edit.id));
+        output::next_step(next);
     }
     Ok(first.is_some())
 }
 
-/// The record as data: its id, or all of it as JSON.
-fn told(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
+/// Prints the id of the record, or the whole record as JSON.
+fn write_result(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
     if context.json {
-        let row = replica.row(kind, id)?.ok_or_else(|| no_profile(kind))?;
-        return Ok(output::json(&record(&row))?);
+        let row = replica.row(kind, id)?.ok_or_else(|| missing_record(kind))?;
+        return Ok(output::json(&record_json(&row))?);
     }
     Ok(output::line(id)?)
 }
 
-/// A reference to a record that is not here is sent all the same, because it may be on its way; but a slip is likelier.
-fn warn_of_strangers(replica: &Replica, kind: Kind, fields: &Fields) -> Result<(), Failure> {
+/// Warns of a reference to an unknown record. The edit is sent, because the record may not be synced yet; a typing
+/// error is more likely.
+fn warn_of_missing_references(replica: &Replica, kind: Kind, fields: &Fields) -> Result<(), Failure> {
     for (field, target, id) in hearth_contract::check::references(kind, fields) {
         if field.presence != Presence::ReadOnly && replica.row(target, &id.to_string())?.is_none() {
             let name = field.name;
-            output::note(&format!("{name}: no {target} with the id {id} is here; the server will judge"));
+            output::message(&format!("{name}: no {target} with the id {id} is here; the server will check"));
         }
     }
     Ok(())
 }
 
-pub(super) fn no_profile(kind: Kind) -> Failure {
+pub(super) fn missing_record(kind: Kind) -> Failure {
     match kind {
         Kind::Property => Failure::new(Exit::NotFound, "the home has no profile yet")
-            .hint("hearth-replica set property FIELD=VALUE makes it"),
-        kind => Failure::new(Exit::NotFound, format!("the {kind} is gone")),
+            .hint("hearth-replica set property FIELD=VALUE creates it"),
+        kind => Failure::new(Exit::NotFound, format!("the {kind} was deleted")),
     }
 }
 
@@ -351,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_of_a_list_is_a_field() {
+    fn list_columns_are_fields() {
         for kind in Kind::ALL {
             for name in shown_fields(kind) {
                 assert!(resource(kind).field(name).is_some(), "{kind} has no {name}");

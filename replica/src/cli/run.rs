@@ -5,33 +5,35 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hearth_replica::doctor::{Cause, Trouble, directory, trouble};
-use hearth_replica::log::{self, Form};
+use hearth_replica::Origin;
+use hearth_replica::doctor::{Cause, Diagnosis, diagnose};
+use hearth_replica::log::{self, LogFormat};
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
-use hearth_replica::{Origin, StoreError, can_be_replica};
 use tokio::sync::watch;
 
+use super::context::Context;
+use super::failure::{Exit, Failure};
 use super::progress::Progress;
 use super::runtime::block_on;
-use super::sync::config;
-use super::{Context, Exit, Failure, holder, metrics, output, rebuild, service, stop};
+use super::sync::sync_config;
+use super::{lock_holder, metrics, output, rescue_report, signals, systemd};
 
-/// Between two attempts to begin while there is no room, or another program writes and does not come to an end.
-const PAUSE: Duration = Duration::from_secs(5);
+/// Pause between two starts of the sync, while the disk is full or another program holds the database.
+const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// Tell counts for Prometheus at this address, as in 127.0.0.1:9751
+    /// Serve metrics for Prometheus at this address, as in 127.0.0.1:9751
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<SocketAddr>,
-    /// How log lines are written; HEARTH_LOG says how many, as in `warn` or `hearth_replica=debug`
+    /// Format of the log lines; HEARTH_LOG sets the level, as in `warn` or `hearth_replica=debug`
     #[arg(long, value_name = "FORM", default_value = "text")]
-    log: Lines,
+    log: LogLines,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Lines {
+enum LogLines {
     Text,
     Json,
 }
@@ -39,19 +41,19 @@ enum Lines {
 impl Run {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let form = match self.log {
-            Lines::Text => Form::Text,
-            Lines::Json => Form::Json,
+            LogLines::Text => LogFormat::Text,
+            LogLines::Json => LogFormat::Json,
         };
         log::to_stderr(form, "info");
-        stop::listen()?;
-        let config = config(context)?;
+        signals::listen()?;
+        let config = sync_config(context)?;
         let db = &context.profile.db;
         let lock = take_lock(db)?;
-        context.say_if_gone();
-        if form == Form::Text {
-            // Not looked at yet: it may name a password, for which it is refused.
+        context.warn_if_removed();
+        if form == LogFormat::Text {
+            // The address is not checked yet. An address with a password is refused later, and must not be printed.
             let server = sync::shown(&config.server);
-            output::note(&format!("syncing {} with {server}; Ctrl-C ends", db.display()));
+            output::message(&format!("syncing {} with {server}; Ctrl-C ends", db.display()));
         }
         block_on(async {
             let listening = match self.metrics_listen {
@@ -61,42 +63,42 @@ impl Run {
                 })?),
                 None => None,
             };
-            let counts = listening.map(|(listener, address)| {
+            let metrics_server = listening.map(|(listener, address)| {
                 tracing::info!(%address, "metrics are served");
                 tokio::spawn(metrics::serve(listener, db.clone()))
             });
-            let ended = keep_in_step(&config, db, lock).await;
-            service::stopping();
-            if let Some(counts) = counts {
-                counts.abort();
+            let ended = sync_until_stopped(&config, db, lock).await;
+            systemd::notify_stopping();
+            if let Some(metrics_server) = metrics_server {
+                metrics_server.abort();
             }
             ended
         })
     }
 }
 
-/// Syncs until told to stop. A full disk is waited out, so that nobody has to come for it.
-async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Result<(), Failure> {
-    let mut waits = false;
+/// Syncs until stopped. A full or busy disk is waited out, so no person has to restart the daemon.
+async fn sync_until_stopped(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Result<(), Failure> {
+    let mut is_waiting = false;
     loop {
-        let syncing = async |lock| once(config, db, lock).await;
+        let syncing = async |lock| sync_once(config, db, lock).await;
         let ended = tokio::select! {
-            ended = hearth_replica::keep_in_step(config, Origin::Cli, lock, syncing, rebuild::tell) => ended,
-            // While a damaged database is made anew too, which may take longer than a silence that counts as death.
-            never = service::signs_of_life(db) => match never {},
+            ended = hearth_replica::supervise_sync(config, Origin::Cli, lock, syncing, rescue_report::report) => ended,
+            // Also during a rebuild, which can take longer than systemd's watchdog allows.
+            never = systemd::report_status(db) => match never {},
         };
         match ended {
-            Err(SyncError::Store(error)) if waits_out(trouble(db, &error).cause) => {
-                let new = !std::mem::replace(&mut waits, true);
-                if !pause(db, new.then(|| trouble(db, &error))).await {
+            Err(SyncError::Store(error)) if is_temporary(diagnose(db, &error).cause) => {
+                let new = !std::mem::replace(&mut is_waiting, true);
+                if !wait_to_retry(db, new.then(|| diagnose(db, &error))).await {
                     return Ok(());
                 }
-                // Who began meanwhile keeps it in step as well as this one would.
+                // A process that has taken the lock meanwhile syncs as well as this one.
                 lock = loop {
-                    if let Some(lock) = try_lock(db)? {
+                    if let Some(lock) = lock_holder::try_lock(db)? {
                         break lock;
                     }
-                    if !pause(db, None).await {
+                    if !wait_to_retry(db, None).await {
                         return Ok(());
                     }
                 };
@@ -106,40 +108,40 @@ async fn keep_in_step(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Res
     }
 }
 
-/// Whether it may end by itself, or by somebody who knows nothing of this program.
-fn waits_out(cause: Cause) -> bool {
-    matches!(cause, Cause::Full | Cause::Unwritten | Cause::Busy)
+/// True when the cause can disappear without this program.
+fn is_temporary(cause: Cause) -> bool {
+    matches!(cause, Cause::DiskFull | Cause::DiskUnwritable | Cause::Busy)
 }
 
-/// Waits a little, and says why if that is new; false when told to stop.
-async fn pause(db: &Path, trouble: Option<Trouble>) -> bool {
-    // It has begun, and can do no more for now.
-    service::ready();
+/// Waits for the next start, and logs the diagnosis if given. False: stopped meanwhile.
+async fn wait_to_retry(db: &Path, trouble: Option<Diagnosis>) -> bool {
+    // The daemon is up; more is not possible now.
+    systemd::notify_ready();
     let wait = async {
-        if let Some(Trouble { text, next, .. }) = trouble {
-            tracing::warn!(next = output::addressed(&next), "{text}; it goes on by itself once that is over");
+        if let Some(Diagnosis { text, next, .. }) = trouble {
+            tracing::warn!(next = output::with_home_flags(&next), "{text}; it goes on by itself once that is over");
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
     };
     tokio::select! {
-        // First, so that it can be told to stop from when it says that it waits.
+        // First, so a stop request works from the log line on.
         biased;
-        () = stop::asked() => false,
+        () = signals::stop_requested() => false,
         () = wait => true,
-        never = service::signs_of_life(db) => match never {},
+        never = systemd::report_status(db) => match never {},
     }
 }
 
-/// Syncs until told to stop.
-async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), SyncError> {
-    let progress = Progress::of(db);
+/// Runs one sync until stopped.
+async fn sync_once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), SyncError> {
+    let progress = Progress::start(db);
     let (end, ended) = watch::channel(false);
     let mut syncing = Box::pin(sync::run(config.clone(), lock, Until::Stopped, ended));
-    service::ready();
+    systemd::notify_ready();
     let ended = tokio::select! {
         result = &mut syncing => result,
-        () = stop::asked() => {
-            service::stopping();
+        () = signals::stop_requested() => {
+            systemd::notify_stopping();
             let _ = end.send(true);
             syncing.await
         }
@@ -148,15 +150,7 @@ async fn once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(), Sync
     ended
 }
 
-/// Takes the right to sync a database; None when another process has it.
-pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
-    can_be_replica(db)?;
-    // It is the first file that is written, so it is the first to find no room and no permission.
-    let directory = directory(db).to_owned();
-    SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())
-}
-
-/// Takes it, or says who keeps the database in step instead.
+/// Takes the lock, or fails with the process that syncs instead.
 fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
-    try_lock(db)?.ok_or_else(|| holder::instead(db))
+    lock_holder::try_lock(db)?.ok_or_else(|| lock_holder::already_syncing(db))
 }

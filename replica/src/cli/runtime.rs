@@ -1,9 +1,9 @@
-//! Where the asynchronous work of a command runs. Must not know what the work is.
+//! The async runtime of a command. Must not know the work.
 
-use super::Failure;
+use super::failure::Failure;
 
-/// Works to the end of this. What is still waited for in vain then, as a name that nobody resolves, is left behind; so
-/// whatever must be written down is to be waited for.
+/// Runs a future to its end. Remaining tasks, such as a slow name lookup, are abandoned; writes must therefore be
+/// awaited.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;
     let done = runtime.block_on(work);
@@ -23,18 +23,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_waited_for_in_vain_holds_up_nobody() {
+    fn block_on_abandons_blocked_tasks() {
         let (release, never) = channel::<()>();
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         std::thread::spawn(move || {
             let done = block_on(async {
-                // As a name that is being resolved.
+                // Stands for a name lookup that never ends.
                 drop(tokio::task::spawn_blocking(move || never.recv()));
                 Ok(())
             });
-            tell.send(done.is_ok())
+            sender.send(done.is_ok())
         });
-        assert_eq!(told.recv_timeout(Duration::from_secs(30)), Ok(true));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(30)), Ok(true));
         drop(release);
     }
 }

@@ -1,52 +1,54 @@
-//! `status`: how far the replica is in step, in words, lines or JSON.
+//! `status`: prints the status as a sentence with fields, or as JSON. Must not change the replica.
 
 use std::sync::mpsc::channel;
 
 use clap::Args;
-use hearth_replica::doctor::{AGREE, another_key, key_elsewhere};
-use hearth_replica::{Phase, bell};
+use hearth_replica::doctor::{DELETION_ADVICE, new_key_advice, other_process_key_advice};
+use hearth_replica::{Phase, notification};
 use serde_json::{Map, Value};
 
-use super::{Context, Failure, output};
+use super::context::Context;
+use super::failure::Failure;
+use super::{output, text};
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
 pub(super) struct Status {
-    /// Write it again after every change, until stopped
+    /// Print the status again after every change, until stopped
     #[arg(long)]
     watch: bool,
 }
 
 impl Status {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let mut last = replica.status()?;
-        write(context, &last)?;
+        write_status(context, &last)?;
         if !self.watch {
             return Ok(());
         }
-        let (ring, rings) = channel();
-        let _watch = bell::watch(&context.profile.db, move || {
-            let _ = ring.send(());
+        let (notify, notifications) = channel();
+        let _watch = notification::subscribe(&context.profile.db, move || {
+            let _ = notify.send(());
         })?;
-        // Without a change in the database the status may still change: contact grows old.
+        // The status can change without a change of the database, as time since the last contact passes.
         loop {
-            let _ = rings.recv_timeout(std::time::Duration::from_secs(1));
+            let _ = notifications.recv_timeout(std::time::Duration::from_secs(1));
             let now = replica.status()?;
-            // What grows with the clock alone is no change.
-            let told = hearth_replica::Status {
+            // Values that only grow with the clock are no change.
+            let comparable = hearth_replica::Status {
                 last_contact_at: last.last_contact_at.clone(),
                 behind_seconds: last.behind_seconds,
                 retention_left_seconds: last.retention_left_seconds,
                 ..now.clone()
             };
-            if told != last {
+            if comparable != last {
                 if !context.json {
                     output::line("")?;
                 }
-                write(context, &now)?;
+                write_status(context, &now)?;
             }
-            if !output::is_heard() {
+            if !output::is_stdout_open() {
                 return Ok(());
             }
             last = now;
@@ -54,75 +56,76 @@ impl Status {
     }
 }
 
-/// Writes a status, the way that was asked for.
-pub(super) fn write(context: &Context, status: &hearth_replica::Status) -> Result<(), Failure> {
+/// Prints a status as text or JSON.
+pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -> Result<(), Failure> {
     let members = members(status);
     if context.json {
         return Ok(output::json(&Value::Object(members))?);
     }
-    let sentence = sentence(status);
+    let sentence = summary(status);
     output::line(&output::bold(&sentence))?;
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-        output::line(&format!("{:<24}{}", name.replace('_', " "), output::shown(value)))?;
+        output::line(&format!("{:<24}{}", name.replace('_', " "), text::cell_text(value)))?;
     }
     if status.phase == Phase::Blocked && status.asks_about_deletions {
-        output::next(AGREE);
+        output::next_step(DELETION_ADVICE);
     }
     if status.phase == Phase::NeedsKey {
-        let elsewhere = key_elsewhere(&context.profile.db);
-        output::next(
-            &elsewhere.unwrap_or_else(|| format!("{}; it is taken up at once", another_key(&context.profile))),
+        let elsewhere = other_process_key_advice(&context.profile.db);
+        output::next_step(
+            &elsewhere
+                .unwrap_or_else(|| format!("{}; a running sync uses it at once", new_key_advice(&context.profile))),
         );
     }
     Ok(())
 }
 
-/// A status in a sentence.
-pub(super) fn sentence(status: &hearth_replica::Status) -> String {
-    let why = status.reason.as_deref().unwrap_or("no reason is known");
+/// A status as one sentence.
+pub(super) fn summary(status: &hearth_replica::Status) -> String {
+    let reason = status.reason.as_deref().unwrap_or("no reason is known");
     let mut sentence = match (status.phase, &status.offline_since) {
         (Phase::Live, _) => "In step with the server".to_owned(),
         (Phase::Backfilling, None) => {
-            format!("Reading everything: {} of {}", status.position, status.head.unwrap_or_default())
+            format!("Downloading everything: {} of {}", status.position, status.head.unwrap_or_default())
         }
         (Phase::Backfilling, Some(since)) => format!("Not complete yet, and without contact since {since}"),
-        // How far the server is since the stream was opened is not known before it says so.
+        // After the stream opens, the server's head is unknown until the first event.
         (Phase::CatchingUp, _) => match status.behind_events {
-            Some(behind @ 1..) => format!("Catching up, {} behind", output::count(behind, "event")),
+            Some(behind @ 1..) => format!("Catching up, {} behind", text::count(behind, "event")),
             _ => "Catching up with the server".to_owned(),
         },
         (Phase::Polling, _) => match status.behind_events {
-            Some(0) => "In step with the server when it was asked last; it is asked from time to time".to_owned(),
-            _ => "Catching up with the server, which is asked from time to time".to_owned(),
+            Some(0) => "In step with the server at the last poll".to_owned(),
+            _ => "Catching up with the server by polling".to_owned(),
         },
         (Phase::Offline, Some(since)) => format!("Without contact since {since}"),
-        (Phase::New, _) => "Nothing was read yet".to_owned(),
+        (Phase::New, _) => "Nothing was downloaded yet".to_owned(),
         (Phase::Reconciling, None) => "Comparing with the server's lists".to_owned(),
         (Phase::Reconciling, Some(since)) => {
             format!("Comparison with the server not finished, and without contact since {since}")
         }
         (Phase::Blocked, _) if status.asks_about_deletions => "Waiting for your decision".to_owned(),
-        (Phase::Blocked, _) => format!("Stopped: {}", why.trim_end_matches('.')),
-        (Phase::Paused, _) => output::addressed("Paused by a person; `hearth-replica resume` goes on"),
-        // Refused as a whole, or for some of what waits: the server's words say which.
-        (Phase::NeedsKey, _) => format!("The server wants another key: {}", why.trim_end_matches('.')),
+        (Phase::Blocked, _) => format!("Stopped: {}", reason.trim_end_matches('.')),
+        (Phase::Paused, _) => output::with_home_flags("Paused by a person; `hearth-replica resume` continues"),
+        // The server refused the key for all requests, or for some edits; the reason says which.
+        (Phase::NeedsKey, _) => format!("The server wants another key: {}", reason.trim_end_matches('.')),
         (phase, _) => phase.as_str().replace('_', " "),
     };
     if status.waiting > 0 {
-        let then = match status.phase {
+        let suffix = match status.phase {
             _ if status.asks_about_deletions => ", confirmed once you have decided",
             Phase::Reconciling => ", confirmed when that has ended",
             _ => "",
         };
-        sentence.push_str(&format!("; {} on the way{then}", output::count(status.waiting, "edit")));
+        sentence.push_str(&format!("; {} on the way{suffix}", text::count(status.waiting, "edit")));
     }
     if status.edits_to_decide() > 0 {
-        sentence.push_str(&format!("; {} for you to decide on", output::count(status.edits_to_decide(), "edit")));
+        sentence.push_str(&format!("; {} for you to decide on", text::count(status.edits_to_decide(), "edit")));
     }
-    output::one_line(&sentence) + "."
+    text::one_line(&sentence) + "."
 }
 
-/// The columns of `sync_status`, by name.
+/// The status as JSON: the columns of `sync_status`, by name.
 fn members(status: &hearth_replica::Status) -> Map<String, Value> {
     let members: [(&str, Value); 20] = [
         ("phase", status.phase.into()),
@@ -152,15 +155,15 @@ fn members(status: &hearth_replica::Status) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::goal::tests::status;
+    use crate::cli::sync_goal::tests::status;
 
     #[test]
-    fn what_is_not_known_is_not_said() {
-        let said =
-            |phase: Phase, behind_events| sentence(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
-        assert_eq!(said(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind.");
-        assert_eq!(said(Phase::CatchingUp, Some(0)), "Catching up with the server.");
-        assert!(said(Phase::Polling, Some(0)).starts_with("In step with the server when it was asked last"));
-        assert!(said(Phase::Polling, None).starts_with("Catching up"));
+    fn summary_leaves_out_unknown_backlog() {
+        let summary_of =
+            |phase: Phase, behind_events| summary(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
+        assert_eq!(summary_of(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind.");
+        assert_eq!(summary_of(Phase::CatchingUp, Some(0)), "Catching up with the server.");
+        assert!(summary_of(Phase::Polling, Some(0)).starts_with("In step with the server at the last poll"));
+        assert!(summary_of(Phase::Polling, None).starts_with("Catching up"));
     }
 }

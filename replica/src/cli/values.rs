@@ -1,5 +1,5 @@
-//! What a person types on the command line as values of the contract: kinds, `field=value`, the beginnings of ids. All
-//! rules come from the contract's table. Must not change anything.
+//! Parses kinds, `field=value` and short ids on the command line. All rules come from the contract's table. Must not
+//! write.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
@@ -9,16 +9,17 @@ use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYP
 use hearth_replica::{Condition, Found, ID_PREFIX_MIN, Replica, Test};
 use serde_json::{Number, Value};
 
-use super::{Exit, Failure};
+use super::failure::{Exit, Failure};
+use super::text;
 
-/// Reads a kind by its table's name or its singular word; clap names the nearest one.
+/// Parses a kind by its collection or its singular name; clap suggests the nearest name.
 pub(super) fn kind_parser() -> impl TypedValueParser<Value = Kind> {
     let names = Kind::ALL.map(|kind| PossibleValue::new(kind.collection()).alias(kind.as_str()));
     PossibleValuesParser::new(names)
         .map(|name| Kind::from_collection(&name).or_else(|| Kind::parse(&name)).unwrap_or(Kind::Task))
 }
 
-/// A field and its value as they were typed.
+/// A `field=value` argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assignment {
     name: String,
@@ -38,12 +39,12 @@ impl std::str::FromStr for Assignment {
     }
 }
 
-/// The fields of a new record, checked.
-pub(super) fn to_create(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Fields, Failure> {
-    let body = body(replica, kind, typed, None)?;
+/// The checked fields of a new record.
+pub(super) fn fields_to_create(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Fields, Failure> {
+    let body = json_body(replica, kind, typed, None)?;
     let mut checked = check(kind, Intent::Create, &Value::Object(body));
     if !checked.faults.is_empty() {
-        return Err(faulty(kind, checked.faults.into_iter().map(|fault| fault.message)));
+        return Err(field_failure(kind, checked.faults.into_iter().map(|fault| fault.message)));
     }
     if let Some(id) = checked.id {
         checked.fields.insert("id".to_owned(), id.to_string().into());
@@ -51,14 +52,14 @@ pub(super) fn to_create(replica: &Replica, kind: Kind, typed: &[Assignment]) -> 
     Ok(checked.fields)
 }
 
-/// The fields of a change, checked; `present` is the record as it is.
-pub(super) fn to_update(
+/// The checked fields of a change; `present` holds the record's current fields.
+pub(super) fn fields_to_update(
     replica: &Replica,
     kind: Kind,
     typed: &[Assignment],
     present: &Fields,
 ) -> Result<Fields, Failure> {
-    let body = body(replica, kind, typed, Some(present))?;
+    let body = json_body(replica, kind, typed, Some(present))?;
     let mut checked = check(kind, Intent::Patch, &Value::Object(body));
     let mut whole = present.clone();
     whole.extend(checked.fields.clone());
@@ -66,12 +67,12 @@ pub(super) fn to_update(
     if checked.faults.is_empty() {
         return Ok(checked.fields);
     }
-    Err(faulty(kind, checked.faults.into_iter().map(|fault| fault.message)))
+    Err(field_failure(kind, checked.faults.into_iter().map(|fault| fault.message)))
 }
 
-/// The values that rows are chosen by.
-pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Vec<Condition>, Failure> {
-    let body = body(replica, kind, typed, None)?;
+/// The conditions for `list`.
+pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) -> Result<Vec<Condition>, Failure> {
+    let body = json_body(replica, kind, typed, None)?;
     let mut conditions = Vec::new();
     let mut is = |field: &'static str, value: Value| {
         let test = match value {
@@ -86,11 +87,11 @@ pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> R
         let Some(field) = resource(kind).field(&name) else {
             match COMMON.into_iter().find(|common| *common == name) {
                 Some(common) => is(common, value),
-                None => faults.push(unknown(kind, &name)),
+                None => faults.push(unknown_field_text(kind, &name)),
             }
             continue;
         };
-        // To ask for null is fine even where it cannot be, and what only the server sets can be asked for too.
+        // A filter may ask for null in a required field, and for a read-only field.
         let checked = if value.is_null() || field.presence == Presence::ReadOnly {
             Ok(value)
         } else {
@@ -101,27 +102,27 @@ pub(super) fn to_match(replica: &Replica, kind: Kind, typed: &[Assignment]) -> R
             Err(fault) => faults.push(fault.message),
         }
     }
-    if faults.is_empty() { Ok(conditions) } else { Err(faulty(kind, faults)) }
+    if faults.is_empty() { Ok(conditions) } else { Err(field_failure(kind, faults)) }
 }
 
-/// The field of that name, or the nearest one named.
-pub(super) fn field(kind: Kind, name: &str) -> Result<&'static str, Failure> {
+/// The field with this name. Error: unknown, with the nearest name.
+pub(super) fn field_name(kind: Kind, name: &str) -> Result<&'static str, Failure> {
     match resource(kind).field(name) {
         Some(field) => Ok(field.name),
         None => match COMMON.into_iter().find(|common| *common == name) {
             Some(common) => Ok(common),
-            None => Err(faulty(kind, [unknown(kind, name)])),
+            None => Err(field_failure(kind, [unknown_field_text(kind, name)])),
         },
     }
 }
 
-/// The record that a person means by the beginning of its id, or by `property`.
-pub(super) fn record(replica: &Replica, id: &str, also_gone: bool) -> Result<(Kind, String), Failure> {
+/// The record with this id, or with an id that begins so; `property` is the home's profile.
+pub(super) fn find_record(replica: &Replica, id: &str, include_deleted: bool) -> Result<(Kind, String), Failure> {
     if id == Kind::Property.as_str() {
         let row = replica.row(Kind::Property, "")?;
         return Ok((Kind::Property, row.map(|row| row.id).unwrap_or_default()));
     }
-    match replica.find(id, &Kind::ALL, also_gone)? {
+    match replica.find(id, &Kind::ALL, include_deleted)? {
         Found::One(kind, id) => Ok((kind, id)),
         Found::Nothing if id.len() < ID_PREFIX_MIN => Err(Failure::new(
             Exit::Usage,
@@ -129,29 +130,29 @@ pub(super) fn record(replica: &Replica, id: &str, also_gone: bool) -> Result<(Ki
         )),
         Found::Nothing => Err(Failure::new(Exit::NotFound, format!("there is no record whose id begins with {id}"))
             .hint("hearth-replica search WORDS, or hearth-replica list KIND")),
-        Found::Many(several) => Err(ambiguous(replica, id, &several)?),
+        Found::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
     }
 }
 
-fn ambiguous(replica: &Replica, id: &str, several: &[(Kind, String)]) -> Result<Failure, Failure> {
+fn ambiguous_id_failure(replica: &Replica, id: &str, matches: &[(Kind, String)]) -> Result<Failure, Failure> {
     let mut text = format!("several records have ids that begin with {id}:");
-    for (kind, id) in several {
+    for (kind, id) in matches {
         let title = replica.row(*kind, id)?.map(|row| row.title).unwrap_or_default();
-        text.push_str(&format!("\n  {id}  {kind}  {}", super::output::one_line(&title)));
+        text.push_str(&format!("\n  {id}  {kind}  {}", text::one_line(&title)));
     }
-    // The server uses no id twice, so one of them is only here and its edit waits for a person.
-    let is_whole = several.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
-    let next = if is_whole { "hearth-replica edits" } else { "the same with more characters of the id" };
+    // The server uses an id once. One of the records exists only here, and its edit waits for a decision.
+    let is_whole = matches.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
+    let next = if is_whole { "hearth-replica edits" } else { "repeat with more characters of the id" };
     Ok(Failure::new(Exit::Usage, text).hint(next))
 }
 
-/// What was typed, as a JSON body: integers where the field has integers, whole ids for their beginnings.
-fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fields>) -> Result<Fields, Failure> {
+/// The arguments as a JSON body: integers for integer fields, whole ids for short ids.
+fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fields>) -> Result<Fields, Failure> {
     let mut body = Fields::new();
     for Assignment { name, value } in typed {
         let integer =
             resource(kind).field(name).map_or(name == "rev", |field| field.format.is_integer()).then(|| value.trim());
-        // As JSON has numbers: 3.0 is an integer there, and the check is the judge of 3.5.
+        // As in JSON, 3.0 is an integer. The check rejects 3.5.
         let number = integer.and_then(|text| match text.parse::<i64>() {
             Ok(number) => Some(number.into()),
             Err(_) => text.parse::<Number>().ok(),
@@ -162,7 +163,7 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
             (text, None) => text.into(),
         };
         if body.insert(name.clone(), value).is_some() {
-            return Err(faulty(kind, [format!("{name} is given twice.")]));
+            return Err(field_failure(kind, [format!("{name} is given twice.")]));
         }
     }
     for field in resource(kind).fields {
@@ -173,19 +174,19 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
             Format::Subject => subject().and_then(Kind::parse).into_iter().collect(),
             _ => continue,
         };
-        if let Some(id) = referred(replica, field, &targets, &id)? {
+        if let Some(id) = resolve_reference(replica, field, &targets, &id)? {
             body.insert(field.name.to_owned(), id.into());
         }
     }
     Ok(body)
 }
 
-/// The whole id of a record that a field shall refer to. What is no beginning of an id is left for the check to judge.
-fn referred(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
+/// The whole id of a referenced record. None: not the beginning of an id; the check judges the value.
+fn resolve_reference(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
     match replica.find(id, targets, false)? {
         Found::One(_, id) => Ok(Some(id)),
-        Found::Many(several) => Err(ambiguous(replica, id, &several)?),
-        // A whole id may be of a record that has not come yet; the server is the judge of that.
+        Found::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
+        // A whole id may belong to a record that is not synced yet; the server judges.
         Found::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
         Found::Nothing => {
             let kinds: Vec<&str> = targets.iter().map(|kind| kind.as_str()).collect();
@@ -196,15 +197,15 @@ fn referred(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Res
     }
 }
 
-fn unknown(kind: Kind, name: &str) -> String {
+fn unknown_field_text(kind: Kind, name: &str) -> String {
     let known = resource(kind).fields.iter().map(|field| field.name).chain(COMMON);
     let hint = nearest(name, known).map(|known| format!("; did you mean {known}?")).unwrap_or(".".to_owned());
     format!("{kind} has no field {name}{hint}")
 }
 
-/// Every fault on a line of its own.
-fn faulty(kind: Kind, faults: impl IntoIterator<Item = String>) -> Failure {
-    let lines: Vec<String> = faults.into_iter().map(|line| super::output::one_line(&line)).collect();
+/// A usage failure with one line per fault.
+fn field_failure(kind: Kind, faults: impl IntoIterator<Item = String>) -> Failure {
+    let lines: Vec<String> = faults.into_iter().map(|line| text::one_line(&line)).collect();
     let table = kind.collection();
     Failure::new(Exit::Usage, lines.join("\n  ")).hint(format!("sqlite3 \"$(hearth-replica path)\" '.schema {table}'"))
 }

@@ -1,4 +1,4 @@
-//! `verify`: the replica compared with the server at one position. Must not know how they are compared.
+//! `verify`: compares the replica with the server at one position. Must not know how records are compared.
 
 use std::time::{Duration, Instant};
 
@@ -7,58 +7,60 @@ use hearth_replica::sync as syncing;
 use hearth_replica::{Difference, How, log};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, duration, output, runtime, stop, sync};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{duration, output, runtime, signals, sync, text};
 
-/// How often it is looked whether the replica has passed what was read.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The interval between two checks of the replica's position.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Make what differs as the server has it; pending edits stay
+    /// Give records that differ the server's values; pending edits stay
     #[arg(long)]
     repair: bool,
-    /// How long at most, as in 30s, 5m
+    /// Time limit, as in 30s, 5m
     #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 }
 
 impl Verify {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        log::to_stderr(log::Form::Text, "warn");
-        stop::listen()?;
-        let replica = context.existing()?;
-        let config = sync::config(context)?;
+        log::to_stderr(log::LogFormat::Text, "warn");
+        signals::listen()?;
+        let replica = context.open_existing()?;
+        let config = sync::sync_config(context)?;
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
-        sync::bring_in_step(context, &replica, &config, left())?;
+        sync::sync_to_current(context, &replica, &config, left())?;
         let cursor = replica.cursor()?;
         let listings = syncing::listings(&config, cursor.as_deref());
-        let listings = runtime::block_on(stop::within(left(), listings))?.ok_or_else(too_slow)??;
+        let listings = runtime::block_on(signals::run_within(left(), listings))?.ok_or_else(timeout_failure)??;
         let found = loop {
             if left().is_zero() {
-                return Err(too_slow());
+                return Err(timeout_failure());
             }
-            // What was read may be newer than the replica; a daemon or this process brings it there.
-            sync::bring_in_step(context, &replica, &config, left())?;
+            // The lists may be newer than the replica; a sync brings the replica there.
+            sync::sync_to_current(context, &replica, &config, left())?;
             if let Some(found) = replica.verify(&listings, self.repair)? {
                 break found;
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         };
         let count = found.differences.len();
         if context.json {
             output::json(&json!({
                 "position": found.position, "compared": found.compared, "changed_meanwhile": found.changed_meanwhile,
                 "repaired": self.repair && (count > 0 || found.search_differs), "search_differs": found.search_differs,
-                "differences": found.differences.iter().map(as_json).collect::<Vec<_>>(),
+                "differences": found.differences.iter().map(difference_json).collect::<Vec<_>>(),
             }))?;
         } else {
             for difference in &found.differences {
-                output::line(&as_text(difference))?;
+                output::line(&difference_text(difference))?;
             }
             let compared = i64::try_from(found.compared).unwrap_or(i64::MAX);
-            let compared = format!("{} compared at position {}", output::count(compared, "record"), found.position);
+            let compared = format!("{} compared at position {}", text::count(compared, "record"), found.position);
             output::line(&match (count, self.repair) {
                 (0, _) => format!("{compared}: all equal."),
                 (1, true) => format!("{compared}: 1 differed and is repaired."),
@@ -67,23 +69,23 @@ impl Verify {
                 (count, false) => format!("{compared}: {count} differ."),
             })?;
             if found.search_differs {
-                let then = if self.repair { "; it is made anew" } else { "" };
-                output::line(&format!("search did not hold what the tables hold{then}."))?;
+                let suffix = if self.repair { "; the index is rebuilt" } else { "" };
+                output::line(&format!("the search index differed from the tables{suffix}."))?;
             }
         }
         if (count > 0 || found.search_differs) && !self.repair {
-            let text = "the replica is not as the server has it";
+            let text = "the replica differs from the server";
             return Err(Failure::new(Exit::Failure, text).hint("hearth-replica verify --repair"));
         }
         Ok(())
     }
 }
 
-fn too_slow() -> Failure {
+fn timeout_failure() -> Failure {
     Failure::new(Exit::Unreachable, "the comparison was not done in time").hint("hearth-replica verify --timeout 30m")
 }
 
-fn as_json(difference: &Difference) -> Value {
+fn difference_json(difference: &Difference) -> Value {
     let Difference { kind, id, title, how } = difference;
     let (how, fields) = match how {
         How::Missing => ("missing", Vec::new()),
@@ -99,7 +101,7 @@ fn as_json(difference: &Difference) -> Value {
     json!({ "kind": kind.as_str(), "id": id, "title": title, "how": how, "fields": fields })
 }
 
-fn as_text(difference: &Difference) -> String {
+fn difference_text(difference: &Difference) -> String {
     let Difference { kind, id, title, how } = difference;
     let how = match how {
         How::Missing => "is missing here".to_owned(),
@@ -109,5 +111,5 @@ fn as_text(difference: &Difference) -> String {
             fields.collect::<Vec<_>>().join("; ")
         }
     };
-    output::one_line(&format!("{kind} {id} ({title}): {how}"))
+    text::one_line(&format!("{kind} {id} ({title}): {how}"))
 }

@@ -1,53 +1,55 @@
-//! `why`: where each visible value of a record comes from. Must not change anything.
+//! `why`: shows the origin of each visible value of a record. Must not change anything.
 
 use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_replica::{Method, Source, Table, ValueOrigin, Why as Origins};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, output, records, values};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{output, records, text, values};
 
 /// Arguments of `why`.
 #[derive(Debug, Args)]
 pub(super) struct Why {
-    /// Its id or the beginning of it; `property` is the home's profile
+    /// The id or its beginning; `property` is the home's profile
     id: String,
-    /// Fields that are not set too
+    /// Show unset fields too
     #[arg(long)]
     all: bool,
 }
 
 impl Why {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
-        let (kind, id) = values::record(&replica, &self.id, true)?;
+        let replica = context.open_existing()?;
+        let (kind, id) = values::find_record(&replica, &self.id, true)?;
         let mut why = replica.why(kind, &id)?.ok_or_else(|| match kind {
-            Kind::Property => records::no_profile(kind),
-            kind => Failure::new(Exit::NotFound, format!("nothing is known of a {kind} {id}"))
+            Kind::Property => records::missing_record(kind),
+            kind => Failure::new(Exit::NotFound, format!("no {kind} {id} is known"))
                 .hint("hearth-replica search WORDS, or hearth-replica list KIND"),
         })?;
-        super::edits::explain(&mut why.edits, &replica.status()?);
+        super::edits::explain_sent_edits(&mut why.edits, &replica.status()?);
         if context.json {
-            return Ok(output::json(&members(&why))?);
+            return Ok(output::json(&why_json(&why))?);
         }
-        output::line(&format!("{}  {}", output::bold(&output::one_line(&why.title)), output::dim(kind.as_str())))?;
-        output::line(&standing(&why))?;
+        output::line(&format!("{}  {}", output::bold(&text::one_line(&why.title)), output::dim(kind.as_str())))?;
+        output::line(&location_text(&why))?;
         if !why.shown && why.edits.is_empty() {
-            return settled(&why);
+            return write_settled(&why);
         }
-        let told = why.fields.iter().filter(|origin| {
+        let shown = why.fields.iter().filter(|origin| {
             let set = |value: &Value| !value.is_null();
             self.all
                 || set(&origin.value)
                 || origin.server.as_ref().is_some_and(set)
                 || matches!(origin.source, Source::Edit(_))
         });
-        let rows: Vec<Vec<Value>> = told
+        let rows: Vec<Vec<Value>> = shown
             .map(|origin| {
                 let server = origin.server.clone().filter(|server| *server != origin.value);
-                let server = server.map(|server| format!("there: {}", plain(&server))).unwrap_or_default();
-                let value = cut(&output::shown(&origin.value));
-                vec![origin.field.into(), value.into(), source(&why, origin).into(), server.into()]
+                let server = server.map(|server| format!("there: {}", value_text(&server))).unwrap_or_default();
+                let value = shorten(&text::cell_text(&origin.value));
+                vec![origin.field.into(), value.into(), source_text(&why, origin).into(), server.into()]
             })
             .collect();
         if !rows.is_empty() {
@@ -60,13 +62,13 @@ impl Why {
                 "edit {}  {} {}, {} by {}{reason}",
                 edit.id, edit.method, edit.state, edit.created_at, edit.origin
             );
-            output::line(&output::one_line(&text))?;
+            output::line(&text::one_line(&text))?;
         }
-        settled(&why)
+        write_settled(&why)
     }
 }
 
-fn standing(why: &Origins) -> String {
+fn location_text(why: &Origins) -> String {
     let here = match (why.shown, why.edits.last()) {
         (true, _) => "shown here".to_owned(),
         (false, Some(edit)) if edit.method == Method::Delete => {
@@ -75,15 +77,15 @@ fn standing(why: &Origins) -> String {
         (false, _) => "not here".to_owned(),
     };
     let there = match (why.rev, why.deleted_at) {
-        (Some(rev), _) => format!("the server's form is of position {rev}"),
+        (Some(rev), _) => format!("the server has it at position {rev}"),
         (None, Some(at)) => format!("deleted on the server at position {at}"),
-        (None, None) if why.edits.is_empty() => "nothing is known of it on the server".to_owned(),
+        (None, None) if why.edits.is_empty() => "it is not known on the server".to_owned(),
         (None, None) => "the server has not confirmed it yet".to_owned(),
     };
     format!("{here}; {there}")
 }
 
-fn source(why: &Origins, origin: &ValueOrigin) -> String {
+fn source_text(why: &Origins, origin: &ValueOrigin) -> String {
     match origin.source {
         Source::Server if origin.server.is_none() => "server, before it was deleted there".to_owned(),
         Source::Server => "server".to_owned(),
@@ -95,8 +97,8 @@ fn source(why: &Origins, origin: &ValueOrigin) -> String {
     }
 }
 
-/// The last edits that are settled, which explain what the server holds.
-fn settled(why: &Origins) -> Result<(), Failure> {
+/// Prints the last settled edits, which explain the server's values.
+fn write_settled(why: &Origins) -> Result<(), Failure> {
     for edit in &why.settled {
         let at = edit.rev.map(|rev| format!(" at position {rev}")).unwrap_or_default();
         output::line(&output::dim(&format!(
@@ -107,16 +109,16 @@ fn settled(why: &Origins) -> Result<(), Failure> {
     Ok(())
 }
 
-fn plain(value: &Value) -> String {
-    if value.is_null() { "null".to_owned() } else { cut(&output::shown(value)) }
+fn value_text(value: &Value) -> String {
+    if value.is_null() { "null".to_owned() } else { shorten(&text::cell_text(value)) }
 }
 
-/// Enough of a text to know it by; `show` has all of it.
-fn cut(text: &str) -> String {
+/// A shortened text; `show` prints the whole text.
+fn shorten(text: &str) -> String {
     console::truncate_str(text, 48, "…").into_owned()
 }
 
-fn members(why: &Origins) -> Value {
+fn why_json(why: &Origins) -> Value {
     let fields: Vec<Value> = why
         .fields
         .iter()
@@ -142,6 +144,6 @@ fn members(why: &Origins) -> Value {
     json!({
         "id": why.id, "kind": why.kind.as_str(), "title": why.title, "shown": why.shown, "rev": why.rev,
         "deleted_at": why.deleted_at, "fields": fields,
-        "edits": why.edits.iter().map(super::edits::members).collect::<Vec<_>>(), "settled": settled,
+        "edits": why.edits.iter().map(super::edits::edit_json).collect::<Vec<_>>(), "settled": settled,
     })
 }

@@ -1,9 +1,11 @@
-//! The database's file, its tables, its edits, and who syncs it.
+//! Examines the database file, its tables, its edits, and the syncing process. Must not change any of them.
 
 use std::path::Path;
 
-use super::trouble::{Cause, WITHOUT, after_block, make_room, trouble, without_unique};
-use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, key_elsewhere, size, span};
+use super::advice::{REBUILD_COMMAND, new_key_advice, other_process_key_advice, setup_command};
+use super::diagnosis::{Cause, REFUSING_OBJECT_ADVICE, block_advice, diagnose, free_space_advice, unique_index_advice};
+use super::finding::{Finding, Severity, Topic};
+use super::text::{count, duration_text, size_text};
 use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
@@ -12,172 +14,181 @@ use crate::store::{is_typed, named, open, refusing, unwritable};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
 
-/// An edit that is on its way for longer than this is worth a word.
+/// An edit that waits longer than this (seconds) is a warning.
 const WAITING_SECONDS: i64 = 3600;
-/// A process that syncs gives a sign of life more often than this, on the slowest server too.
+/// A syncing process contacts the server more often than this (seconds), on the slowest server too.
 const SILENT_SECONDS: i64 = 120;
-/// When this little is left of the server's memory, or half of a shorter one, somebody should sync.
+/// A warning when the server keeps history for less than this (seconds), or for half of a shorter retention.
 const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 
-/// What was seen of it.
+/// The command that makes the replica current.
+const SYNC: &str = "hearth-replica sync --until-current";
+
+/// The findings, and facts that other checks need.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct DatabaseReport {
     pub findings: Vec<Finding>,
-    /// The home it is of.
+    /// The id of the replica's home. None when unreadable.
     pub home_id: Option<String>,
-    /// How it stands, as far as that can be read.
+    /// The status. None when unreadable.
     pub status: Option<Status>,
 }
 
-/// Looks at it.
-pub(super) fn examine(profile: &Profile) -> Seen {
+/// Examines the database of a profile.
+pub(super) fn examine(profile: &Profile) -> DatabaseReport {
     let db = &profile.db;
-    if !crate::is_there(db) {
-        let (text, first) = (format!("there is no replica at {}", db.display()), first_step(profile));
-        let (text, next) = match crate::is_gone(db) {
+    if !crate::database_exists(db) {
+        let (text, first) = (format!("there is no replica at {}", db.display()), setup_command(profile));
+        let (text, next) = match crate::database_was_removed(db) {
             true => (
-                format!("{text} any more; edits that only it held are gone with it"),
-                format!("put it back, or {first}"),
+                format!("{text} any more; the edits that only it held are lost"),
+                format!("put the file back, or {first}"),
             ),
             false => (text, first.to_owned()),
         };
-        return Seen { findings: vec![Finding::fault(Matter::Setup, text, next)], ..Seen::default() };
+        return DatabaseReport {
+            findings: vec![Finding::fault(Topic::Setup, text, next)],
+            ..DatabaseReport::default()
+        };
     }
     let health = match health::read(db) {
         Ok(health) => health,
         Err(error) => {
-            // To look at an index evaluates it too.
+            // A broken index fails on reading too. The writable connection finds the name of the index.
             let error = match open::read_write(db) {
                 Ok(connection) => named(&connection, error),
                 Err(_) => error,
             };
-            return Seen { findings: vec![unreadable(profile, &error)], ..Seen::default() };
+            return DatabaseReport { findings: vec![unreadable_finding(profile, &error)], ..DatabaseReport::default() };
         }
     };
-    let fault = unsound(&health);
-    // What is wrong with the tables is no reason to be silent about edits that wait, as far as these can be read.
-    let (findings, status) = match (look(profile, &health, fault.is_none()), fault) {
+    let fault = schema_fault(&health);
+    // A fault of the tables does not hide the waiting edits, as far as the edits are readable.
+    let (findings, status) = match (inspect(profile, &health, fault.is_none()), fault) {
         (Ok((findings, status)), fault) => (fault.into_iter().chain(findings).collect(), Some(status)),
         (Err(_), Some(fault)) => (vec![fault], None),
-        (Err(error), None) => (vec![unreadable(profile, &error)], None),
+        (Err(error), None) => (vec![unreadable_finding(profile, &error)], None),
     };
-    Seen { findings, home_id: health.home_id, status }
+    DatabaseReport { findings, home_id: health.home_id, status }
 }
 
-/// What is not as this version makes it.
-fn unsound(health: &Health) -> Option<Finding> {
+/// The fault of a database that is damaged, incomplete, or has a stale search index.
+fn schema_fault(health: &Health) -> Option<Finding> {
     if !health.broken.is_empty() {
         let text = format!("the database is damaged: {}", health.broken.join("; "));
-        return Some(Finding::fault(Matter::Database, text, REBUILD));
+        return Some(Finding::fault(Topic::Database, text, REBUILD_COMMAND));
     }
     if !health.missing.is_empty() {
         let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
-        return Some(Finding::fault(Matter::Database, text, REBUILD));
+        return Some(Finding::fault(Topic::Database, text, REBUILD_COMMAND));
     }
     if !health.finds_all {
         let text =
-            "search does not hold what the tables hold, because something else wrote to it; not every record is found";
-        return Some(Finding::new(Matter::Database, Grade::Warning, text, "hearth-replica verify --repair"));
+            "the search index differs from the tables, because another program wrote to it; searches miss records";
+        return Some(Finding::new(Topic::Database, Severity::Warning, text, "hearth-replica verify --repair"));
     }
     None
 }
 
-/// What there is in it, and how it stands.
-fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Finding>, Status), StoreError> {
+/// The findings on content and edits, and the status.
+fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Finding>, Status), StoreError> {
     let replica = Replica::open(&profile.db, Origin::Cli)?;
     let status = replica.status()?;
     let mut findings = Vec::new();
     if is_sound {
-        let tally = replica.tally()?;
-        let records = count(tally.records.iter().map(|(_, count)| count).sum(), "record", "records");
+        let counts = replica.counts()?;
+        let records = count(counts.records.iter().map(|(_, count)| count).sum(), "record", "records");
         let text = format!(
             "sound, {records}, {}, schema {}",
-            size(tally.database_bytes + tally.log_bytes),
+            size_text(counts.database_bytes + counts.log_bytes),
             status.schema_version
         );
-        findings.push(Finding::fine(Matter::Database, text));
+        findings.push(Finding::ok(Topic::Database, text));
     }
     if health.broken.is_empty() && health.missing.is_empty() {
-        findings.extend(made_by_others(&profile.db, health)?);
+        findings.extend(foreign_object_findings(&profile.db, health)?);
     }
-    findings.push(process(profile, &status, health.said_pid));
-    findings.extend(held(profile, &replica));
-    findings.extend(edits(&status));
+    findings.push(process_finding(profile, &status, health.said_pid));
+    findings.extend(write_lock_finding(profile, &replica));
+    findings.extend(edit_findings(&status));
     Ok((findings, status))
 }
 
-/// Whether another program keeps everybody from writing. Reading shows nothing of that.
-fn held(profile: &Profile, replica: &Replica) -> Option<Finding> {
+/// The finding on a write lock that another program holds. Reading alone does not show the lock.
+fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
     match open::hold(&mut replica.connection.borrow_mut()) {
-        Err(error) if error.is_busy() => Some(unreadable(profile, &error)),
-        // What is wrong with the disk is told with it.
+        Err(error) if error.is_busy() => Some(unreadable_finding(profile, &error)),
+        // Faults of the disk are reported with the files.
         _ => None,
     }
 }
 
-/// What somebody has made in it that the sync meets.
-fn made_by_others(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
+/// Findings on indexes and triggers of the user that get in the way of a sync.
+fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     findings.extend(health.ungated.iter().map(|(name, table)| {
         let (when, next) = if is_typed(table) {
             (
-                "fires on what the sync writes too",
-                "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0",
+                "also fires on writes of the sync",
+                "DROP TRIGGER, then create it again with WHEN (SELECT open FROM _gate) = 0",
             )
         } else {
-            ("fires while the replica keeps its tables", "DROP TRIGGER, and make it anew on the table of the records")
+            (
+                "fires while the replica maintains its tables",
+                "DROP TRIGGER, then create it again on the table of the records",
+            )
         };
         let text = format!(
-            "the trigger {name} on {table} is not the replica's own and {when}; what it changes then is no edit and is \
-             sent nowhere"
+            "the trigger {name} on {table} is not the replica's own and {when}; its changes are not edits and \
+             are never sent"
         );
-        Finding::new(Matter::Database, Grade::Notice, text, next)
+        Finding::new(Topic::Database, Severity::Note, text, next)
     }));
     findings.extend(health.unique.iter().map(|(name, table)| {
         let text = format!(
-            "the UNIQUE index {name} on {table} is not the replica's own; no sync gets past two records of the server's \
-             that are equal there"
+            "the UNIQUE index {name} on {table} is not the replica's own; a sync stops at two records of \
+             the server with equal values there"
         );
-        Finding::new(Matter::Feed, Grade::Warning, text, without_unique(name))
+        Finding::new(Topic::Feed, Severity::Warning, text, unique_index_advice(name))
     }));
     let connection = open::read_write(db)?;
-    findings.extend(refusing(&connection)?.into_iter().map(|what| {
-        let text = format!("{what} is not the replica's own; no sync gets past a record that it refuses");
-        Finding::new(Matter::Feed, Grade::Notice, text, format!("{WITHOUT}, if a sync fails by it"))
+    findings.extend(refusing(&connection)?.into_iter().map(|object| {
+        let text = format!("{object} is not the replica's own; a sync stops at a record that it refuses");
+        Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
     }));
-    findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
-        let text = format!("nothing can be written because of {what}: {said}; no sync gets past that");
-        Finding::new(Matter::Feed, Grade::Warning, text, WITHOUT)
+    findings.extend(unwritable(&connection)?.into_iter().map(|(object, message)| {
+        let text = format!("writes fail because of {object}: {message}; syncing stops");
+        Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
     }));
     Ok(findings)
 }
 
-fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
-    let trouble = trouble(&profile.db, error);
-    let (matter, text) = match trouble.cause {
-        Cause::Newer | Cause::Foreign => (Matter::Setup, trouble.text),
-        Cause::Damaged => (Matter::Database, trouble.text),
-        Cause::Shut | Cause::Moved => (Matter::Files, trouble.text),
-        Cause::Busy => (Matter::Process, trouble.text),
-        Cause::Full | Cause::Unwritten => (Matter::Disk, trouble.text),
+fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
+    let diagnosis = diagnose(&profile.db, error);
+    let (topic, text) = match diagnosis.cause {
+        Cause::Newer | Cause::Foreign => (Topic::Setup, diagnosis.text),
+        Cause::Damaged => (Topic::Database, diagnosis.text),
+        Cause::NoAccess | Cause::Moved => (Topic::Files, diagnosis.text),
+        Cause::Busy => (Topic::Process, diagnosis.text),
+        Cause::DiskFull | Cause::DiskUnwritable => (Topic::Disk, diagnosis.text),
         Cause::Other
             if matches!(error, StoreError::Hindered { .. } | StoreError::Barred { .. }) || error.is_of_sql() =>
         {
-            (Matter::Database, trouble.text)
+            (Topic::Database, diagnosis.text)
         }
-        Cause::Other if matches!(error, StoreError::Migration(_)) => (Matter::Setup, trouble.text),
-        // Neither damaged nor short of room: the disk does not do what it is told.
+        Cause::Other if matches!(error, StoreError::Migration(_)) => (Topic::Setup, diagnosis.text),
+        // Not damaged and not full: the disk itself fails.
         Cause::Other => {
-            let text = format!("{}; it cannot be looked at now", trouble.text);
-            return Finding::fault(Matter::Disk, text, make_room(&profile.db));
+            let text = format!("{}; the database cannot be examined now", diagnosis.text);
+            return Finding::fault(Topic::Disk, text, free_space_advice(&profile.db));
         }
     };
-    Finding::fault(matter, text, trouble.next)
+    Finding::fault(topic, text, diagnosis.next)
 }
 
-fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
+fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
     let db = &profile.db;
-    let run = match profile.unit() {
+    let run = match profile.systemd_unit() {
         Some(unit) => format!("hearth-replica run, or systemctl --user start {unit}"),
         None => "hearth-replica run".to_owned(),
     };
@@ -186,49 +197,49 @@ fn process(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding
     let last = status.last_contact_at.as_deref().map_or("never".to_owned(), |at| format!("at {at}"));
     let is_held = SyncLock::is_held(db);
     if let Some(pid) = pid.filter(|pid| is_held && is_stopped(*pid)) {
-        let text = format!("{holder} has the right to sync but is stopped; the server was last heard {last}");
-        let next = format!("kill -CONT {pid}, which has it go on; or kill -KILL {pid}, then: {run}");
-        return Finding::new(Matter::Process, Grade::Warning, text, next);
+        let text = format!("{holder} holds the sync lock but is stopped; last contact with the server: {last}");
+        let next = format!("kill -CONT {pid}, to continue it; or kill -KILL {pid}, then: {run}");
+        return Finding::new(Topic::Process, Severity::Warning, text, next);
     }
     match (is_held, said_pid) {
         (true, Some(_)) if is_silent(db, status) => Finding::new(
-            Matter::Process,
-            Grade::Warning,
-            format!("{holder} has the right to sync but gives no sign of life; the server was last heard {last}"),
-            // A machine that was asleep has been silent for as long.
+            Topic::Process,
+            Severity::Warning,
+            format!("{holder} holds the sync lock but does not respond; last contact with the server: {last}"),
+            // A machine that was asleep looks the same, so the check is repeated first.
             format!("hearth-replica doctor again in two minutes; if it says the same: end {holder}, then: {run}"),
         ),
         (true, _) if status.is_in_contact() => {
-            Finding::fine(Matter::Process, format!("{holder} keeps it in step, {}", status.phase))
+            Finding::ok(Topic::Process, format!("{holder} keeps the replica in step, {}", status.phase))
         }
         (true, _) => {
             let phase = status.phase.as_str().replace('_', " ");
             let since = status.offline_since.as_deref().filter(|_| status.is_under_way());
             let since = since.map(|since| format!(", without contact since {since}")).unwrap_or_default();
-            Finding::fine(Matter::Process, format!("{holder} has the right to sync; {phase}{since}"))
+            Finding::ok(Topic::Process, format!("{holder} holds the sync lock; {phase}{since}"))
         }
         (false, Some(pid)) => Finding::new(
-            Matter::Process,
-            Grade::Warning,
-            format!("process {pid} synced and was killed; nothing syncs now, the server was last heard {last}"),
+            Topic::Process,
+            Severity::Warning,
+            format!("process {pid} synced and was killed; no process syncs now; last contact with the server: {last}"),
             run,
         ),
         (false, None) => Finding::new(
-            Matter::Process,
-            Grade::Notice,
-            format!("nothing syncs at this moment; the server was last heard {last}"),
+            Topic::Process,
+            Severity::Note,
+            format!("no process syncs now; last contact with the server: {last}"),
             run,
         ),
     }
 }
 
-/// Whether a process was told to stand still, as far as this system tells without asking it.
+/// True when the process is stopped (SIGSTOP), by /proc.
 fn is_stopped(pid: u32) -> bool {
     let state = |text: String| text.rsplit_once(") ").and_then(|(_, more)| more.chars().next());
     std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(state) == Some('T')
 }
 
-/// Whether a process that began long enough ago has neither heard the server since nor says when it tries again.
+/// True when a process that started long enough ago has had no contact since, and has no next attempt scheduled.
 fn is_silent(db: &Path, status: &Status) -> bool {
     let now = crate::sync::wall_clock().seconds();
     let heard = status.last_contact_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
@@ -239,103 +250,101 @@ fn is_silent(db: &Path, status: &Status) -> bool {
         && SyncLock::taken_at(db).is_none_or(|at| is_long_ago(at.seconds()))
 }
 
-fn edits(status: &Status) -> Vec<Finding> {
+fn edit_findings(status: &Status) -> Vec<Finding> {
     let mut findings = Vec::new();
     if status.edits_to_decide() > 0 {
         let text = format!("{} for you to decide on", count(status.edits_to_decide(), "edit waits", "edits wait"));
-        findings.push(Finding::fault(Matter::Edits, text, "hearth-replica edits"));
+        findings.push(Finding::fault(Topic::Edits, text, "hearth-replica edits"));
     }
     let oldest = status.oldest_waiting_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
     let age = oldest.map_or(0, |at| crate::sync::wall_clock().seconds() - at.seconds());
     if status.waiting > 0 {
-        let grade = if age > WAITING_SECONDS { Grade::Warning } else { Grade::Notice };
-        let text =
-            format!("{} the way, the oldest for {}", count(status.waiting, "edit is on", "edits are on"), span(age));
-        findings.push(Finding::new(Matter::Edits, grade, text, "hearth-replica sync --until-pushed"));
+        let severity = if age > WAITING_SECONDS { Severity::Warning } else { Severity::Note };
+        let text = format!(
+            "{} the way, the oldest for {}",
+            count(status.waiting, "edit is on", "edits are on"),
+            duration_text(age)
+        );
+        findings.push(Finding::new(Topic::Edits, severity, text, "hearth-replica sync --until-pushed"));
     }
     if findings.is_empty() {
-        findings.push(Finding::fine(Matter::Edits, "no local change waits"));
+        findings.push(Finding::ok(Topic::Edits, "no local change waits"));
     }
     findings
 }
 
-/// Whether it keeps up with the server, or what keeps it from that. `has_key`: the key is accepted for its home now, whatever
-/// was said to whoever synced last.
-pub(super) fn feed(profile: &Profile, status: &Status, has_key: bool) -> Finding {
-    let sync = "hearth-replica sync --until-current";
-    // What a person is asked, and what was stopped, stands in the way of everything else.
+/// The finding on the distance to the server. `is_key_accepted`: the server accepts the key now, whatever an earlier sync
+/// was told.
+pub(super) fn feed_finding(profile: &Profile, status: &Status, is_key_accepted: bool) -> Finding {
+    // A question to a person and a stopped sync block all else.
+    halt_finding(profile, status, is_key_accepted)
+        .or_else(|| retention_finding(status))
+        .unwrap_or_else(|| distance_finding(status))
+}
+
+/// The finding on a sync that waits for a person, or on an unfinished comparison.
+fn halt_finding(profile: &Profile, status: &Status, is_key_accepted: bool) -> Option<Finding> {
+    let note = |text: &str, next: &str| Some(Finding::new(Topic::Feed, Severity::Note, text, next));
     match status.phase {
+        Phase::Paused => note("paused by a person; edits wait", "hearth-replica resume"),
+        Phase::Reconciling => {
+            let delay = delay_text(status);
+            note(&format!("the comparison with the server is not finished; the next sync continues it{delay}"), SYNC)
+        }
         phase @ (Phase::NeedsKey | Phase::Blocked) => {
             let reason = status.reason.as_deref().unwrap_or("no reason is known");
             let text = format!("{}: {reason}", phase.as_str().replace('_', " "));
             let next = match phase {
-                Phase::NeedsKey => key_elsewhere(&profile.db),
-                _ => after_block(&profile.db, status.blocked_by),
+                Phase::NeedsKey => other_process_key_advice(&profile.db),
+                _ => block_advice(&profile.db, status.blocked_by),
             };
-            return match next {
-                Some(next) => Finding::fault(Matter::Feed, text, next),
-                None if has_key => {
-                    let text = format!("{text}; the key of now is accepted");
-                    Finding::new(Matter::Feed, Grade::Warning, text, sync)
+            Some(match next {
+                Some(next) => Finding::fault(Topic::Feed, text, next),
+                None if is_key_accepted => {
+                    Finding::new(Topic::Feed, Severity::Warning, format!("{text}; the present key is accepted"), SYNC)
                 }
-                None => Finding::fault(Matter::Feed, text, another_key(profile)),
-            };
+                None => Finding::fault(Topic::Feed, text, new_key_advice(profile)),
+            })
         }
-        Phase::Paused => {
-            return Finding::new(
-                Matter::Feed,
-                Grade::Notice,
-                "paused by a person; edits wait",
-                "hearth-replica resume",
-            );
-        }
-        Phase::Reconciling => {
-            let hitch = hitch(status);
-            let text = format!("the comparison with the server is not finished; it goes on where it was{hitch}");
-            return Finding::new(Matter::Feed, Grade::Notice, text, sync);
-        }
-        _ => {}
-    }
-    match status.retention_left_seconds {
-        Some(0) => Finding::new(
-            Matter::Feed,
-            Grade::Warning,
-            "away longer than the server remembers: the next sync compares everything",
-            sync,
-        ),
-        Some(left) if is_low(left, status.behind_seconds.unwrap_or_default()) => Finding::new(
-            Matter::Feed,
-            Grade::Warning,
-            format!(
-                "in {} the server forgets where this replica stands; after that a sync compares everything",
-                span(left)
-            ),
-            sync,
-        ),
-        _ => match (status.phase, status.behind_seconds) {
-            (Phase::New, _) => Finding::new(Matter::Feed, Grade::Notice, "nothing was read from the server yet", sync),
-            (Phase::Live | Phase::Polling, Some(0)) => {
-                Finding::fine(Matter::Feed, format!("in step at position {}", status.position))
-            }
-            (_, Some(behind)) => {
-                let text = format!("last proven in step {} ago{}", span(behind), hitch(status));
-                Finding::new(Matter::Feed, Grade::Notice, text, sync)
-            }
-            (_, None) => {
-                let text = format!("never yet in step with the server{}", hitch(status));
-                Finding::new(Matter::Feed, Grade::Notice, text, sync)
-            }
-        },
+        _ => None,
     }
 }
 
-/// Whether little is left of what the server remembers; a replica in step is never at its end.
-fn is_low(left: i64, behind: i64) -> bool {
+/// The finding on history that the server has trimmed, or trims soon.
+fn retention_finding(status: &Status) -> Option<Finding> {
+    let text = match status.retention_left_seconds? {
+        0 => "offline for longer than the server keeps history: the next sync compares all records".to_owned(),
+        left if is_retention_low(left, status.behind_seconds.unwrap_or_default()) => format!(
+            "in {} the server trims the history after this replica's position; after that a sync compares all \
+             records",
+            duration_text(left)
+        ),
+        _ => return None,
+    };
+    Some(Finding::new(Topic::Feed, Severity::Warning, text, SYNC))
+}
+
+/// The finding on the time since the replica was last proven current.
+fn distance_finding(status: &Status) -> Finding {
+    let delay = delay_text(status);
+    let text = match (status.phase, status.behind_seconds) {
+        (Phase::New, _) => "nothing was downloaded from the server yet".to_owned(),
+        (Phase::Live | Phase::Polling, Some(0)) => {
+            return Finding::ok(Topic::Feed, format!("in step at position {}", status.position));
+        }
+        (_, Some(behind)) => format!("last proven in step {} ago{delay}", duration_text(behind)),
+        (_, None) => format!("never yet in step with the server{delay}"),
+    };
+    Finding::new(Topic::Feed, Severity::Note, text, SYNC)
+}
+
+/// True when little time is left until the server trims the history after the replica's position.
+fn is_retention_low(left: i64, behind: i64) -> bool {
     behind > 0 && left < RETENTION_SECONDS_LOW.min((left + behind) / 2)
 }
 
-/// What keeps whoever syncs from being in step. Of one that has ended nothing is kept from anything.
-fn hitch(status: &Status) -> String {
+/// Why a running sync is not current yet. Empty when no process syncs.
+fn delay_text(status: &Status) -> String {
     let is_kept = status.phase == Phase::Offline || status.is_under_way();
     let reason = status.reason.as_ref().filter(|_| is_kept && status.daemon_pid.is_some());
     reason.map(|reason| format!("; {}: {reason}", status.phase)).unwrap_or_default()
@@ -346,24 +355,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_keeps_a_replica_from_being_in_step_is_told() {
+    fn feed_finding_tells_delay_of_running_sync() {
         let profile = Profile::locate("home", Some(&std::env::temp_dir().join("hearth-doctor.db")), true).unwrap();
-        let told = |phase: Phase, daemon_pid| {
+        let finding = |phase: Phase, daemon_pid| {
             let (reason, behind_seconds) = (Some("the list is broken".to_owned()), Some(600));
             let status = Status { phase, reason, behind_seconds, daemon_pid, ..Status::default() };
-            feed(&profile, &status, false)
+            feed_finding(&profile, &status, false)
         };
         for phase in [Phase::Offline, Phase::Reconciling, Phase::Backfilling] {
-            assert!(told(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");
-            assert!(!told(phase, None).text.contains("the list is broken"), "{phase}");
+            assert!(finding(phase, Some(1)).text.ends_with(&format!("; {phase}: the list is broken")), "{phase}");
+            assert!(!finding(phase, None).text.contains("the list is broken"), "{phase}");
         }
-        assert_eq!(told(Phase::CatchingUp, Some(1)).text, "last proven in step 10 minutes ago");
+        assert_eq!(finding(Phase::CatchingUp, Some(1)).text, "last proven in step 10 minutes ago");
     }
 
     #[test]
-    fn a_silent_process_is_none_that_compares() {
+    fn silent_process_is_detected_per_phase() {
         let directory = tempfile::tempdir().unwrap();
-        let told = |phase: Phase, next_attempt_at: Option<&str>| {
+        let is_silent_in = |phase: Phase, next_attempt_at: Option<&str>| {
             let status = Status {
                 phase,
                 last_contact_at: Some("2026-01-01T00:00:00.000Z".to_owned()),
@@ -372,21 +381,23 @@ mod tests {
             };
             is_silent(&directory.path().join("replica.db"), &status)
         };
-        assert!([Phase::Offline, Phase::Reconciling, Phase::Backfilling].into_iter().all(|phase| told(phase, None)));
-        assert!(!told(Phase::Reconciling, Some("2026-01-01T00:01:00.000Z")), "it says when it tries again");
         assert!(
-            ![Phase::Paused, Phase::NeedsKey, Phase::Blocked].into_iter().any(|phase| told(phase, None)),
+            [Phase::Offline, Phase::Reconciling, Phase::Backfilling].into_iter().all(|phase| is_silent_in(phase, None))
+        );
+        assert!(!is_silent_in(Phase::Reconciling, Some("2026-01-01T00:01:00.000Z")), "it says when it tries again");
+        assert!(
+            ![Phase::Paused, Phase::NeedsKey, Phase::Blocked].into_iter().any(|phase| is_silent_in(phase, None)),
             "it waits for a person"
         );
     }
 
     #[test]
-    fn little_is_left_of_a_memory_by_its_length() {
+    fn low_retention_depends_on_length() {
         let (hour, day) = (3600, 86_400);
-        assert!(!is_low(hour - 1, 1), "a server that remembers an hour, a second ago");
-        assert!(is_low(hour / 2 - 1, hour / 2 + 1));
-        assert!(!is_low(day + 1, 29 * day - 1));
-        assert!(is_low(day - 1, 29 * day + 1));
-        assert!(!is_low(3, 0), "in step at this moment");
+        assert!(!is_retention_low(hour - 1, 1), "a server that remembers an hour, a second ago");
+        assert!(is_retention_low(hour / 2 - 1, hour / 2 + 1));
+        assert!(!is_retention_low(day + 1, 29 * day - 1));
+        assert!(is_retention_low(day - 1, 29 * day + 1));
+        assert!(!is_retention_low(3, 0), "in step at this moment");
     }
 }

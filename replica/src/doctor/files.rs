@@ -1,97 +1,99 @@
-//! Places, modes, room on the disk.
+//! Examines paths, file modes and free space. Must not open the database.
 
 use std::fs;
 use std::path::Path;
 
-use super::{Finding, Grade, Matter, count, quoted, size};
+use super::finding::{Finding, Severity, Topic};
+use super::text::{count, shell_quoted, size_text};
 use crate::profile::Profile;
 use crate::store::open::{beside, companion};
 pub use crate::store::place::directory;
 pub(super) use crate::store::place::free;
 use crate::store::rescue;
 
-/// Below this a backfill, or a script's large transaction, may not find room.
-const FREE_BYTES_MIN: u64 = 200 << 20;
-/// Below this nothing works for long.
-const FREE_BYTES_LEAST: u64 = 20 << 20;
-/// A log that has grown to this is not being cut back: somebody reads for hours, or nobody can write.
+/// Below this (bytes) a backfill or a large transaction may run out of space.
+const FREE_BYTES_LOW: u64 = 200 << 20;
+/// Below this (bytes) nothing works for long.
+const FREE_BYTES_CRITICAL: u64 = 20 << 20;
+/// A log of this size (bytes) is not truncated any more: a program reads for hours, or no program can write.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
     let db = &profile.db;
     let mut findings = Vec::new();
-    findings.extend(disk(db));
-    findings.extend(modes(profile));
-    findings.extend(writable(db));
+    findings.extend(disk_finding(db));
+    findings.extend(mode_findings(profile));
+    findings.extend(access_findings(db));
     let log = fs::metadata(beside(db, "-wal")).map_or(0, |file| file.len());
     if log > LOG_BYTES_MAX {
         findings.push(Finding::new(
-            Matter::Disk,
-            Grade::Warning,
-            format!("the write-ahead log has grown to {}: some program keeps a transaction open", size(log)),
-            format!("lsof {}, end that program, then: sqlite3 {0} 'PRAGMA wal_checkpoint(TRUNCATE)'", quoted(db)),
+            Topic::Disk,
+            Severity::Warning,
+            format!("the write-ahead log has grown to {}: some program keeps a transaction open", size_text(log)),
+            format!("lsof {}, end that program, then: sqlite3 {0} 'PRAGMA wal_checkpoint(TRUNCATE)'", shell_quoted(db)),
         ));
     }
     let copies = rescue::damaged_copies(db);
     if let Some(oldest) = copies.first() {
         findings.push(Finding::new(
-            Matter::Files,
-            if copies.len() < rescue::KEPT_MAX { Grade::Notice } else { Grade::Warning },
+            Topic::Files,
+            if copies.len() < rescue::KEPT_MAX { Severity::Note } else { Severity::Warning },
             format!(
                 "{} of the database kept; the oldest is {}",
                 count(copies.len() as i64, "damaged copy", "damaged copies"),
                 oldest.display()
             ),
-            format!("rm {}*, once nothing in them is missed", quoted(&beside(db, ".damaged-"))),
+            format!("rm {}*, once you need nothing in them", shell_quoted(&beside(db, ".damaged-"))),
         ));
     }
     findings
 }
 
-fn disk(db: &Path) -> Option<Finding> {
+fn disk_finding(db: &Path) -> Option<Finding> {
     let directory = directory(db).ancestors().find(|path| path.is_dir())?;
     let free = free(directory)?;
-    let text = format!("{} free at {}", size(free), directory.display());
-    let next = format!("df -h {}", quoted(directory));
+    let text = format!("{} free at {}", size_text(free), directory.display());
+    let next = format!("df -h {}", shell_quoted(directory));
     Some(match free {
-        FREE_BYTES_MIN.. => Finding::fine(Matter::Disk, text),
-        FREE_BYTES_LEAST.. => Finding::new(Matter::Disk, Grade::Warning, format!("only {text}"), next),
-        0 => Finding::fault(Matter::Disk, format!("the disk is full: {text}"), next),
-        _ => Finding::fault(Matter::Disk, format!("the disk is almost full: {text}"), next),
+        FREE_BYTES_LOW.. => Finding::ok(Topic::Disk, text),
+        FREE_BYTES_CRITICAL.. => Finding::new(Topic::Disk, Severity::Warning, format!("only {text}"), next),
+        0 => Finding::fault(Topic::Disk, format!("the disk is full: {text}"), next),
+        _ => Finding::fault(Topic::Disk, format!("the disk is almost full: {text}"), next),
     })
 }
 
-/// What is there must be writable: reading alone works with less, so that a replica would look sound and take no edit.
+/// Existing files must be writable. Reading needs less, so a replica without write access looks sound until the first
+/// edit.
 #[cfg(unix)]
-fn writable(db: &Path) -> Vec<Finding> {
+fn access_findings(db: &Path) -> Vec<Finding> {
     use rustix::fs::{Access, access};
-    let reach = Access::READ_OK | Access::WRITE_OK;
-    let shut = |path: &Path, access_needed: Access, next: String| {
+    let read_write = Access::READ_OK | Access::WRITE_OK;
+    let access_fault = |path: &Path, access_needed: Access, next: String| {
         let error = access(path, access_needed).err()?;
         let text = format!("{} cannot be written to: {}", path.display(), std::io::Error::from(error));
-        Some(Finding::fault(Matter::Files, text, next))
+        Some(Finding::fault(Topic::Files, text, next))
     };
     let directory = directory(db);
     let mut findings = Vec::new();
     if directory.is_dir() {
-        let next = format!("ls -ld {0}, then: chmod u+rwx {0}", quoted(directory));
-        findings.extend(shut(directory, reach | Access::EXEC_OK, next));
+        let next = format!("ls -ld {0}, then: chmod u+rwx {0}", shell_quoted(directory));
+        findings.extend(access_fault(directory, read_write | Access::EXEC_OK, next));
     }
     let files = [db.to_owned(), beside(db, "-wal"), beside(db, "-shm"), companion(db, "lock")];
     for path in files.iter().filter(|path| path.exists()) {
-        findings.extend(shut(path, reach, format!("ls -l {0}, then: chmod u+rw {0}", quoted(path))));
+        findings.extend(access_fault(path, read_write, format!("ls -l {0}, then: chmod u+rw {0}", shell_quoted(path))));
     }
     findings
 }
 
 #[cfg(not(unix))]
-fn writable(_db: &Path) -> Vec<Finding> {
+fn access_findings(_db: &Path) -> Vec<Finding> {
     Vec::new()
 }
 
-/// The home's data and its key are for this user alone.
+/// The data of the home and its key must be readable for this user only.
 #[cfg(unix)]
-fn modes(profile: &Profile) -> Vec<Finding> {
+fn mode_findings(profile: &Profile) -> Vec<Finding> {
     use std::os::unix::fs::MetadataExt;
     let db = &profile.db;
     let files =
@@ -102,22 +104,27 @@ fn modes(profile: &Profile) -> Vec<Finding> {
         let Ok(file) = fs::metadata(&path) else { continue };
         if file.mode() & 0o077 != 0 {
             let text = format!("{} can be read by others (mode {:o})", path.display(), file.mode() & 0o777);
-            let grade = if path == profile.key_file() { Grade::Fault } else { Grade::Warning };
-            findings.push(Finding::new(Matter::Files, grade, text, format!("chmod 600 {}", quoted(&path))));
+            let severity = if path == profile.key_file() { Severity::Fault } else { Severity::Warning };
+            findings.push(Finding::new(Topic::Files, severity, text, format!("chmod 600 {}", shell_quoted(&path))));
         }
         let first = *owner.get_or_insert(file.uid());
         if first != file.uid() {
             let text = format!("{} belongs to another user than the database", path.display());
-            findings.push(Finding::new(Matter::Files, Grade::Warning, text, format!("ls -l {}", quoted(&path))));
+            findings.push(Finding::new(
+                Topic::Files,
+                Severity::Warning,
+                text,
+                format!("ls -l {}", shell_quoted(&path)),
+            ));
         }
     }
     if findings.is_empty() && db.exists() {
-        findings.push(Finding::fine(Matter::Files, format!("{} is for you alone", db.display())));
+        findings.push(Finding::ok(Topic::Files, format!("{} is readable for you only", db.display())));
     }
     findings
 }
 
 #[cfg(not(unix))]
-fn modes(_profile: &Profile) -> Vec<Finding> {
+fn mode_findings(_profile: &Profile) -> Vec<Finding> {
     Vec::new()
 }

@@ -1,53 +1,56 @@
-//! Whether the server answers, what it says of the key, what its clock says.
+//! Examines the server: whether it answers, the scopes of the key, the clock. Must not show a key.
 
 use hearth_contract::key::parse_key;
 use hearth_contract::schema::Kind;
 use secrecy::ExposeSecret;
 
-use super::{Finding, Grade, Matter, another_key, put_right, span};
+use super::advice::{key_file_advice, new_key_advice};
+use super::finding::{Finding, Severity, Topic};
+use super::text::duration_text;
 use crate::profile::{Profile, ProfileError};
 use crate::sync::{ClientError, meet, wall_clock};
 
-/// Clocks this far apart are not a matter of slow answers.
+/// A larger difference (seconds) is not explained by a slow response.
 const CLOCK_SECONDS_MAX: i64 = 60;
 
 pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Finding> {
     let Some(server) = &profile.server else {
-        return vec![Finding::fault(Matter::Setup, profile.no_server(), "hearth-replica init --server URL")];
+        let finding = Finding::fault(Topic::Setup, profile.no_server_text(), "hearth-replica init --server URL");
+        return vec![Finding { is_server_missing: true, ..finding }];
     };
     if let Some(error) = profile.key_error() {
         let next = match error {
-            ProfileError::Key(file, _) => put_right(file),
-            _ => another_key(profile),
+            ProfileError::Key(file, _) => key_file_advice(file),
+            _ => new_key_advice(profile),
         };
-        return vec![Finding::fault(Matter::Key, error.to_string(), next)];
+        return vec![Finding::fault(Topic::Key, error.to_string(), next)];
     }
     let Some(key) = &profile.key else {
-        return vec![Finding::fault(Matter::Key, profile.no_key(), "hearth-replica init --server URL")];
+        return vec![Finding::fault(Topic::Key, profile.no_key_text(), "hearth-replica init --server URL")];
     };
     if parse_key(key.expose_secret()).is_none() {
-        let text = "the key has a typing error, or it was cut";
-        return vec![Finding::fault(Matter::Key, text, another_key(profile))];
+        let text = "the key is mistyped or incomplete";
+        return vec![Finding::fault(Topic::Key, text, new_key_advice(profile))];
     }
-    let met = match meet(server, key).await {
-        Ok(met) => met,
-        Err(error) => return vec![refused(profile, server, &error)],
+    let response = match meet(server, key).await {
+        Ok(response) => response,
+        Err(error) => return vec![client_error_finding(profile, server, &error)],
     };
-    let mut findings = vec![Finding::fine(Matter::Server, format!("{server} answers"))];
+    let mut findings = vec![Finding::ok(Topic::Server, format!("{server} answers"))];
     findings.push(match home_id {
-        Some(ours) if ours != met.identity.home_id => Finding::fault(
-            Matter::Key,
-            format!("this is the replica of home {ours}, but the key reaches home {}", met.identity.home_id),
-            format!("{}; for the other home: hearth-replica --profile NAME init --server URL", another_key(profile)),
+        Some(ours) if ours != response.identity.home_id => Finding::fault(
+            Topic::Key,
+            format!("this is the replica of home {ours}, but the key belongs to home {}", response.identity.home_id),
+            format!("{}; for the other home: hearth-replica --profile NAME init --server URL", new_key_advice(profile)),
         ),
-        _ => scopes(&met.identity.scopes, &met.identity.home_name, &met.identity.environment),
+        _ => check_scopes(&response.identity.scopes, &response.identity.home_name, &response.identity.environment),
     });
-    findings.extend(met.date.map(|there| clock(wall_clock().seconds() - there.seconds())));
+    findings.extend(response.date.map(|there| clock_finding(wall_clock().seconds() - there.seconds())));
     findings
 }
 
-/// Why there was no answer, without saying twice that it is none of a Hearth server.
-pub fn told(error: &ClientError) -> String {
+/// The text of a client error, without the double mention of a foreign server.
+pub fn client_error_text(error: &ClientError) -> String {
     let text = error.to_string();
     match error {
         ClientError::NotHearth(..) => text.replacen(": it does not answer as a Hearth server", "", 1),
@@ -55,19 +58,19 @@ pub fn told(error: &ClientError) -> String {
     }
 }
 
-fn refused(profile: &Profile, server: &str, error: &ClientError) -> Finding {
-    let text = told(error);
+fn client_error_finding(profile: &Profile, server: &str, error: &ClientError) -> Finding {
+    let text = client_error_text(error);
     match error {
-        ClientError::Refused(401 | 403, _) => Finding::fault(Matter::Key, text, another_key(profile)),
-        ClientError::Key => Finding::fault(Matter::Key, text, another_key(profile)),
-        ClientError::Address(_) => Finding::fault(Matter::Setup, text, "hearth-replica init --server URL"),
-        _ => Finding::fault(Matter::Server, text, format!("curl -i {server}/v1; offline work goes on meanwhile")),
+        ClientError::Refused(401 | 403, _) => Finding::fault(Topic::Key, text, new_key_advice(profile)),
+        ClientError::Key => Finding::fault(Topic::Key, text, new_key_advice(profile)),
+        ClientError::Address(_) => Finding::fault(Topic::Setup, text, "hearth-replica init --server URL"),
+        _ => Finding::fault(Topic::Server, text, format!("curl -i {server}/v1; offline work is possible meanwhile")),
     }
 }
 
-/// What a key must be allowed for a replica to be whole, and for its edits to be accepted: a fault without the one, a
-/// warning without the other.
-pub fn scopes(granted: &[String], home: &str, environment: &str) -> Finding {
+/// Compares the scopes of a key with the needs of a replica. Missing read scopes are a fault: the replica stays
+/// incomplete. Missing write scopes are a warning: edits will be refused.
+pub fn check_scopes(granted: &[String], home: &str, environment: &str) -> Finding {
     let has = |scope: &str| granted.iter().any(|granted| granted == scope);
     let of_kinds = |action: &str| Kind::ALL.map(|kind| format!("{}:{action}", kind.collection()));
     let lacking = |scopes: &[String]| -> Vec<String> { scopes.iter().filter(|scope| !has(scope)).cloned().collect() };
@@ -75,24 +78,24 @@ pub fn scopes(granted: &[String], home: &str, environment: &str) -> Finding {
     let writing = lacking(&of_kinds("write"));
     let next = "hearth-server key create with these scopes, then: hearth-replica init";
     if !reading.is_empty() {
-        let text = format!("the key lacks {}; without it the replica cannot be whole", reading.join(", "));
-        return Finding::fault(Matter::Key, text, next);
+        let text = format!("the key lacks {}; without these scopes the replica stays incomplete", reading.join(", "));
+        return Finding::fault(Topic::Key, text, next);
     }
     if !writing.is_empty() {
         let text = format!("the key lacks {}; such changes will be refused", writing.join(", "));
-        return Finding::new(Matter::Key, Grade::Warning, text, next);
+        return Finding::new(Topic::Key, Severity::Warning, text, next);
     }
-    Finding::fine(Matter::Key, format!("accepted for {home} ({environment})"))
+    Finding::ok(Topic::Key, format!("accepted for {home} ({environment})"))
 }
 
-/// Nothing is decided by this machine's clock but when to try again, and what is shown; still, people read times.
-fn clock(ahead: i64) -> Finding {
+/// The local clock decides only about the next attempt and about shown times; a difference still confuses people.
+fn clock_finding(ahead: i64) -> Finding {
     if ahead.abs() <= CLOCK_SECONDS_MAX {
-        return Finding::fine(Matter::Clock, "as the server's");
+        return Finding::ok(Topic::Clock, "same time as the server");
     }
     let side = if ahead > 0 { "ahead of" } else { "behind" };
-    let text = format!("this machine's clock is {} {side} the server's", span(ahead.abs()));
-    Finding::new(Matter::Clock, Grade::Warning, text, "timedatectl status")
+    let text = format!("this machine's clock is {} {side} the server's", duration_text(ahead.abs()));
+    Finding::new(Topic::Clock, Severity::Warning, text, "timedatectl status")
 }
 
 #[cfg(test)]
@@ -100,23 +103,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_judged_by_what_it_lacks() {
+    fn missing_scopes_set_severity() {
         let all: Vec<String> = Kind::ALL
             .into_iter()
             .flat_map(|kind| ["read", "write"].map(|action| format!("{}:{action}", kind.collection())))
             .chain(["events:read".to_owned()])
             .collect();
-        assert_eq!(scopes(&all, "Home", "live").grade, Grade::Fine);
-        let without =
-            |scope: &str| scopes(&all.iter().filter(|s| *s != scope).cloned().collect::<Vec<_>>(), "Home", "live");
-        assert_eq!(without("tasks:write").grade, Grade::Warning);
+        assert_eq!(check_scopes(&all, "Home", "live").severity, Severity::Ok);
+        let without = |scope: &str| {
+            check_scopes(&all.iter().filter(|s| *s != scope).cloned().collect::<Vec<_>>(), "Home", "live")
+        };
+        assert_eq!(without("tasks:write").severity, Severity::Warning);
         assert!(without("events:read").text.contains("lacks events:read"));
-        assert_eq!(without("property:read").grade, Grade::Fault);
+        assert_eq!(without("property:read").severity, Severity::Fault);
     }
 
     #[test]
-    fn a_clock_may_differ_a_little() {
-        assert_eq!(clock(-30).grade, Grade::Fine);
-        assert_eq!(clock(-7200).text, "this machine's clock is 2 hours behind the server's");
+    fn clock_tolerates_small_difference() {
+        assert_eq!(clock_finding(-30).severity, Severity::Ok);
+        assert_eq!(clock_finding(-7200).text, "this machine's clock is 2 hours behind the server's");
     }
 }

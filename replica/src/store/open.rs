@@ -180,7 +180,8 @@ fn looks_foreign(db: &Path) -> Result<bool, StoreError> {
 fn can_be_database(db: &Path) -> Result<(), StoreError> {
     const BEGINNING: [u8; 16] = *b"SQLite format 3\0";
     let is_beside = |what: &str| companion(db, what).exists();
-    if !place::holds_bytes(db) || ["setup", "lock", "bell"].into_iter().any(is_beside) || beside(db, "-wal").exists() {
+    if !place::holds_bytes(db) || ["setup", "lock", "changed"].into_iter().any(is_beside) || beside(db, "-wal").exists()
+    {
         return Ok(());
     }
     let mut begins = [0; BEGINNING.len()];
@@ -364,7 +365,7 @@ mod tests {
 
     #[test]
     fn companions_stand_beside_the_database() {
-        assert_eq!(companion(Path::new("/d/a.db"), "bell"), Path::new("/d/a.db.bell"));
+        assert_eq!(companion(Path::new("/d/a.db"), "changed"), Path::new("/d/a.db.changed"));
         assert_eq!(companion(Path::new("/d/replica.db"), "lock"), Path::new("/d/replica.db.lock"));
         let own = profile::Profile::locate("nobody", None, false).unwrap().db;
         assert_eq!(companion(&own, "lock"), own.with_file_name("lock"));

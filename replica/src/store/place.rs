@@ -25,7 +25,7 @@ pub(crate) fn is_gone(db: &Path) -> bool {
 
 /// Whether what a database has beside it once it is used stands there.
 fn was_used(db: &Path) -> bool {
-    ["bell", "reserve"].into_iter().any(|what| companion(db, what).exists())
+    ["changed", "reserve"].into_iter().any(|what| companion(db, what).exists())
 }
 
 /// Whether something is in the way of a look at the file, so that nothing says that it is not there.

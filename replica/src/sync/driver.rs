@@ -21,7 +21,7 @@ use super::keyfile::KeyFile;
 use super::stream::{Stream, heard};
 use super::{SyncConfig, SyncError, SyncLock, Until};
 use crate::store::StoreError;
-use crate::{bell, profile};
+use crate::{notification, profile};
 
 pub(super) async fn run(
     config: SyncConfig,
@@ -37,7 +37,7 @@ pub(super) async fn run(
     let mut engine = blocking(move || Engine::open(&db, &server, until, policy, chance)).await?;
     let (tell, deeds) = mpsc::unbounded_channel();
     engine.tell_at_once(move |deed| drop(tell.send(deed)));
-    let bell = bell::watch(&config.db, move || knock.notify_one())?;
+    let bell = notification::subscribe(&config.db, move || knock.notify_one())?;
 
     let mut driver = Driver {
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
@@ -133,7 +133,7 @@ impl Driver {
 
     /// Asks with another key from now on. One that came with another server is not shown to this one.
     fn take_up(&mut self, key: &SecretString) -> Result<Heard, SyncError> {
-        let named = self.config.profile.as_deref().map(profile::server_of).transpose()?.flatten();
+        let named = self.config.profile.as_deref().map(profile::read_server).transpose()?.flatten();
         if let Some(server) = named.filter(|server| !is_same(server, &self.config.server)) {
             return Err(SyncError::AnotherServer(shown(&server), self.config.server.clone()));
         }
@@ -179,7 +179,7 @@ impl Driver {
         let (done, wake_at) = worked?;
         self.wake_at = wake_at;
         if done.wrote {
-            bell::ring(&self.config.db);
+            notification::notify(&self.config.db);
         }
         Ok(verdict)
     }

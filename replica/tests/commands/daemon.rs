@@ -103,13 +103,10 @@ fn one_process_syncs_a_database() {
     until_it_says(&mut daemon, "phase");
     let (file, process) = (db.display(), format!("process {}", daemon.0.id()));
     for (command, words) in [
-        (
-            "run",
-            format!("the daemon, {process}, keeps {file} in step already; nothing is wrong, and nothing needs to be"),
-        ),
+        ("run", format!("the daemon, {process}, already keeps {file} in step; nothing needs to be")),
         ("rebuild", format!("another process syncs {file}, {process}")),
         // A key press reaches no process in the background.
-        ("rebuild", format!("next: kill {}, then the same again", daemon.0.id())),
+        ("rebuild", format!("next: kill {}, then repeat the command", daemon.0.id())),
     ] {
         let (exit, said) = refusal(&db, &[command]);
         assert_eq!(exit, 1, "{said}");
@@ -147,7 +144,7 @@ fn a_damaged_database_is_told_apart_and_rebuilt_with_its_edits() {
 #[test]
 fn a_database_is_called_sound_only_where_nothing_of_it_was_missing() {
     for (loss, words) in
-        [("SELECT 1", "the database is sound"), ("DROP TABLE tasks", "what the database lacked is there again")]
+        [("SELECT 1", "the database is sound"), ("DROP TABLE tasks", "the missing parts of the database are restored")]
     {
         let dir = tempfile::tempdir().unwrap();
         let db = dir.path().join("replica.db");
@@ -155,7 +152,7 @@ fn a_database_is_called_sound_only_where_nothing_of_it_was_missing() {
         assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
         assert!(sqlite3(&db, loss).status.success());
         let (_, said) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
-        assert!(said.contains(&format!("{words}; everything is read again, and 1 edit stays")), "{said}");
+        assert!(said.contains(&format!("{words}; everything is downloaded again, and 1 edit stays")), "{said}");
     }
 }
 
@@ -237,7 +234,7 @@ fn a_database_that_was_moved_away_is_missed_and_not_made_anew() {
         let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(8), "{command:?}: {said}");
         let next = "next: find the file and put it back; hearth-replica ";
-        assert!(said.contains(next) && said.contains("gives up what only its log holds"), "{command:?}: {said}");
+        assert!(said.contains(next) && said.contains("discards data that only its log holds"), "{command:?}: {said}");
     }
     assert!(!db.exists());
     std::fs::rename(&elsewhere, &db).unwrap();
@@ -255,12 +252,15 @@ fn a_database_that_was_taken_away_is_missed() {
     let file = db.display();
     assert_eq!(exit, 3, "{said}");
     assert!(said.starts_with(&format!("hearth-replica: there was a replica at {file}, and it is gone")), "{said}");
-    assert!(said.contains("next: put it back, or hearth-replica sync for a new one"), "{said}");
+    assert!(said.contains("next: put the file back, or hearth-replica sync for a new one"), "{said}");
     let told = text(&replica(&db, &["doctor"]).stdout);
-    assert!(told.contains("any more; edits that only it held are gone with it"), "{told}");
+    assert!(told.contains("any more; the edits that only it held are lost"), "{told}");
     // Whoever wants a new one gets it, and is told.
     let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
-    assert!(said.contains("and it is gone; a new one is made, without edits that only it held"), "{said}");
+    assert!(
+        said.contains("and it is gone; a new database is created, without the edits that only the old one held"),
+        "{said}"
+    );
     let log = text(&sqlite3(&db, "SELECT text FROM sync_log WHERE level = 'warning'").stdout);
     assert!(log.contains("There was a database here before, and it is gone"), "{log}");
     let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
@@ -268,7 +268,7 @@ fn a_database_that_was_taken_away_is_missed() {
     // So does the daemon.
     std::fs::remove_file(&db).unwrap();
     let mut daemon = daemon(&db, &[], &[]);
-    until_it_says(&mut daemon, "and it is gone; a new one is made");
+    until_it_says(&mut daemon, "and it is gone; a new database is created");
 }
 
 #[test]
@@ -301,5 +301,5 @@ fn a_comparison_that_cannot_be_made_says_where_it_stands() {
     assert_ne!(output.status.code(), Some(0));
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["phase"], "paused", "{told}");
-    assert!(text(&output.stderr).contains("the comparison stays wished for"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the request stays"), "{}", text(&output.stderr));
 }

@@ -107,7 +107,7 @@ fn faults_of_server_and_key() {
 
     let (_dir, db) = of(&good_server());
     write_profile(&db, &good_server(), "svc_test_cut");
-    assert_found(&db, 4, "fault", "key", "typing error", "hearth-replica init");
+    assert_found(&db, 4, "fault", "key", "mistyped", "hearth-replica init");
     // Another one in the profile would change nothing while the environment says one.
     let doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hearth-replica"))
         .args(["doctor", "--db"])
@@ -125,7 +125,7 @@ fn faults_of_server_and_key() {
 
     let (_dir, db) = of(&good_server());
     as_keeper(&db, "UPDATE _sync SET home_id = '0190a3b0-0000-7000-8000-0000000000aa'");
-    assert_found(&db, 4, "fault", "key", "but the key reaches home", "--profile");
+    assert_found(&db, 4, "fault", "key", "but the key belongs to home", "--profile");
 
     let (_dir, db) = of(&server("200 OK", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", identity(&every_scope())));
     assert_found(&db, 1, "warning", "clock", "ahead of the server's", "timedatectl");
@@ -148,7 +148,7 @@ fn init_with_a_key_that_lacks_scopes_says_so() {
     for form in [&[][..], &["--json"]] {
         let said = told(&["events:read", "rooms:read"], form);
         assert!(
-            said.contains("the key lacks events:read, rooms:read; without it the replica cannot be whole"),
+            said.contains("the key lacks events:read, rooms:read; without these scopes the replica stays incomplete"),
             "{said}"
         );
         assert!(said.ends_with(another) && !said.contains("sync"), "{said}");
@@ -196,7 +196,7 @@ fn faults_of_the_database() {
     let (_dir, db) = of(&good_server());
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     assert!(sqlite3(&db, "DELETE FROM search").status.success());
-    let stale = "search does not hold what the tables hold";
+    let stale = "the search index differs from the tables";
     assert_found(&db, 1, "warning", "database", stale, "hearth-replica verify --repair");
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     assert_found(&db, 5, "warning", "database", stale, "hearth-replica verify --repair");
@@ -362,7 +362,7 @@ fn who_has_no_contact_keeps_nothing_in_step() {
     let gone = "daemon_pid = 1, phase = 'offline', reconcile = 1, offline_since = '2026-01-01T00:00:00.000Z'";
     as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {gone}"));
     let told = text(&replica(&db, &["doctor"]).stdout);
-    let words = "has the right to sync; reconciling, without contact since 2026-01-01T00:00:00.000Z";
+    let words = "holds the sync lock; reconciling, without contact since 2026-01-01T00:00:00.000Z";
     assert!(told.contains(words), "{told}");
     drop(dir);
 }
@@ -376,9 +376,16 @@ fn faults_of_who_syncs_and_of_what_waits() {
     let (_dir, db) = of(&good_server());
     let ago = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-10 days')";
     as_keeper(&db, &format!("UPDATE _sync SET filled = 1, current_at = {ago}, retention_seconds = 864000 + 3600"));
-    assert_found(&db, 1, "warning", "feed", "the server forgets where this replica stands", "--until-current");
+    assert_found(
+        &db,
+        1,
+        "warning",
+        "feed",
+        "the server trims the history after this replica's position",
+        "--until-current",
+    );
     as_keeper(&db, "UPDATE _sync SET retention_seconds = 3600");
-    assert_found(&db, 1, "warning", "feed", "away longer than the server remembers", "--until-current");
+    assert_found(&db, 1, "warning", "feed", "offline for longer than the server keeps history", "--until-current");
 
     // Nobody is in step while nobody syncs, however short a time ago he was.
     let (_dir, db) = of(&good_server());
@@ -423,7 +430,7 @@ fn what_stopped_the_last_sync_is_judged_by_the_key_of_now() {
     let ours = "0190a3b0-0000-7000-8000-00000000000f";
     let why = format!("'this replica is of home {ours}, but the server answers as home b'");
     as_keeper(&db, &format!("UPDATE _sync SET home_id = '{ours}', phase = 'blocked', reason = {why}"));
-    let words = "the server answers as home b; the key of now is accepted";
+    let words = "the server answers as home b; the present key is accepted";
     assert_found(&db, 1, "warning", "feed", words, "hearth-replica sync --until-current");
     as_keeper(&db, "UPDATE _sync SET home_id = 'another'");
     assert_found(&db, 4, "fault", "feed", "the server answers as home b", "hearth-replica init");
@@ -467,7 +474,7 @@ fn a_process_that_has_just_begun_is_not_given_up() {
     assert_eq!(doubted(), None, "it was heard of just now");
     silent("-180 seconds");
     let [grade, _, words, next] = doubted().unwrap();
-    assert!(grade == "warning" && words.contains("gives no sign of life"), "{words}");
+    assert!(grade == "warning" && words.contains("does not respond"), "{words}");
     assert!(next.starts_with("hearth-replica doctor again") && next.contains("end process"), "{next}");
     drop(lock);
 }
@@ -485,7 +492,7 @@ fn what_to_type_about_a_file_can_be_typed_whatever_its_path() {
     set_mode(Path::new(&key), 0o644);
     std::fs::write(format!("{}.damaged-20260601T000000Z", db.display()), "x").unwrap();
     let nexts: Vec<String> = examined(&db).1.into_iter().map(|[_, _, _, next]| next).collect();
-    let damaged = format!("rm '{}.damaged-'*, once nothing in them is missed", db.display());
+    let damaged = format!("rm '{}.damaged-'*, once you need nothing in them", db.display());
     for next in [format!("chmod 600 '{key}'"), damaged] {
         assert!(nexts.contains(&next), "{next}: {nexts:?}");
     }
@@ -514,7 +521,10 @@ fn somebody_who_keeps_all_others_from_writing_is_named() {
     let [grade, matter, text, next] =
         found.iter().find(|one| one[1] == "process" && one[0] == "fault").unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!((grade.as_str(), matter.as_str()), ("fault", "process"));
-    assert!(text.contains("another program is writing to") && next.starts_with("lsof "), "{text}, {next}");
+    assert!(
+        text.contains("another program holds a write transaction on") && next.starts_with("lsof "),
+        "{text}, {next}"
+    );
     assert_ne!(exit, 0);
 }
 

@@ -41,7 +41,7 @@ fn what_cannot_be_set_up_is_not_tried_and_the_reason_names_the_path() {
 
     let foreign = program(dir.path(), "foreign", "echo something else");
     let reason = untried(&mut drill(&["--server-bin", foreign.to_str().unwrap()]));
-    assert!(reason.contains(&format!("{} is no hearth-server", foreign.display())), "{reason}");
+    assert!(reason.contains(&format!("{} is not hearth-server", foreign.display())), "{reason}");
 
     set_mode(&foreign, 0o600);
     let reason = untried(&mut drill(&["--server-bin", foreign.to_str().unwrap()]));

@@ -60,7 +60,7 @@ fn what_the_server_has_says_what_it_waits_for() {
     let (reason, status) = edits("phase = 'offline', reconcile = 1");
     assert!(reason.contains("when the comparison has ended") && status.contains("when that has ended"), "{reason}");
     let (reason, status) = edits("reconcile = 0");
-    assert!(reason.contains("when the feed has brought it") && !status.contains("confirmed"), "{status}");
+    assert!(reason.contains("when its event arrives") && !status.contains("confirmed"), "{status}");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
     assert_eq!(exit, 1);
     assert!(said.contains("exists already"), "{said}");
     // Who may only look may take a copy away.
-    let seen = hearth_replica::Replica::open_to_read(&db, hearth_replica::Origin::Cli).unwrap();
+    let seen = hearth_replica::Replica::open_read_only(&db, hearth_replica::Origin::Cli).unwrap();
     assert_eq!(seen.export(&dir.path().join("seen.db")).unwrap().records, 1);
     let (exit, said) = refusal(&db, &["export", "/nowhere/at all/copy.db"]);
     assert_eq!(exit, 1);
@@ -209,7 +209,7 @@ fn what_is_there_twice_is_said() {
     assert!(said.contains("is there already"), "{said}");
     let (exit, said) = refusal(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--json"]);
     assert_eq!(exit, 2);
-    assert!(said.contains("two columns are called id"), "{said}");
+    assert!(said.contains("two columns have the name id"), "{said}");
     assert!(replica(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--csv"]).status.success());
 }
 
@@ -220,7 +220,7 @@ fn what_named_a_record_that_is_removed_is_counted() {
         replica(&db, &["add", "inventory", name, &format!("room_id={room}")]);
     }
     let said = text(&replica(&db, &["remove", &room]).stderr);
-    assert_eq!(said.trim(), "removed the room Kitchen; it is named no more by 2 in inventory");
+    assert_eq!(said.trim(), "removed the room Kitchen; references to it are cleared: 2 in inventory");
 }
 
 #[test]
@@ -228,11 +228,11 @@ fn a_profile_is_called_there_only_once_it_is() {
     let (_dir, db, _) = with_a_room();
     let (exit, said) = refusal(&db, &["add", "property", "city=Bern"]);
     assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("is made with set") && said.contains("next: hearth-replica set property "), "{said}");
+    assert!(said.contains("`set` creates it") && said.contains("next: hearth-replica set property "), "{said}");
     assert!(replica(&db, &["set", "property", "city=Bern"]).status.success());
     let (exit, said) = refusal(&db, &["add", "property", "city=Bern"]);
     assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("is there already") && said.contains("next: hearth-replica set property "), "{said}");
+    assert!(said.contains("already has its profile") && said.contains("next: hearth-replica set property "), "{said}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn to_look_at_an_empty_file_makes_no_replica_of_it() {
     assert_eq!(std::fs::metadata(&db).unwrap().len(), 0);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nor anything beside it");
     // What shows that it held something makes it a damaged one.
-    std::fs::write(beside(&db, ".bell"), "").unwrap();
+    std::fs::write(beside(&db, ".changed"), "").unwrap();
     assert_eq!(refusal(&db, &["status"]).0, 8);
 }
 
@@ -162,7 +162,7 @@ fn every_refusal_has_the_code_of_the_table_and_says_what_to_type() {
         (&["edits", "discard", "1"][..], 3, "no edit 1 that waits", "next: hearth-replica edits"),
         (&["edits", "discard", "77"], 3, "no edit 77 that waits", "next: hearth-replica edits"),
         (&["undo", "77"], 3, "", "next: hearth-replica edits"),
-        (&["--profile", "../x", "status"], 2, "is no profile name", "next: hearth-replica --profile NAME"),
+        (&["--profile", "../x", "status"], 2, "is not a profile name", "next: hearth-replica --profile NAME"),
         (&["init", "--server", "http://127.0.0.1:9", "--key-file", missing], 4, missing, "next: ls -l "),
         (&["query", ""], 2, "no statement", "next: hearth-replica query 'SELECT"),
         (&["query", "UPDATE rooms SET floor = '2'"], 1, "a query only reads", "next: sqlite3 "),
@@ -208,7 +208,7 @@ fn no_key_at_all_is_no_typing_error() {
     let (_dir, db) = alone();
     let (exit, said) = refusal(&db, &["init", "--server", "http://127.0.0.1:9"]);
     assert_eq!(exit, 4, "{said}");
-    assert!(said.contains("no key was given") && !said.contains("typing error"), "{said}");
+    assert!(said.contains("no key was given") && !said.contains("mistyped"), "{said}");
     for way in ["--key-file FILE", "HEARTH_API_KEY", "stdin"] {
         assert!(said.lines().last().unwrap().contains(way), "{said}");
     }
@@ -250,11 +250,13 @@ fn a_key_that_is_saved_and_not_used_is_told() {
     };
     for (name, value) in [("HEARTH_API_KEY", "svc_test_x"), ("HEARTH_API_KEY_FILE", "/nowhere")] {
         let told = said(name, value);
-        let lines = told.lines().filter(|line| line.starts_with(&format!("{name} is set and goes before the key")));
+        let lines = told
+            .lines()
+            .filter(|line| line.starts_with(&format!("{name} is set and takes precedence over the saved key")));
         assert_eq!(lines.count(), 1, "{told}");
     }
-    assert!(!said("HEARTH_API_KEY_FILE", &file).contains("goes before"), "the key is from there");
-    assert!(!said("HEARTH_API_KEY_FILE", "").contains("goes before"), "it is not set");
+    assert!(!said("HEARTH_API_KEY_FILE", &file).contains("takes precedence"), "the key is from there");
+    assert!(!said("HEARTH_API_KEY_FILE", "").contains("takes precedence"), "it is not set");
 }
 
 #[test]
@@ -286,7 +288,10 @@ fn a_database_that_is_held_is_no_server_that_is_gone() {
         let began = std::time::Instant::now();
         let (exit, said) = refusal(&db, &["sync", "--timeout", "300ms"]);
         assert_eq!(exit, 1, "{said}");
-        assert!(said.contains("another program is writing to") && said.contains("next: lsof "), "{said}");
+        assert!(
+            said.contains("another program holds a write transaction on") && said.contains("next: lsof "),
+            "{said}"
+        );
         assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?}", began.elapsed());
         drop(daemon);
     }
@@ -446,7 +451,7 @@ fn a_list_of_none_says_how_many_there_are() {
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let said = text(&replica(&db, &["list", "rooms", "--limit", "0"]).stderr);
     assert_eq!(said, "0 of 1; --limit shows more");
-    assert_eq!(text(&replica(&db, &["list", "rooms", "name=x"]).stderr), "no rooms like that");
+    assert_eq!(text(&replica(&db, &["list", "rooms", "name=x"]).stderr), "no rooms match");
 }
 
 #[test]
@@ -454,13 +459,13 @@ fn a_comparison_that_waits_for_the_server_says_so() {
     let (_dir, db) = alone();
     let (exit, said) = refusal(&db, &["reconcile"]);
     assert_eq!(exit, 6, "{said}");
-    assert!(said.contains("the comparison stays wished for"), "{said}");
+    assert!(said.contains("the request stays"), "{said}");
 
     let (_dir, db) = of(&good_server());
     assert!(replica(&db, &["pause"]).status.success());
     let (exit, said) = refusal(&db, &["reconcile"]);
     assert_eq!(exit, 1, "{said}");
-    let words = "syncing is paused; the comparison stays wished for, and the next sync makes it";
+    let words = "syncing is paused; the request stays, and the next sync makes the comparison";
     assert!(said.contains(words) && said.ends_with("next: hearth-replica resume"), "{said}");
 }
 
@@ -478,7 +483,7 @@ fn a_whole_number_may_be_written_as_json_has_it() {
 #[test]
 fn files_of_somebody_else_beside_the_database_stay_as_they_are() {
     let dir = tempfile::tempdir().unwrap();
-    let files = ["reserve", "lock", "bell", "setup", "log"].map(|name| dir.path().join(name));
+    let files = ["reserve", "lock", "changed", "setup", "log"].map(|name| dir.path().join(name));
     files.iter().for_each(|file| std::fs::write(file, "mine").unwrap());
     let db = dir.path().join("replica.db");
     new_replica(&db);

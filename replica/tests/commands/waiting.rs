@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use hearth_replica::bell;
+use hearth_replica::notification;
 use hearth_replica::sync::SyncLock;
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ fn a_sync_that_waits_for_another_process_goes_on_itself_once_that_has_ended() {
     let (_dir, db) = of(&url);
     let lock = SyncLock::try_take(&db).unwrap().unwrap();
     let (ring, rings) = channel();
-    let watch = bell::watch(&db, move || {
+    let watch = notification::subscribe(&db, move || {
         let _ = ring.send(());
     })
     .unwrap();

@@ -11,7 +11,7 @@ use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
 use hearth_replica::ConflictPolicy;
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
-use hearth_replica::{Origin, Phase, Replica, Row, RowQuery, Sort, bell};
+use hearth_replica::{Origin, Phase, Replica, Row, RowQuery, Sort, notification};
 use hearth_server::Running;
 use hearth_server::clock::Clock;
 use hearth_server::config::Config;
@@ -37,7 +37,7 @@ pub(super) struct DemoHome {
 pub(super) struct Device {
     pub(super) replica: Replica,
     changed: std::sync::Arc<Notify>,
-    _bell: bell::BellWatch,
+    _bell: notification::Subscription,
     _stop: watch::Sender<bool>,
     syncing: JoinHandle<Result<(), hearth_replica::sync::SyncError>>,
 }
@@ -143,7 +143,7 @@ impl Device {
         let replica = Replica::open(&config.db, Origin::Tui)?;
         let changed = std::sync::Arc::new(Notify::new());
         let knock = changed.clone();
-        let bell = bell::watch(&config.db, move || knock.notify_one())?;
+        let bell = notification::subscribe(&config.db, move || knock.notify_one())?;
         let lock = SyncLock::try_take(&config.db)?.context("nobody else syncs the demo's replica")?;
         let (stop, stopping) = watch::channel(false);
         let syncing = tokio::spawn(hearth_replica::sync::run(config, lock, Until::Stopped, stopping));

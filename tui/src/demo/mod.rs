@@ -34,7 +34,7 @@ pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
     let family = runtime.spawn(family::edit_forever(phone, FAMILY_EVERY));
     let db = home.db();
     let ui = UiOptions {
-        flags: address::flags(profile::DEFAULT, Some(&db)),
+        flags: address::home_flags(profile::DEFAULT, Some(&db)),
         db,
         sync: Some(home.sync_config()),
         keyless: None,

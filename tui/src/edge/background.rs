@@ -177,7 +177,7 @@ async fn run_sync(
         rescue.lost.iter().for_each(|sentence| tracing::warn!("{sentence}"));
         let _ = messages.send(Message::Rebuilt(rescue.clone()));
     };
-    let ended = hearth_replica::keep_in_step(config, Origin::Tui, lock, syncing, rebuilt).await;
+    let ended = hearth_replica::supervise_sync(config, Origin::Tui, lock, syncing, rebuilt).await;
     let Err(error) = ended else { return Next::End };
     tracing::error!(%error, "syncing ended");
     let moved = matches!(error, SyncError::Store(StoreError::Moved(_)));

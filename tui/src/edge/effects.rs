@@ -219,9 +219,9 @@ mod tests {
     fn change_of_settled_edit_gives_its_record() {
         let (_directory, replica, context) = scene();
         let hall = replica.create(Kind::Room, &fields("Hall")).unwrap();
-        let made = replica.made().unwrap()[0];
+        let made = replica.last_write_ids().unwrap()[0];
         replica.update(Kind::Room, &hall, &fields("Lobby")).unwrap();
-        let changed = replica.made().unwrap()[0];
+        let changed = replica.last_write_ids().unwrap()[0];
         let mut history = UndoHistory::default();
         let mut change = |edit| {
             let write = Write::Decide(edit, Decision::Change(fields("Shed")));

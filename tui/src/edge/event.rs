@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
 use hearth_replica::StoreError;
-use hearth_replica::bell::{self, BellWatch};
+use hearth_replica::notification::{self, Subscription};
 
 use crate::message::Message;
 
@@ -78,6 +78,6 @@ impl Drop for Keyboard {
 }
 
 /// Sends [`Message::DatabaseChanged`] after each change of the database by any process, until the watch is dropped.
-pub fn watch_database(db: &Path, messages: Sender<Message>) -> Result<BellWatch, StoreError> {
-    bell::watch(db, move || drop(messages.send(Message::DatabaseChanged)))
+pub fn watch_database(db: &Path, messages: Sender<Message>) -> Result<Subscription, StoreError> {
+    notification::subscribe(db, move || drop(messages.send(Message::DatabaseChanged)))
 }

@@ -58,7 +58,7 @@ fn create_file(directory: &Path, stem: &str, extension: &str) -> io::Result<(Pat
 /// Writes the rows of one database snapshot. Without a snapshot, a write of another process between two pages could
 /// repeat or skip a row.
 fn write_rows(replica: &Replica, file: impl io::Write, form: ExportFormat, query: &RowQuery) -> anyhow::Result<usize> {
-    replica.at_one_moment(|replica| write_pages(replica, file, form, query))
+    replica.in_snapshot(|replica| write_pages(replica, file, form, query))
 }
 
 fn write_pages(

@@ -193,7 +193,7 @@ fn keep_step(steps: &mut Vec<Step>, step: &Step, error: &EditError) {
 /// The ids of the edits of the last change. Empty if the ids cannot be read: no step is better than a step with wrong
 /// edits.
 fn last_edits(replica: &Replica) -> Vec<i64> {
-    replica.made().unwrap_or_default()
+    replica.last_write_ids().unwrap_or_default()
 }
 
 /// The edit that was undone last.
@@ -230,7 +230,7 @@ mod tests {
         replica.create(Kind::Room, &named("Attic")).unwrap();
         replica.delete(Kind::Room, &hall).unwrap();
         let mut history = UndoHistory::default();
-        let first = replica.made().unwrap();
+        let first = replica.last_write_ids().unwrap();
         replica.undo(Some(first[0])).unwrap();
         history.add_step(Step { name: StepName::Text("a decision".to_owned()), remains: None, edits: first });
         let said = |history: &mut UndoHistory| history.undo(&replica, &mut |_, _| {}).unwrap();
@@ -292,7 +292,7 @@ mod tests {
         let changes = names.into_iter().map(|(id, name)| replica.update(Kind::Room, id, &named(name)));
         history.run_changes(&replica, |_| "2 rooms".to_owned(), changes);
         // Undo the first edit outside the history.
-        let last = replica.made().unwrap();
+        let last = replica.last_write_ids().unwrap();
         replica.undo(Some(last[0])).unwrap();
         replica.delete(Kind::Room, &attic).unwrap();
         let said = history.undo(&replica, &mut |_, _| {}).unwrap();

@@ -3,7 +3,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::doctor::trouble;
+use hearth_replica::doctor::diagnose;
 use hearth_replica::{EditError, Replica, Row, address};
 
 use super::context::EdgeContext;
@@ -80,7 +80,7 @@ pub(super) fn run_decision(
         Write::Redo => history.redo(replica, progress),
         Write::Pause(true) => Ok(replica.pause().map(|_| "Syncing is paused until you resume it.".to_owned())?),
         Write::Pause(false) => Ok(replica.resume().map(|_| "Syncing resumed.".to_owned())?),
-        Write::SyncNow => Ok(replica.hurry().map(|()| "Trying the server.".to_owned())?),
+        Write::SyncNow => Ok(replica.retry_sync_now().map(|()| "Trying the server.".to_owned())?),
         Write::Decide(edit, decision) => decide_edit(replica, history, *edit, decision),
         _ => Ok(String::new()),
     }
@@ -119,7 +119,7 @@ pub(super) fn record_of_settled_edit(replica: &Replica, write: &Write) -> Option
 /// The sentence for an error, with the next command where one helps.
 pub(super) fn error_sentence(context: &EdgeContext, error: &EditError) -> String {
     match error {
-        EditError::Store(error) => address::next(&trouble(&context.db, error), &context.flags),
+        EditError::Store(error) => address::diagnosis_text(&diagnose(&context.db, error), &context.flags),
         EditError::NotFound => words::GONE.into(),
         other => other.to_string(),
     }

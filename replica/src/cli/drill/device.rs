@@ -1,5 +1,5 @@
-//! A replica in a scratch home: its database, its daemon, what a person does on it, and what its status says meanwhile.
-//! Must not know what is drilled.
+//! A replica of a scratch home with its daemon, the commands of its user, and samples of its status. Must not know the
+//! drill.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,42 +14,43 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Edit, Origin, Phase, Replica, Row, RowQuery, Sort, StoreError, read_query};
 use serde_json::Value;
 
-use super::super::output;
-use super::keeper::{self, LOOK_EVERY, Program};
-use super::scene::{Scene, command};
-use super::{Stop, failed};
+use super::super::text;
+use super::home::{DrillHome, command};
+use super::outcome::{DrillError, failed};
+use super::processes::{self, POLL_INTERVAL, Program};
 
-/// A replica.
+/// A replica with its daemon.
 pub(super) struct Device {
     db: PathBuf,
     log: PathBuf,
     daemon: Option<Program>,
-    /// What the daemon's environment has beside this program's.
+    /// Additional environment variables of the daemon.
     environment: Vec<(String, String)>,
-    /// Its rows and edits, as a person's programs see them.
+    /// The replica, opened as by another program of the user.
     pub(super) replica: Replica,
 }
 
 impl Device {
-    /// Sets a replica up, as a person does; it is not in step yet.
-    pub(super) fn set_up(db: PathBuf, url: &str, key: &Path, log: &Path) -> Result<Device, Stop> {
+    /// Sets up a replica of the home with `init`. Nothing is synced yet.
+    pub(super) fn create(home: &DrillHome, directory: &Path) -> Result<Device, DrillError> {
+        let (db, url, key) = (directory.join("replica.db"), home.url(), home.file("key"));
         let mut init = command(&std::env::current_exe()?);
-        init.arg("--db").arg(&db).args(["init", "--server", url, "--key-file"]).arg(key);
-        let init = keeper::run(&mut init)?;
+        init.arg("--db").arg(&db).args(["init", "--server", &url, "--key-file"]).arg(key);
+        let init = processes::run_to_end(&mut init)?;
         if !init.status.success() {
             return Err(failed(format!("init: {}", String::from_utf8_lossy(&init.stderr).trim())));
         }
         let replica = Replica::open(&db, Origin::Cli)?;
-        Ok(Device { db, log: log.to_owned(), daemon: None, environment: Vec::new(), replica })
+        Ok(Device { db, log: home.file("daemon.log"), daemon: None, environment: Vec::new(), replica })
     }
 
-    /// What its daemon is started with from now on, beside this program's environment.
+    /// Sets the additional environment of the daemon and of commands.
     pub(super) fn with_environment(&mut self, environment: Vec<(String, String)>) {
         self.environment = environment;
     }
 
     /// Starts the daemon.
-    pub(super) fn start(&mut self) -> Result<(), Stop> {
+    pub(super) fn start(&mut self) -> Result<(), DrillError> {
         let log = File::options().create(true).append(true).open(&self.log)?;
         let mut run = command(&std::env::current_exe()?);
         run.arg("--db").arg(&self.db).arg("run").envs(self.environment.iter().cloned());
@@ -58,8 +59,8 @@ impl Device {
         Ok(())
     }
 
-    /// Stops the daemon as a service manager does.
-    pub(super) fn stop(&mut self) -> Result<(), Stop> {
+    /// Stops the daemon with SIGTERM, as a service manager does.
+    pub(super) fn stop(&mut self) -> Result<(), DrillError> {
         let Some(daemon) = self.daemon.take() else { return Ok(()) };
         match daemon.terminate() {
             Some(status) if status.success() => Ok(()),
@@ -68,35 +69,35 @@ impl Device {
         }
     }
 
-    /// Kills the daemon without warning.
+    /// Kills the daemon with SIGKILL.
     pub(super) fn kill(&mut self) {
         if let Some(daemon) = self.daemon.take() {
             daemon.kill();
         }
     }
 
-    /// The daemon's process.
+    /// The pid of the daemon. None: not running.
     pub(super) fn pid(&self) -> Option<u32> {
         self.daemon.as_ref().map(Program::id)
     }
 
-    /// What a person's command prints, asked under the daemon's environment.
-    pub(super) fn say(&self, arguments: &[&str]) -> Result<Value, Stop> {
-        let mut asked = command(&std::env::current_exe()?);
-        asked.arg("--db").arg(&self.db).arg("--json").args(arguments).envs(self.environment.iter().cloned());
-        let asked = keeper::run(&mut asked)?;
-        if !asked.status.success() {
-            let said = String::from_utf8_lossy(&asked.stderr);
-            return Err(failed(format!("hearth-replica {}: {}", arguments.join(" "), said.trim())));
+    /// Runs a command with `--json` in the daemon's environment and returns its output.
+    pub(super) fn run_json(&self, arguments: &[&str]) -> Result<Value, DrillError> {
+        let mut output = command(&std::env::current_exe()?);
+        output.arg("--db").arg(&self.db).arg("--json").args(arguments).envs(self.environment.iter().cloned());
+        let output = processes::run_to_end(&mut output)?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(failed(format!("hearth-replica {}: {}", arguments.join(" "), stderr.trim())));
         }
-        Ok(serde_json::from_slice(&asked.stdout).unwrap_or(Value::Null))
+        Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
     }
 
-    /// Waits until it says that it is in step and nothing is on its way; gives how long that took.
-    pub(super) fn settle(&self, scene: &Scene, limit: Duration) -> Result<Duration, Stop> {
-        let head = scene.head()?;
-        let settled = scene.wait("the replica is in step and its edits are settled", limit, || {
-            if let Some(status) = self.daemon.as_ref().and_then(Program::ended) {
+    /// Waits until the replica is current and no edit is on its way. Returns the time taken.
+    pub(super) fn wait_until_settled(&self, home: &DrillHome, limit: Duration) -> Result<Duration, DrillError> {
+        let head = home.head()?;
+        let settled = home.wait_until("the replica is in step and its edits are settled", limit, || {
+            if let Some(status) = self.daemon.as_ref().and_then(Program::exit_status) {
                 return Err(failed(format!("the daemon has ended with {status}; its log says why, with --keep")));
             }
             let status = self.replica.status()?;
@@ -104,13 +105,13 @@ impl Device {
             Ok(current && status.position >= head && status.waiting == 0)
         });
         settled.map_err(|stop| match (stop, self.replica.status()) {
-            (Stop::Failed(why), Ok(status)) => {
+            (DrillError::Failed(why), Ok(status)) => {
                 let reason = status.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
                 failed(format!(
                     "{why}; its status is {}{reason} at {} of {head}, {} on the way, {} for a person",
                     status.phase,
                     status.position,
-                    output::count(status.waiting, "edit"),
+                    text::count(status.waiting, "edit"),
                     status.needs_you
                 ))
             }
@@ -118,24 +119,24 @@ impl Device {
         })
     }
 
-    /// All rows of a kind, in the order of their making.
-    pub(super) fn rows(&self, kind: Kind) -> Result<Vec<Row>, Stop> {
+    /// All rows of a kind, oldest first.
+    pub(super) fn rows(&self, kind: Kind) -> Result<Vec<Row>, DrillError> {
         let sort = Sort { column: "created_at", descending: false };
         Ok(self.replica.rows(&RowQuery::of(kind, sort, usize::MAX >> 1))?.rows)
     }
 
-    /// The row of a kind at a place, counted from the oldest.
-    pub(super) fn row(&self, kind: Kind, nth: usize) -> Result<Row, Stop> {
+    /// The row of a kind with this index, oldest first.
+    pub(super) fn row(&self, kind: Kind, nth: usize) -> Result<Row, DrillError> {
         self.rows(kind)?.into_iter().nth(nth).ok_or_else(|| failed(format!("the home has too few of {kind}")))
     }
 
-    /// The edits that are not settled.
-    pub(super) fn edits(&self) -> Result<Vec<Edit>, Stop> {
+    /// The open edits.
+    pub(super) fn edits(&self) -> Result<Vec<Edit>, DrillError> {
         Ok(self.replica.edits()?)
     }
 
-    /// How the settled edits of a record ended.
-    pub(super) fn endings(&self, record: &str) -> Result<Vec<String>, Stop> {
+    /// The outcomes of the settled edits of a record.
+    pub(super) fn outcomes(&self, record: &str) -> Result<Vec<String>, DrillError> {
         let sql = format!("SELECT outcome FROM edit_history WHERE record_id = '{}'", record.replace('\'', "''"));
         let word = |row: Vec<Value>| row.first().and_then(Value::as_str).unwrap_or_default().to_owned();
         let words: Result<_, StoreError> =
@@ -143,16 +144,16 @@ impl Device {
         Ok(words?)
     }
 
-    /// Notes what the status says from now on.
-    pub(super) fn watch(&self) -> Watch {
+    /// Starts to sample the status.
+    pub(super) fn watch(&self) -> StatusWatch {
         let (db, stop) = (self.db.clone(), Arc::new(AtomicBool::new(false)));
         let stopped = stop.clone();
         let watching = std::thread::spawn(move || {
-            let mut said = Vec::new();
-            let Ok(replica) = Replica::open(&db, Origin::Cli) else { return said };
+            let mut samples = Vec::new();
+            let Ok(replica) = Replica::open(&db, Origin::Cli) else { return samples };
             while !stopped.load(Ordering::Relaxed) {
                 if let Ok(status) = replica.status() {
-                    said.push(Said {
+                    samples.push(StatusSample {
                         at: Instant::now(),
                         current: matches!(status.phase, Phase::Live | Phase::Polling)
                             && status.behind_events == Some(0),
@@ -160,32 +161,32 @@ impl Device {
                         position: status.position,
                     });
                 }
-                std::thread::sleep(LOOK_EVERY);
+                std::thread::sleep(POLL_INTERVAL);
             }
-            said
+            samples
         });
-        Watch { stop, watching }
+        StatusWatch { stop, watching }
     }
 }
 
-/// Waits until the device is in step again, and tells what its status said meanwhile.
-pub(super) fn in_step_again(
-    scene: &mut Scene,
+/// Waits until the device has settled, ends the samples, and logs the phases.
+pub(super) fn settle_and_report(
+    home: &mut DrillHome,
     device: &Device,
-    watch: Watch,
+    watch: StatusWatch,
     limit: Duration,
-) -> Result<Vec<Said>, Stop> {
-    let took = device.settle(scene, limit);
-    let said = watch.end();
+) -> Result<Vec<StatusSample>, DrillError> {
+    let took = device.wait_until_settled(home, limit);
+    let samples = watch.end();
     let took = took?.as_secs_f64();
-    if said.is_empty() {
+    if samples.is_empty() {
         return Err(failed("its status could not be read meanwhile, so nobody knows what it claimed"));
     }
-    scene.say(format!("the replica is in step again after {took:.1} s; its status said {}", phases(&said)));
-    Ok(said)
+    home.log(format!("the replica is in step again after {took:.1} s; its status said {}", phases(&samples)));
+    Ok(samples)
 }
 
-/// The members of an object.
+/// The members of a JSON object.
 pub(super) fn fields(value: Value) -> Fields {
     match value {
         Value::Object(members) => members,
@@ -193,32 +194,32 @@ pub(super) fn fields(value: Value) -> Fields {
     }
 }
 
-/// What the status said at one moment.
-pub(super) struct Said {
+/// The status at one moment.
+pub(super) struct StatusSample {
     pub(super) at: Instant,
     pub(super) phase: Phase,
     pub(super) position: i64,
-    /// It claimed to be in step.
+    /// The status claimed to be current.
     pub(super) current: bool,
 }
 
-/// Somebody who looks at the status all the time.
-pub(super) struct Watch {
+/// A thread that samples the status.
+pub(super) struct StatusWatch {
     stop: Arc<AtomicBool>,
-    watching: JoinHandle<Vec<Said>>,
+    watching: JoinHandle<Vec<StatusSample>>,
 }
 
-impl Watch {
-    /// Ends it; gives what was said.
-    pub(super) fn end(self) -> Vec<Said> {
+impl StatusWatch {
+    /// Ends the thread and returns the samples.
+    pub(super) fn end(self) -> Vec<StatusSample> {
         self.stop.store(true, Ordering::Relaxed);
         self.watching.join().unwrap_or_default()
     }
 }
 
-/// The phases in the order in which they were said.
-pub(super) fn phases(said: &[Said]) -> String {
-    let mut phases: Vec<&str> = said.iter().map(|said| said.phase.as_str()).collect();
+/// The sequence of phases, without repetitions.
+pub(super) fn phases(samples: &[StatusSample]) -> String {
+    let mut phases: Vec<&str> = samples.iter().map(|samples| samples.phase.as_str()).collect();
     phases.dedup();
     phases.join(", ")
 }

@@ -1,217 +1,231 @@
-//! `drill`: the programs of this machine, tried in the situations that lose data elsewhere. Each drill sets a home up in
-//! a scratch directory, lets something go wrong, and judges by the outcome alone: whether both sides are equal, whether
-//! every edit had one effect or has one visible reason, and whether the status claimed more than was so. Must not know
-//! how syncing works, nor the server's inside: it starts programs and asks over HTTP, as anyone can.
+//! `drill`: a test bench for people who maintain an installation, develop the replica, or choose a sync client. A drill
+//! starts the programs of this machine on a scratch home in a scratch directory. The drill then causes one fault that loses
+//! data in other systems, such as a full disk, and judges the result from outside:
 //!
-//! - [`scene`]: a scratch home with its server and another client of it. [`device`]: a replica with its daemon.
-//! - [`keeper`]: what was started and made, ended and removed however a drill ends.
-//! - [`judge`]: the questions that every drill asks in the end.
-//! - one file for each drill.
+//! - Both sides hold the same records.
+//! - Every edit has one effect, or waits with a visible reason.
+//! - The status never claims more than the replica has.
+//!
+//! A drill never touches a home of the user. Only the command line imports this folder. Must not know how syncing works, nor
+//! the inside of the server: drills start programs and send HTTP requests, as any client can.
+//!
+//! - [`outcome`]: passed, failed or skipped. [`home`]: a scratch home, its server and another client of the home.
+//! - [`device`]: a replica of the home with its daemon. [`checks`]: the checks at the end of every drill.
+//! - [`processes`]: child processes and scratch directories, cleaned up however a drill ends.
+//! - One file for each drill.
 
+mod checks;
 mod clock;
 mod crash;
 mod device;
 mod disk_full;
-mod judge;
-mod keeper;
+mod home;
 mod lost_ack;
 mod mute_stream;
+mod outcome;
 mod poison;
+mod processes;
 mod retention_loss;
-mod scene;
 mod server_restore;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use self::scene::Scene;
-use super::{Exit, Failure, output};
+use self::home::{DrillHome, Options};
+use self::outcome::{DrillError, Outcome, skip_on_failure};
+use super::failure::{Exit, Failure};
+use super::output;
 
 /// Arguments of `drill`.
 #[derive(Debug, Args)]
 pub(super) struct Drill {
-    /// What goes wrong
-    #[arg(value_enum, required = true)]
-    what: Vec<What>,
-    /// The server's program, if it is not beside this one
+    /// The faults to test
+    #[arg(value_enum, required = true, value_name = "DRILL")]
+    names: Vec<DrillName>,
+    /// The server program, if it is not in the directory of this program
     #[arg(long, value_name = "FILE")]
     server_bin: Option<PathBuf>,
     /// Keep the scratch directory, with the logs in it
     #[arg(long)]
     keep: bool,
-    /// What chance begins with, where there is some
+    /// Seed of the random choices
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// A directory on a disk that is small enough to fill: set where a drill starts this program again
+    /// A directory on a small disk that can be filled. A drill sets this option when it starts this program again
     #[arg(long, hide = true, value_name = "DIR")]
     small_disk: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
-    /// History is thinned out while the replica is away
+enum DrillName {
+    /// The server trims its history while the replica is offline
     RetentionLoss,
-    /// Answers are lost after the server has committed
+    /// Responses are lost after the server has committed
     LostAck,
-    /// The server refuses one edit for ever
+    /// The server refuses one edit permanently
     Poison,
-    /// The server is put back to an older copy of its files
+    /// The server is restored from an older copy of its files
     ServerRestore,
-    /// The stream stays open and says nothing more
+    /// The stream stays open and sends nothing
     MuteStream,
     /// The replica's disk is full
     DiskFull,
     /// This machine's clock jumps by years
     Clock,
-    /// Daemon and server are killed again and again
+    /// Daemon and server are killed repeatedly
     Crash,
-    /// All of these, one after the other
+    /// All drills, one after the other
     All,
 }
 
-/// Why a drill did not pass.
-enum Stop {
-    /// What must hold did not; the sentence says what.
-    Failed(String),
-    /// It cannot be tried on this machine; the sentence says what is missing.
-    Skipped(String),
-}
-
-/// How a drill went: a sentence about what was found good, or why not.
-type Outcome = Result<String, Stop>;
-
-impl<E: std::error::Error> From<E> for Stop {
-    fn from(error: E) -> Stop {
-        Stop::Failed(error.to_string())
-    }
-}
-
-/// What cannot even be set up is not tried, so nothing has failed.
-fn untried(stop: Stop) -> Stop {
-    match stop {
-        Stop::Failed(why) | Stop::Skipped(why) => Stop::Skipped(why),
-    }
-}
-
-fn failed(why: impl Into<String>) -> Stop {
-    Stop::Failed(why.into())
-}
-
-/// One drill: its name, what happens in it, and how it goes.
+/// One drill: its name, the fault in words, and the function that runs the drill.
 struct Case {
-    what: What,
+    name: DrillName,
     about: &'static str,
-    run: fn(&mut Scene) -> Outcome,
+    run: fn(&mut DrillHome) -> Outcome,
 }
 
 const CASES: [Case; 8] = [
     Case {
-        what: What::RetentionLoss,
-        about: "history is thinned out while the replica is away",
+        name: DrillName::RetentionLoss,
+        about: "the server trims its history while the replica is offline",
         run: retention_loss::run,
     },
-    Case { what: What::LostAck, about: "answers are lost after the server has committed", run: lost_ack::run },
-    Case { what: What::Poison, about: "the server refuses one edit for ever", run: poison::run },
+    Case { name: DrillName::LostAck, about: "responses are lost after the server has committed", run: lost_ack::run },
+    Case { name: DrillName::Poison, about: "the server refuses one edit permanently", run: poison::run },
     Case {
-        what: What::ServerRestore,
-        about: "the server is put back to an older copy of its files",
+        name: DrillName::ServerRestore,
+        about: "the server is restored from an older copy of its files",
         run: server_restore::run,
     },
-    Case { what: What::MuteStream, about: "the stream stays open and says nothing more", run: mute_stream::run },
-    Case { what: What::DiskFull, about: "the replica's disk is full", run: disk_full::run },
-    Case { what: What::Clock, about: "this machine's clock jumps by years", run: clock::run },
-    Case { what: What::Crash, about: "daemon and server are killed again and again", run: crash::run },
+    Case { name: DrillName::MuteStream, about: "the stream stays open and sends nothing", run: mute_stream::run },
+    Case { name: DrillName::DiskFull, about: "the replica's disk is full", run: disk_full::run },
+    Case { name: DrillName::Clock, about: "this machine's clock jumps by years", run: clock::run },
+    Case { name: DrillName::Crash, about: "daemon and server are killed repeatedly", run: crash::run },
 ];
 
-/// What is told of one drill in the end.
+/// The verdict of a drill, as printed and as in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl Verdict {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::Failed => "failed",
+            Verdict::Skipped => "skipped",
+        }
+    }
+}
+
+/// The report of one finished drill.
 struct Report {
     name: String,
-    verdict: &'static str,
+    verdict: Verdict,
     reason: String,
     took: Duration,
+    /// The steps of the drill, each with its time since the start.
     trace: Vec<(Duration, String)>,
+    /// The scratch directory, if it is kept.
     kept: Option<PathBuf>,
 }
 
 impl Drill {
     pub(super) fn run(self, json: bool) -> Result<(), Failure> {
-        let server = scene::find_server(self.server_bin.as_deref())?;
-        keeper::end_all_on_signal()?;
-        let is_meant = |case: &&Case| self.what.contains(&case.what) || self.what.contains(&What::All);
+        let server = home::find_server(self.server_bin.as_deref())?;
+        processes::clean_up_on_signal()?;
+        let is_selected = |case: &&Case| self.names.contains(&case.name) || self.names.contains(&DrillName::All);
         let mut reports = Vec::new();
-        for case in CASES.iter().filter(is_meant) {
-            let name = name(case.what);
-            if !json {
-                output::note(&format!("{}: {}", output::bold(&name), case.about));
-            }
-            let options = scene::Options {
-                server: server.clone(),
-                keep: self.keep,
-                seed: self.seed,
-                small_disk: self.small_disk.clone(),
-                // Who starts this program again for a small disk hears what happens on stderr, when it does.
-                quiet: json && self.small_disk.is_none(),
-            };
-            let report = drill(case, name, options);
+        for case in CASES.iter().filter(is_selected) {
+            let report = self.run_case(case, &server, json);
             if !json {
                 let kept = report.kept.as_ref().map(|dir| format!(" (kept in {})", dir.display())).unwrap_or_default();
-                output::line(&format!("{} {}: {}{kept}", report.name, report.verdict, report.reason))?;
+                let Report { name, verdict, reason, .. } = &report;
+                output::line(&format!("{name} {}: {reason}{kept}", verdict.as_str()))?;
             }
             reports.push(report);
         }
         if json {
-            let all: Vec<Value> = reports.iter().map(Report::members).collect();
-            output::json(&if let [one] = &all[..] { one.clone() } else { Value::Array(all) })?;
+            let all: Vec<Value> = reports.iter().map(Report::to_json).collect();
+            output::json(&if let [only] = &all[..] { only.clone() } else { Value::Array(all) })?;
         } else if reports.len() > 1 {
-            output::line("")?;
-            for report in &reports {
-                let Report { name, verdict, took, .. } = report;
-                output::line(&format!("{name:<16}{verdict:<9}{:>6.1} s", took.as_secs_f64()))?;
-            }
+            write_table(&reports)?;
         }
-        let count = |verdict: &str| reports.iter().filter(|report| report.verdict == verdict).count();
-        match (count("failed"), count("skipped")) {
-            (0, 0) => Ok(()),
-            (0, skipped) => Err(Failure::new(Exit::NotFound, format!("{skipped} could not be tried on this machine"))),
-            (failed, _) => Err(Failure::new(Exit::Failure, format!("{failed} of {} failed", reports.len()))
-                .hint("hearth-replica drill NAME --keep, and look at the logs it keeps")),
+        exit_result(&reports)
+    }
+
+    fn run_case(&self, case: &Case, server: &Path, json: bool) -> Report {
+        let name = kebab_name(case.name);
+        if !json {
+            output::message(&format!("{}: {}", output::bold(&name), case.about));
         }
+        let options = Options {
+            server: server.to_owned(),
+            keep: self.keep,
+            seed: self.seed,
+            small_disk: self.small_disk.clone(),
+            // The outer program of `disk-full` reads the trace of the inner program from stderr, line by line.
+            quiet: json && self.small_disk.is_none(),
+        };
+        let began = Instant::now();
+        let mut home = DrillHome::new(&name, options);
+        // For `disk-full`, the program that is started again on the small disk sets up the home.
+        let sets_up_home = case.name != DrillName::DiskFull || home.options.small_disk.is_some();
+        let ready = home.make_scratch().and_then(|()| if sets_up_home { home.set_up() } else { Ok(()) });
+        let outcome = ready.map_err(skip_on_failure).and_then(|()| (case.run)(&mut home));
+        let (trace, kept) = home.finish();
+        let (verdict, reason) = match outcome {
+            Ok(reason) => (Verdict::Passed, reason),
+            Err(DrillError::Failed(reason)) => (Verdict::Failed, reason),
+            Err(DrillError::Skipped(reason)) => (Verdict::Skipped, reason),
+        };
+        Report { name, verdict, reason, took: began.elapsed(), trace, kept }
     }
 }
 
-fn drill(case: &Case, name: String, options: scene::Options) -> Report {
-    let began = Instant::now();
-    let mut scene = Scene::new(&name, options);
-    // The program that is started again on a small disk sets the home up there.
-    let elsewhere = case.what == What::DiskFull && scene.options.small_disk.is_none();
-    let ready = scene.make_scratch().and_then(|()| if elsewhere { Ok(()) } else { scene.set_up() });
-    let outcome = ready.map_err(untried).and_then(|()| (case.run)(&mut scene));
-    let (trace, kept) = scene.clear();
-    let (verdict, reason) = match outcome {
-        Ok(reason) => ("passed", reason),
-        Err(Stop::Failed(reason)) => ("failed", reason),
-        Err(Stop::Skipped(reason)) => ("skipped", reason),
-    };
-    Report { name, verdict, reason, took: began.elapsed(), trace, kept }
+/// One line for each drill: name, verdict, seconds.
+fn write_table(reports: &[Report]) -> Result<(), Failure> {
+    output::line("")?;
+    for Report { name, verdict, took, .. } in reports {
+        output::line(&format!("{name:<16}{:<9}{:>6.1} s", verdict.as_str(), took.as_secs_f64()))?;
+    }
+    Ok(())
+}
+
+/// Exit code 1 if a drill failed, else 3 if a drill was skipped.
+fn exit_result(reports: &[Report]) -> Result<(), Failure> {
+    let count = |verdict: Verdict| reports.iter().filter(|report| report.verdict == verdict).count();
+    match (count(Verdict::Failed), count(Verdict::Skipped)) {
+        (0, 0) => Ok(()),
+        (0, skipped) => Err(Failure::new(Exit::NotFound, format!("{skipped} could not be tried on this machine"))),
+        (failed, _) => Err(Failure::new(Exit::Failure, format!("{failed} of {} failed", reports.len()))
+            .hint("hearth-replica drill NAME --keep, then read the logs that it keeps")),
+    }
 }
 
 impl Report {
-    fn members(&self) -> Value {
+    fn to_json(&self) -> Value {
         let line = |(at, text): &(Duration, String)| json!({ "at_seconds": seconds(*at), "text": text });
         json!({
-            "drill": self.name, "verdict": self.verdict, "reason": self.reason, "seconds": seconds(self.took),
+            "drill": self.name, "verdict": self.verdict.as_str(), "reason": self.reason, "seconds": seconds(self.took),
             "trace": self.trace.iter().map(line).collect::<Vec<_>>(), "kept": self.kept,
         })
     }
 }
 
+/// Seconds, rounded to milliseconds.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-fn name(what: What) -> String {
-    what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+/// The name as typed on the command line, in kebab case.
+fn kebab_name(name: DrillName) -> String {
+    name.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

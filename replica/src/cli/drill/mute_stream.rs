@@ -1,46 +1,46 @@
-//! The stream stays open and nothing comes any more, as behind some proxies. The replica must notice by itself, catch
-//! up, and not claim for long that all is well.
+//! The stream stays open and sends nothing, as behind some proxies. The replica must notice, catch up, and not claim
+//! for long to be current.
 
 use std::time::Duration;
 
-use super::device::phases;
-use super::judge::equal;
-use super::scene::Scene;
-use super::{Outcome, failed};
+use super::checks::check_equal;
+use super::device::{Device, phases};
+use super::home::DrillHome;
+use super::outcome::{Outcome, failed};
 
-/// Silence after which a replica must have tried otherwise, with room for a slow machine.
+/// The limit for noticing the silence (45 s by design, plus time for a slow machine).
 const NOTICED_WITHIN: Duration = Duration::from_secs(75);
-/// Once it is noticed, a poll brings the rest at once.
+/// A poll after the silence brings the rest at once.
 const LIMIT: Duration = Duration::from_secs(100);
-/// Frames after the first read that still come.
+/// The number of frames after the backfill that still arrive.
 const STILL_COME: usize = 10;
 
-pub(super) fn run(scene: &mut Scene) -> Outcome {
-    // The first read has a frame for each record, and one that says that the present is reached.
-    let mute_at = scene.records()?.len() + 1 + STILL_COME;
-    scene.stop_server();
-    scene.serve(Some(&format!("mute=once:{mute_at}frames")))?;
-    let mut device = scene.device(&scene.path("device"))?;
+pub(super) fn run(home: &mut DrillHome) -> Outcome {
+    // The backfill sends one frame per record, and one that marks the end.
+    let mute_at = home.records()?.len() + 1 + STILL_COME;
+    home.stop_server();
+    home.serve(Some(&format!("mute=once:{mute_at}frames")))?;
+    let mut device = Device::create(home, &home.file("device"))?;
     device.start()?;
-    device.settle(scene, LIMIT)?;
-    let seed = scene.options.seed.to_string();
-    scene.lab(&["churn", "--count", "40", "--rate", "10000", "--seed", &seed])?;
-    let head = scene.head()?;
-    let came = scene.wait("the first of the changes come", LIMIT, || {
+    device.wait_until_settled(home, LIMIT)?;
+    let seed = home.options.seed.to_string();
+    home.run_lab(&["churn", "--count", "40", "--rate", "10000", "--seed", &seed])?;
+    let head = home.head()?;
+    let took_first = home.wait_until("the first of the changes come", LIMIT, || {
         Ok(device.replica.status()?.position + 40 > head - STILL_COME as i64)
     })?;
-    scene.say(format!(
-        "in step, then 40 changes: the stream goes mute in the midst of them ({:.1} s), the server is at {head}",
-        came.as_secs_f64()
+    home.log(format!(
+        "in step, then 40 changes: the stream goes mute in the middle of them ({:.1} s), the server is at {head}",
+        took_first.as_secs_f64()
     ));
     let watch = device.watch();
     let since = std::time::Instant::now();
-    let took = device.settle(scene, LIMIT);
-    let said = watch.end();
+    let took = device.wait_until_settled(home, LIMIT);
+    let samples = watch.end();
     let took = took?;
-    scene.say(format!("the replica is in step after {:.1} s; its status said {}", took.as_secs_f64(), phases(&said)));
-    let lies = said.iter().filter(|said| said.current && said.position < head);
-    let longest = lies.map(|said| said.at.duration_since(since)).max().unwrap_or_default();
+    home.log(format!("the replica is in step after {:.1} s; its status said {}", took.as_secs_f64(), phases(&samples)));
+    let false_claims = samples.iter().filter(|sample| sample.current && sample.position < head);
+    let longest = false_claims.map(|sample| sample.at.duration_since(since)).max().unwrap_or_default();
     if longest > NOTICED_WITHIN {
         return Err(failed(format!(
             "for {:.0} s the status claimed to be in step when it was not",
@@ -48,9 +48,9 @@ pub(super) fn run(scene: &mut Scene) -> Outcome {
         )));
     }
     if took < Duration::from_secs(1) {
-        return Err(failed("the stream was not mute, so nothing was drilled"));
+        return Err(failed("the stream was not mute, so the drill tested nothing"));
     }
-    let records = equal(scene, &device)?;
+    let records = check_equal(home, &device)?;
     device.stop()?;
     Ok(format!("silence was noticed after {:.0} s; {records} records are equal on both sides", took.as_secs_f64()))
 }

@@ -1,61 +1,59 @@
-//! The replica is away while the home changes, and the history of these changes is thinned out. It must come to the
-//! server's present, deletes included, without losing what was edited offline.
+//! The replica is offline while the home changes, and the server trims the history of these changes. The replica must
+//! catch up, deletes included, and keep its offline edits.
 
 use std::time::Duration;
 
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
-use super::device::{fields, in_step_again};
-use super::judge::{Effect, Made, account, equal, never_claimed_early};
-use super::scene::Scene;
-use super::{Outcome, failed};
+use super::checks::{Effect, ExpectedEdit, check_equal, check_no_early_claim, count_effects};
+use super::device::{Device, fields, settle_and_report};
+use super::home::DrillHome;
+use super::outcome::{Outcome, failed};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(super) fn run(scene: &mut Scene) -> Outcome {
-    let mut device = scene.device(&scene.path("device"))?;
+pub(super) fn run(home: &mut DrillHome) -> Outcome {
+    let mut device = Device::create(home, &home.file("device"))?;
     device.start()?;
-    device.settle(scene, LIMIT)?;
+    device.wait_until_settled(home, LIMIT)?;
     device.stop()?;
     let position = device.replica.status()?.position;
-    scene.say(format!("the replica is in step at {position}; its daemon is stopped"));
+    home.log(format!("the replica is in step at {position}; its daemon is stopped"));
 
     let (room, task, doomed) =
         (device.row(Kind::Room, 0)?.id, device.row(Kind::Task, 0)?.id, device.row(Kind::Task, 1)?.id);
-    let new = device.replica.create(Kind::Task, &fields(json!({ "title": "Made while away" })))?;
+    let new = device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while away" })))?;
     device.replica.update(Kind::Room, &room, &fields(json!({ "paint_color": "Drill red" })))?;
     device.replica.update(Kind::Task, &doomed, &fields(json!({ "notes": "Edited while away" })))?;
-    let made = [
-        Made { id: new, what: Effect::Created },
-        Made { id: room, what: Effect::Set("paint_color", json!("Drill red")) },
-        Made { id: doomed.clone(), what: Effect::Set("notes", json!("Edited while away")) },
+    let expected = [
+        ExpectedEdit { id: new, effect: Effect::Created },
+        ExpectedEdit { id: room, effect: Effect::Set("paint_color", json!("Drill red")) },
+        ExpectedEdit { id: doomed.clone(), effect: Effect::Set("notes", json!("Edited while away")) },
     ];
-    scene.say("offline, a task is made, a room is painted, and a task is edited");
+    home.log("offline, a task is made, a room is painted, and a task is edited");
 
-    let seed = scene.options.seed.to_string();
-    scene.lab(&["churn", "--count", "200", "--rate", "10000", "--seed", &seed])?;
-    scene.delete("tasks", &doomed)?;
-    scene.delete("tasks", &task)?;
-    let thinned = scene.lab(&["trim"])?["thinned"].as_i64().unwrap_or_default();
-    let head = scene.head()?;
+    let seed = home.options.seed.to_string();
+    home.run_lab(&["churn", "--count", "200", "--rate", "10000", "--seed", &seed])?;
+    home.delete("tasks", &doomed)?;
+    home.delete("tasks", &task)?;
+    let thinned = home.run_lab(&["trim"])?["thinned"].as_i64().unwrap_or_default();
+    let head = home.head()?;
     if thinned <= position {
-        return Err(failed(format!("nothing after {position} was thinned out, so nothing was drilled")));
+        return Err(failed(format!("nothing after {position} was trimmed, so the drill tested nothing")));
     }
-    scene.say(format!(
-        "200 changes and two deletes later, the log is thinned out up to {thinned}; the server is at {head}"
-    ));
+    home.log(format!("200 changes and two deletes later, the log is trimmed up to {thinned}; the server is at {head}"));
 
     let watch = device.watch();
     device.start()?;
-    let said = in_step_again(scene, &device, watch, LIMIT)?;
-    never_claimed_early(&said, head)?;
-    let account = account(scene, &device, &made)?;
-    // The new task is nobody else's, and the edit of what was deleted is for a person to decide.
-    if account.effective == 0 || account.waiting == 0 || account.settled > 0 {
-        return Err(failed(format!("no edit may end unasked, and not all may wait, yet {}", account.told())));
+    let samples = settle_and_report(home, &device, watch, LIMIT)?;
+    check_no_early_claim(&samples, head)?;
+    let effects = count_effects(home, &device, &expected)?;
+    // No other client touches the new task. The edit of the deleted task waits for a person.
+    if effects.effective == 0 || effects.waiting == 0 || effects.settled > 0 {
+        return Err(failed(format!("no edit may end unasked, and not all may wait, yet {}", effects.summary())));
     }
-    let records = equal(scene, &device)?;
+    let records = check_equal(home, &device)?;
     device.stop()?;
-    Ok(format!("{}; {records} records are equal on both sides", account.told()))
+    Ok(format!("{}; {records} records are equal on both sides", effects.summary()))
 }

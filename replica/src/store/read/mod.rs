@@ -44,21 +44,21 @@ mod tests {
         let room = |name: &str| Fields::from_iter([("name".to_owned(), name.into())]);
         let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
         let number = |replica: &Replica| replica.rows(&query).map(|page| page.total);
-        let seen = replica.at_one_moment(|replica| {
+        let seen = replica.in_snapshot(|replica| {
             let before = number(replica)?;
             other.create(Kind::Room, &room("Hall"))?;
             Ok::<_, EditError>((before, number(replica)?))
         });
         assert_eq!(seen.unwrap(), (0, 0));
         assert_eq!(number(&replica).unwrap(), 1, "the moment is over");
-        let failed: Result<(), StoreError> = replica.at_one_moment(|replica| {
+        let failed: Result<(), StoreError> = replica.in_snapshot(|replica| {
             number(replica)?;
             Err(StoreError::Odd("a failure".to_owned()))
         });
         assert!(failed.is_err());
         other.create(Kind::Room, &room("Attic")).unwrap();
         assert_eq!(number(&replica).unwrap(), 2, "a failure ends it too");
-        let changed = replica.at_one_moment(|replica| replica.create(Kind::Room, &room("Shed")));
+        let changed = replica.in_snapshot(|replica| replica.create(Kind::Room, &room("Shed")));
         assert!(matches!(changed, Err(EditError::Store(_))), "{changed:?}");
         replica.create(Kind::Room, &room("Shed")).unwrap();
     }

@@ -218,7 +218,7 @@ fn with_blank<T>(db: &Path, f: impl FnOnce(&Connection, &Path) -> Result<T, Stor
     remove(&blank)?;
     let done = open::read_write(&blank).and_then(|empty| f(&empty, &blank));
     remove(&blank)?;
-    for part in ["setup", "lock", "bell"] {
+    for part in ["setup", "lock", "changed"] {
         let _ = fs::remove_file(open::companion(&blank, part));
     }
     done

@@ -392,15 +392,15 @@ fn a_file_that_is_gone_is_missed() {
         let mut statement = connection.prepare("SELECT text FROM sync_log").unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
-    assert!(!crate::is_gone(&db));
+    assert!(!crate::database_was_removed(&db));
     assert_eq!(said(), [""; 0], "the first one is no successor");
     crate::store::reserve::hold(&db).unwrap();
-    assert!(!crate::is_gone(&db));
+    assert!(!crate::database_was_removed(&db));
     fs::remove_file(&db).unwrap();
-    assert!(crate::is_gone(&db) && !crate::is_there(&db));
+    assert!(crate::database_was_removed(&db) && !crate::database_exists(&db));
     let told = said();
     assert!(told.len() == 1 && told[0].starts_with("There was a database here before"), "{told:?}");
-    assert!(!crate::is_gone(&db));
+    assert!(!crate::database_was_removed(&db));
     assert_eq!(said(), told, "once");
 }
 
@@ -423,7 +423,7 @@ fn an_emptied_file_is_not_taken_for_a_new_one() {
     assert_eq!(wreck.rebuilt().lost, [""; 0], "by itself an empty file is a new one");
     wreck.empty();
     fs::write(open::beside(&wreck.db, "-wal"), "").unwrap();
-    crate::bell::ring(&wreck.db);
+    crate::notification::notify(&wreck.db);
     let rescue = rescue::rebuild(&wreck.db, at(1000)).unwrap();
     assert!(rescue.kept_as.is_some() && rescue.lost[0].contains("found empty"), "{rescue:?}");
     let db = open::read_write(&wreck.db).unwrap();

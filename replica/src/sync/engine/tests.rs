@@ -223,7 +223,7 @@ fn what_was_wished_while_there_was_no_room_is_heard_once_there_is() {
 fn who_asks_to_hurry_is_heard_once() {
     let mut scene = Scene::in_step();
     scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
-    scene.replica.hurry().unwrap();
+    scene.replica.retry_sync_now().unwrap();
     let begun = scene.hear(Heard::DatabaseChanged);
     let ticket = ticket_of(&begun, "/v1/me");
     scene.hear(Heard::Answer { ticket, answer: Err("the server does not answer".into()) });
@@ -369,7 +369,7 @@ fn an_index_that_refuses_what_the_server_has_is_named() {
         script.execute_batch(&format!("CREATE UNIQUE INDEX one_name ON rooms ({on})")).unwrap();
         let stretch = Stretch { events: rooms.clone(), cursor: Some("c7".into()), ready: Some(7) };
         let error = scene.engine.hear(now(), Heard::Frames(stretch)).unwrap_err();
-        let trouble = crate::doctor::trouble(scene.directory.path(), &error);
+        let trouble = crate::doctor::diagnose(scene.directory.path(), &error);
         assert!(trouble.text.contains("the UNIQUE index one_name on rooms"), "{on}: {trouble:?}");
         assert!(trouble.next.starts_with("DROP INDEX \"one_name\""), "{on}: {trouble:?}");
     }

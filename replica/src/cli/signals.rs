@@ -1,5 +1,5 @@
-//! Ctrl-C, and what a service manager sends: noted once for the whole process, so that none is lost between two waits. Must
-//! not know what is stopped.
+//! SIGINT and SIGTERM, received once for the whole process, so no signal is lost between two waits. Must not know what
+//! is stopped.
 
 use std::io;
 use std::sync::OnceLock;
@@ -7,30 +7,30 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Exit, Failure};
+use super::failure::{Exit, Failure};
 
-/// How it was told to stop, if it was.
-static TOLD: OnceLock<watch::Receiver<Option<Exit>>> = OnceLock::new();
+/// The exit code of the received signal. None before a signal.
+static STOP_SIGNAL: OnceLock<watch::Receiver<Option<Exit>>> = OnceLock::new();
 
-/// Takes note of signals from now on. They end nothing any more by themselves: whoever works on looks here.
+/// Receives signals from now on. The signals no longer end the process; long work must check for them.
 pub(super) fn listen() -> io::Result<()> {
-    if TOLD.get().is_some() {
+    if STOP_SIGNAL.get().is_some() {
         return Ok(());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
     let mut signals = Signals::new()?;
     drop(entered);
-    let (tell, told) = watch::channel(None);
+    let (sender, receiver) = watch::channel(None);
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         runtime.block_on(async {
             loop {
                 let exit = signals.next().await;
-                tell.send_replace(Some(exit));
+                sender.send_replace(Some(exit));
             }
         })
     })?;
-    let _ = TOLD.set(told);
+    let _ = STOP_SIGNAL.set(receiver);
     Ok(())
 }
 
@@ -70,28 +70,28 @@ impl Signals {
     }
 }
 
-/// Waits until it is told to stop; at once if it was.
-pub(super) async fn asked() {
-    match TOLD.get() {
-        Some(told) => drop(told.clone().wait_for(Option::is_some).await),
+/// Waits for a stop signal; returns at once after an earlier signal.
+pub(super) async fn stop_requested() {
+    match STOP_SIGNAL.get() {
+        Some(receiver) => drop(receiver.clone().wait_for(Option::is_some).await),
         None => std::future::pending().await,
     }
 }
 
-/// An error once it was told to stop.
-pub(super) fn check() -> Result<(), Failure> {
-    match TOLD.get().and_then(|told| *told.borrow()) {
+/// Error after a stop signal.
+pub(super) fn check_stop() -> Result<(), Failure> {
+    match STOP_SIGNAL.get().and_then(|receiver| *receiver.borrow()) {
         Some(exit) => Err(Failure::new(exit, "told to stop")),
         None => Ok(()),
     }
 }
 
-/// What comes of some work within a time; None: nothing in time. Err: told to stop.
-pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+/// Runs a future with a time limit. None: the time is over. Err: a stop signal.
+pub(super) async fn run_within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
     tokio::select! {
         done = work => Ok(Some(done)),
         () = tokio::time::sleep(limit) => Ok(None),
-        () = asked() => check().map(|()| None),
+        () = stop_requested() => check_stop().map(|()| None),
     }
 }
 
@@ -100,16 +100,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_while_nobody_waited_is_not_lost() {
+    fn early_signal_is_kept() {
         listen().unwrap();
         let kill = std::process::Command::new("kill").args(["-TERM", &std::process::id().to_string()]).status();
         assert!(kill.unwrap().success());
         let runtime = super::super::runtime::runtime().unwrap();
         for _ in 0..2 {
-            runtime.block_on(asked());
-            assert_eq!(check().unwrap_err().exit, Exit::Terminated);
+            runtime.block_on(stop_requested());
+            assert_eq!(check_stop().unwrap_err().exit, Exit::Terminated);
         }
-        let ended = runtime.block_on(within(Duration::MAX, std::future::pending::<()>()));
+        let ended = runtime.block_on(run_within(Duration::MAX, std::future::pending::<()>()));
         assert_eq!(ended.unwrap_err().text, "told to stop");
     }
 }

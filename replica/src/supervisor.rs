@@ -1,5 +1,5 @@
-//! Syncing that goes on over a database that turns out to be damaged: it is made anew, so that nobody has to come for it. One
-//! that is missing is a person's to find. The same for a daemon and for a screen. Must not know how syncing works, nor what is said of it.
+//! Supervises a sync, for the daemon and for a screen: a damaged database is rebuilt, and the sync starts again without
+//! a person. A missing database is left for a person to find. Must not know how syncing works.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use crate::store::StoreError;
 use crate::sync::{SyncConfig, SyncError, SyncLock};
 use crate::{Origin, Replica, Rescue, rebuild};
 
-/// How often a database that turns out to be damaged is made anew before a person has to look.
+/// After this many rebuilds in one run a person has to look at the database.
 const REBUILDS_MAX: u32 = 2;
 
-/// Has `syncing` sync with the right to it, until that ends. A damaged database is made anew, which `rebuilt` hears of, and
-/// syncing begins again.
-pub async fn keep_in_step(
+/// Runs `syncing` with the sync lock until the sync ends. After damage the database is rebuilt, `rebuilt` gets the
+/// result, and the sync starts again. Error: the error of the last sync, or of the rebuild.
+pub async fn supervise_sync(
     config: &SyncConfig,
     origin: Origin,
     mut lock: SyncLock,
@@ -21,7 +21,7 @@ pub async fn keep_in_step(
 ) -> Result<(), SyncError> {
     let mut rebuilds = 0;
     loop {
-        // Opened before anything runs: a schema that cannot be renewed is said at once.
+        // Opening first reports a failed schema migration before the sync starts.
         let ended = match Replica::open(&config.db, origin) {
             Ok(_) => syncing(lock).await,
             Err(error) => {
@@ -32,14 +32,15 @@ pub async fn keep_in_step(
         match ended {
             Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(config, origin, &error) => {
                 rebuilds += 1;
-                tracing::warn!(%error, "the database is damaged and made anew");
-                lock = take_again(config)?;
+                tracing::warn!(%error, "the database is damaged; rebuilding it");
+                lock = retake_lock(config)?;
                 let db = config.db.clone();
-                // It may take a while, in which others must be heard.
-                let made = tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
+                // A rebuild takes long; on a thread of its own the other tasks keep running.
+                let rebuilt_lock =
+                    tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
                 let rescue;
                 (rescue, lock) =
-                    made.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
+                    rebuilt_lock.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
                 rebuilt(&rescue);
             }
             ended => return ended,
@@ -47,18 +48,18 @@ pub async fn keep_in_step(
     }
 }
 
-/// Whether only a rebuild helps. A table that is missed in the middle of the work is an error like others; who opens the
-/// database again is told what is wrong with it. One that is not in its place is not opened, which would make another, and
-/// one that is missing is not made anew: it may be somewhere, and what only its log holds is nothing without it.
+/// True when only a rebuild helps. For an unclear error the database is opened again, which names the real fault. A
+/// moved file is not opened, because that would create another database. A missing file is not rebuilt: a person may
+/// find the file, and only then is its log of use.
 fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     let calls_for_it = |error: &StoreError| error.is_damaged() && !matches!(error, StoreError::Missing(_));
     let again = || Replica::open(&config.db, origin).is_err_and(|error| calls_for_it(&error));
-    // To open what another version has renewed would make it as it was.
+    // Opening a database of a newer version would migrate it back.
     let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::Renewed);
     calls_for_it(error) || (!is_settled && again())
 }
 
-fn take_again(config: &SyncConfig) -> Result<SyncLock, StoreError> {
+fn retake_lock(config: &SyncConfig) -> Result<SyncLock, StoreError> {
     let taken = SyncLock::try_take(&config.db).transpose();
     let refused = || Err(io::Error::new(io::ErrorKind::WouldBlock, "another process syncs it by now"));
     taken.unwrap_or_else(refused).map_err(|error| StoreError::File(config.db.clone(), error))
@@ -91,45 +92,45 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_turns_out_to_be_damaged_is_made_anew_with_its_edits_and_synced_again() {
+    async fn damaged_database_is_rebuilt_and_synced() {
         let (directory, config) = scene();
-        let (mut began, mut told) = (0, Vec::new());
+        let (mut starts, mut rebuilds_seen) = (0, Vec::new());
         let syncing = async |lock: SyncLock| {
-            began += 1;
+            starts += 1;
             drop(lock);
-            if began > 1 {
+            if starts > 1 {
                 return Ok(());
             }
-            // Its head alone, so that the edits can be read.
+            // Damages the header only, so the edits stay readable.
             let mut file = std::fs::OpenOptions::new().write(true).open(&config.db).unwrap();
             std::io::Write::write_all(&mut file, &[0xff; 100]).unwrap();
             Err(damaged())
         };
         let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
-        keep_in_step(&config, Origin::Tui, lock, syncing, |rescue| told.push(rescue.edits)).await.unwrap();
-        assert_eq!((began, told), (2, vec![1]));
+        supervise_sync(&config, Origin::Tui, lock, syncing, |rescue| rebuilds_seen.push(rescue.edits)).await.unwrap();
+        assert_eq!((starts, rebuilds_seen), (2, vec![1]));
         assert_eq!(Replica::open(&config.db, Origin::Tui).unwrap().edits().unwrap().len(), 1);
         std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[tokio::test]
-    async fn a_database_that_stays_damaged_or_was_moved_ends_it() {
+    async fn persistent_damage_or_move_ends_sync() {
         let (directory, config) = scene();
-        let mut began = 0;
+        let mut starts = 0;
         let syncing = async |lock: SyncLock| {
             drop(lock);
-            began += 1;
+            starts += 1;
             Err(damaged())
         };
         let lock = || SyncLock::try_take(&config.db).unwrap().unwrap();
-        let ended = keep_in_step(&config, Origin::Tui, lock(), syncing, |_| ()).await;
+        let ended = supervise_sync(&config, Origin::Tui, lock(), syncing, |_| ()).await;
         assert!(matches!(ended, Err(SyncError::Store(error)) if error.is_damaged()));
-        assert_eq!(began, REBUILDS_MAX + 1);
+        assert_eq!(starts, REBUILDS_MAX + 1);
         let moved = async |_| {
             std::fs::rename(&config.db, directory.join("elsewhere.db")).unwrap();
             Err(SyncError::Store(StoreError::Moved(config.db.clone())))
         };
-        let ended = keep_in_step(&config, Origin::Tui, lock(), moved, |_| panic!("nothing is made anew")).await;
+        let ended = supervise_sync(&config, Origin::Tui, lock(), moved, |_| panic!("nothing is made anew")).await;
         assert!(matches!(ended, Err(SyncError::Store(StoreError::Moved(_)))));
         assert!(!config.db.exists(), "nor another in its place");
         std::fs::remove_dir_all(directory).unwrap();

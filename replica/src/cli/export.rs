@@ -1,33 +1,35 @@
-//! `export`: a consistent copy of the database in one file. Must not change the original.
+//! `export`: writes a consistent copy of the database to one file. Must not change the original.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use hearth_replica::doctor::{Cause, directory, quoted, trouble};
+use hearth_replica::doctor::{Cause, diagnose, directory, shell_quoted};
 use serde_json::json;
 
-use super::{Context, Exit, Failure, output};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{output, text};
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// Where to; must not exist yet
+    /// Path of the copy; the file must not exist
     file: PathBuf,
 }
 
 impl Export {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         if self.file.exists() {
             return Err(Failure::new(Exit::Failure, format!("{} exists already", self.file.display()))
                 .hint("hearth-replica export with another name"));
         }
-        let copied = replica.export(&self.file).map_err(|error| match trouble(&context.profile.db, &error).cause {
-            // It is about the new file, not about the replica.
-            cause @ (Cause::Shut | Cause::Other | Cause::Full | Cause::Unwritten) => {
+        let copied = replica.export(&self.file).map_err(|error| match diagnose(&context.profile.db, &error).cause {
+            // These errors concern the new file, not the replica.
+            cause @ (Cause::NoAccess | Cause::Other | Cause::DiskFull | Cause::DiskUnwritable) => {
                 let text = format!("{} cannot be written: {error}", self.file.display());
-                let look = if matches!(cause, Cause::Full | Cause::Unwritten) { "df -h" } else { "ls -ld" };
-                Failure::new(Exit::Failure, text).hint(format!("{look} {}", quoted(directory(&self.file))))
+                let look = if matches!(cause, Cause::DiskFull | Cause::DiskUnwritable) { "df -h" } else { "ls -ld" };
+                Failure::new(Exit::Failure, text).hint(format!("{look} {}", shell_quoted(directory(&self.file))))
             }
             _ => error.into(),
         })?;
@@ -36,10 +38,10 @@ impl Export {
             1 => ", which waits for you in the copy",
             _ => ", which wait for you in the copy",
         };
-        output::note(&format!(
-            "{} and {} that the server has not confirmed{wait}; no API key is in it",
-            output::count(copied.records, "record"),
-            output::count(copied.pending_edits, "edit"),
+        output::message(&format!(
+            "{} and {} that the server has not confirmed{wait}; the copy holds no API key",
+            text::count(copied.records, "record"),
+            text::count(copied.pending_edits, "edit"),
         ));
         if context.json {
             let members = json!({

@@ -1,5 +1,5 @@
-//! A scratch home: its server on a free port, its files, and another client that asks and changes over HTTP. Must not
-//! know what is drilled, nor anything of the server that its command line and its API do not say.
+//! A scratch home: its server on a free port, its files, and another client over HTTP. Must not know the drill, nor
+//! more of the server than its command line and its API.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::super::{Exit, Failure, output};
-use super::device::Device;
-use super::keeper::{self, LOOK_EVERY, Program, Scratch};
-use super::{Stop, failed};
+use super::super::failure::{Exit, Failure};
+use super::super::output;
+use super::outcome::{DrillError, failed};
+use super::processes::{self, POLL_INTERVAL, Program, Scratch};
 
-/// Longest wait for the server to accept connections, or to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The server's program, beside this one.
+/// The longest wait for the server's start or for a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The name of the server program.
 const SERVER: &str = "hearth-server";
-/// Settings that a person may have for everyday use and that must not reach a scratch home.
-const EVERYDAY: [&str; 7] = [
+/// Environment variables of the user that must not reach a scratch home.
+const PERSONAL_VARIABLES: [&str; 7] = [
     "HEARTH_API_KEY",
     "HEARTH_API_KEY_FILE",
     "HEARTH_PROFILE",
@@ -31,7 +31,7 @@ const EVERYDAY: [&str; 7] = [
     "CREDENTIALS_DIRECTORY",
 ];
 
-/// What holds for every drill of a run.
+/// The options of a run, for every drill.
 pub(super) struct Options {
     pub(super) server: PathBuf,
     pub(super) keep: bool,
@@ -40,20 +40,20 @@ pub(super) struct Options {
     pub(super) quiet: bool,
 }
 
-/// A scratch home.
-pub(super) struct Scene {
+/// A scratch home with its server.
+pub(super) struct DrillHome {
     name: String,
     pub(super) options: Options,
     began: Instant,
     trace: Vec<(Duration, String)>,
     server: Option<Program>,
-    /// Where it listens; the same after every restart.
+    /// The server's address; the same after every restart.
     address: Option<String>,
     key: String,
     client: Option<(tokio::runtime::Runtime, reqwest::Client)>,
     scratch: Option<Scratch>,
-    /// Where a drill that was started again has kept its files.
-    kept_inside: Option<PathBuf>,
+    /// The directory that a restarted program has kept (`disk-full`).
+    inner_directory: Option<PathBuf>,
 }
 
 /// One event of the feed.
@@ -63,33 +63,33 @@ pub(super) struct Event {
     pub(super) payload: Value,
 }
 
-/// The server's program: the one that is named, or the one beside this.
+/// The server program: the given one, or the one beside this program.
 pub(super) fn find_server(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let file = match named {
         Some(file) => file.to_owned(),
         None => std::env::current_exe()?.with_file_name(SERVER),
     };
     if file.is_file() {
-        // What is run is the file that was looked at: a name without a slash would be looked for in PATH.
+        // An absolute path, because a name without a slash would be searched in PATH.
         return Ok(std::path::absolute(file)?);
     }
-    Err(Failure::new(Exit::NotFound, format!("there is no server's program at {}", file.display()))
+    Err(Failure::new(Exit::NotFound, format!("there is no server program at {}", file.display()))
         .hint("hearth-replica drill NAME --server-bin FILE"))
 }
 
-/// A command of one of the programs, without what this shell has set up for everyday use.
+/// A command without the personal environment variables.
 pub(super) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
-    for name in EVERYDAY {
+    for name in PERSONAL_VARIABLES {
         command.env_remove(name);
     }
     command
 }
 
-impl Scene {
-    pub(super) fn new(name: &str, options: Options) -> Scene {
-        Scene {
+impl DrillHome {
+    pub(super) fn new(name: &str, options: Options) -> DrillHome {
+        DrillHome {
             name: name.to_owned(),
             options,
             began: Instant::now(),
@@ -99,101 +99,96 @@ impl Scene {
             key: String::new(),
             client: None,
             scratch: None,
-            kept_inside: None,
+            inner_directory: None,
         }
     }
 
-    /// Makes the scratch directory.
-    pub(super) fn make_scratch(&mut self) -> Result<(), Stop> {
+    /// Creates the scratch directory.
+    pub(super) fn make_scratch(&mut self) -> Result<(), DrillError> {
         self.scratch = Some(Scratch::make(&self.name, self.options.keep)?);
         Ok(())
     }
 
-    /// Makes the home: a team with its filled sandbox, served, and a key to it.
-    pub(super) fn set_up(&mut self) -> Result<(), Stop> {
-        let version = self.operate(&["--version"])?;
+    /// Creates the home: a team with a filled sandbox, a key, and a running server.
+    pub(super) fn set_up(&mut self) -> Result<(), DrillError> {
+        let version = self.run_server_command(&["--version"])?;
         if !version.starts_with(SERVER) {
             let server = self.options.server.display();
-            return Err(failed(format!("{server} is no {SERVER}: asked for its version, it says {version:?}")));
+            return Err(failed(format!("{server} is not {SERVER}: asked for its version, it says {version:?}")));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        // No connection outlives an answer: the server comes and goes.
-        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(PATIENCE).build()?;
+        // No connection is kept, because the server restarts often.
+        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(RESPONSE_TIMEOUT).build()?;
         self.client = Some((runtime, http));
-        self.operate(&["team", "create", "Drill"])?;
-        self.key = self.operate(&["key", "create", "--team", "Drill", "--env", "test", "--quiet"])?;
-        let mut file = private(&self.path("key"))?;
+        self.run_server_command(&["team", "create", "Drill"])?;
+        self.key = self.run_server_command(&["key", "create", "--team", "Drill", "--env", "test", "--quiet"])?;
+        let mut file = private(&self.file("key"))?;
         file.write_all(self.key.as_bytes())?;
         self.serve(None)?;
         let records = self.records()?.len();
-        self.say(format!("a scratch home with {records} records is served at {}", self.url()));
+        self.log(format!("a scratch home with {records} records is served at {}", self.url()));
         Ok(())
     }
 
-    /// Ends everything; gives what was told, and where the directory stays.
-    pub(super) fn clear(mut self) -> (Vec<(Duration, String)>, Option<PathBuf>) {
+    /// Stops the server; returns the trace and the kept directory.
+    pub(super) fn finish(mut self) -> (Vec<(Duration, String)>, Option<PathBuf>) {
         self.server = None;
-        let kept = self.kept_inside.or(self.scratch.as_ref().and_then(Scratch::kept));
+        let kept = self.inner_directory.or(self.scratch.as_ref().and_then(Scratch::kept));
         self.scratch = None;
         (self.trace, kept)
     }
 
-    /// Says where a drill that was started again keeps its files, if it does.
-    pub(super) fn keeps_inside(&mut self, directory: Option<PathBuf>) {
-        self.kept_inside = directory;
+    /// Stores the directory that a restarted program has kept.
+    pub(super) fn set_inner_directory(&mut self, directory: Option<PathBuf>) {
+        self.inner_directory = directory;
     }
 
-    /// Tells what happens.
-    pub(super) fn say(&mut self, text: impl Into<String>) {
+    /// Adds a line to the trace and prints it.
+    pub(super) fn log(&mut self, text: impl Into<String>) {
         let (at, text) = (self.began.elapsed(), text.into());
         if !self.options.quiet {
-            output::note(&format!("{:>7.1} s  {text}", at.as_secs_f64()));
+            output::message(&format!("{:>7.1} s  {text}", at.as_secs_f64()));
         }
         self.trace.push((at, text));
     }
 
-    /// A file of the scratch directory.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    /// A path in the scratch directory.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.scratch.as_ref().map_or_else(|| PathBuf::from(name), |scratch| scratch.path().join(name))
     }
 
-    /// Where the home is served.
+    /// The base URL of the server.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address.as_deref().unwrap_or_default())
     }
 
-    /// A replica of the home, set up and not yet in step, whose database lies in a directory.
-    pub(super) fn device(&self, directory: &Path) -> Result<Device, Stop> {
-        Device::set_up(directory.join("replica.db"), &self.url(), &self.path("key"), &self.path("daemon.log"))
-    }
-
-    /// Runs an operator's command to its end; gives what it printed.
-    pub(super) fn operate(&self, arguments: &[&str]) -> Result<String, Stop> {
+    /// Runs a command of the server program and returns its output.
+    pub(super) fn run_server_command(&self, arguments: &[&str]) -> Result<String, DrillError> {
         let server = self.options.server.display();
-        let output = keeper::run(self.server_command().args(arguments))
+        let output = processes::run_to_end(self.server_command().args(arguments))
             .map_err(|error| failed(format!("{server} cannot be started: {error}")))?;
-        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if output.status.success() {
-            return Ok(said(&output.stdout));
+            return Ok(text(&output.stdout));
         }
-        Err(failed(format!("{server} {}: {}", arguments.join(" "), said(&output.stderr))))
+        Err(failed(format!("{server} {}: {}", arguments.join(" "), text(&output.stderr))))
     }
 
-    /// Runs one of the test bench's tools on the home.
-    pub(super) fn lab(&self, arguments: &[&str]) -> Result<Value, Stop> {
-        let said = self.operate(&[&["--json", "lab"], arguments].concat())?;
-        Ok(serde_json::from_str(&said)?)
+    /// Runs `hearth-server lab` on the home.
+    pub(super) fn run_lab(&self, arguments: &[&str]) -> Result<Value, DrillError> {
+        let text = self.run_server_command(&[&["--json", "lab"], arguments].concat())?;
+        Ok(serde_json::from_str(&text)?)
     }
 
     fn server_command(&self) -> Command {
         let mut command = command(&self.options.server);
-        command.arg("--data").arg(self.path("server"));
+        command.arg("--data").arg(self.file("server"));
         command
     }
 
-    /// Serves the home, with faults if there are to be some, where it was served before.
-    pub(super) fn serve(&mut self, faults: Option<&str>) -> Result<(), Stop> {
-        let log = File::options().create(true).append(true).open(self.path("server.log"))?;
+    /// Starts the server, with faults if given, at the same address as before.
+    pub(super) fn serve(&mut self, faults: Option<&str>) -> Result<(), DrillError> {
+        let log = File::options().create(true).append(true).open(self.file("server.log"))?;
         let listen = self.address.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
         let mut command = self.server_command();
         command.args(["serve", "--listen", &listen, "--rate-limits", "off"]);
@@ -201,8 +196,8 @@ impl Scene {
         command.stdout(Stdio::piped()).stderr(log);
         let (server, stdout) = Program::start(&mut command, |child: &mut Child| child.stdout.take())?;
         let Some(line) = stdout.and_then(first_line) else {
-            let said = std::fs::read_to_string(self.path("server.log")).unwrap_or_default();
-            let why = said.lines().last().unwrap_or("it says nothing").to_owned();
+            let text = std::fs::read_to_string(self.file("server.log")).unwrap_or_default();
+            let why = text.lines().last().unwrap_or("it says nothing").to_owned();
             return Err(failed(format!("{} did not start: {why}", self.options.server.display())));
         };
         self.address = line.strip_prefix("listening on http://").map(str::to_owned);
@@ -210,22 +205,22 @@ impl Scene {
         Ok(())
     }
 
-    /// Stops the server as a service manager does.
+    /// Stops the server with SIGTERM.
     pub(super) fn stop_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.terminate();
         }
     }
 
-    /// Kills the server without warning.
+    /// Kills the server with SIGKILL.
     pub(super) fn kill_server(&mut self) {
         if let Some(server) = self.server.take() {
             server.kill();
         }
     }
 
-    /// Asks as another client of the home does.
-    pub(super) fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Stop> {
+    /// Sends a request as another client of the home.
+    pub(super) fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, DrillError> {
         let Some((runtime, http)) = &self.client else { return Err(failed("there is no client yet")) };
         let mut request = http.request(method.clone(), format!("{}{path}", self.url())).bearer_auth(&self.key);
         if let Some(body) = body {
@@ -243,33 +238,33 @@ impl Scene {
         }
     }
 
-    /// Deletes a record as another client of the home does.
-    pub(super) fn delete(&self, collection: &str, id: &str) -> Result<(), Stop> {
-        self.ask(Method::DELETE, &format!("/v1/{collection}/{id}"), None).map(drop)
+    /// Deletes a record as another client.
+    pub(super) fn delete(&self, collection: &str, id: &str) -> Result<(), DrillError> {
+        self.request(Method::DELETE, &format!("/v1/{collection}/{id}"), None).map(drop)
     }
 
-    /// The home's position.
-    pub(super) fn head(&self) -> Result<i64, Stop> {
-        let feed = self.ask(Method::GET, "/v1/events?limit=1", None)?;
+    /// The position of the server's newest event.
+    pub(super) fn head(&self) -> Result<i64, DrillError> {
+        let feed = self.request(Method::GET, "/v1/events?limit=1", None)?;
         Ok(feed["meta"]["feed"]["head"].as_i64().unwrap_or_default())
     }
 
-    /// Every record, the home's profile among them.
-    pub(super) fn records(&self) -> Result<Vec<(&'static str, Value)>, Stop> {
+    /// All records, with the home's profile.
+    pub(super) fn records(&self) -> Result<Vec<(&'static str, Value)>, DrillError> {
         let mut found = Vec::new();
         for kind in hearth_contract::schema::Kind::COLLECTIONS {
             let path = format!("/v1/{}?limit=100", kind.collection());
-            found.extend(self.walk(&path)?.into_iter().map(|record| (kind.as_str(), record)));
+            found.extend(self.read_pages(&path)?.into_iter().map(|record| (kind.as_str(), record)));
         }
-        let profile = self.ask(Method::GET, "/v1/property", None)?["data"].take();
+        let profile = self.request(Method::GET, "/v1/property", None)?["data"].take();
         found.extend((!profile.is_null()).then_some(("property", profile)));
         Ok(found)
     }
 
-    /// Every event that the feed still has, in order.
-    pub(super) fn events(&self) -> Result<Vec<Event>, Stop> {
+    /// All events in the feed, in order.
+    pub(super) fn events(&self) -> Result<Vec<Event>, DrillError> {
         let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
-        let events = self.walk("/v1/events?limit=1000")?;
+        let events = self.read_pages("/v1/events?limit=1000")?;
         let event = |mut event: Value| Event {
             event_type: text(&event, "type"),
             record: text(&event, "resource_id"),
@@ -278,10 +273,10 @@ impl Scene {
         Ok(events.into_iter().map(event).collect())
     }
 
-    fn walk(&self, path: &str) -> Result<Vec<Value>, Stop> {
+    fn read_pages(&self, path: &str) -> Result<Vec<Value>, DrillError> {
         let (mut found, mut cursor) = (Vec::new(), String::new());
         loop {
-            let mut page = self.ask(Method::GET, &format!("{path}{cursor}"), None)?;
+            let mut page = self.request(Method::GET, &format!("{path}{cursor}"), None)?;
             if let Value::Array(items) = page["data"].take() {
                 found.extend(items);
             }
@@ -293,19 +288,20 @@ impl Scene {
         }
     }
 
-    /// Looks until something is so, and says what took too long if it does not become so.
-    pub(super) fn wait(
+    /// Polls until the condition is true and returns the time taken. Error: not true within `limit`; `what` names the
+    /// condition.
+    pub(super) fn wait_until(
         &self,
-        what: &str,
+        condition: &str,
         limit: Duration,
-        mut is_so: impl FnMut() -> Result<bool, Stop>,
-    ) -> Result<Duration, Stop> {
+        mut is_so: impl FnMut() -> Result<bool, DrillError>,
+    ) -> Result<Duration, DrillError> {
         let since = Instant::now();
         while !is_so()? {
             if since.elapsed() > limit {
-                return Err(failed(format!("waited {} s until {what}", limit.as_secs())));
+                return Err(failed(format!("waited {} s until {condition}", limit.as_secs())));
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(since.elapsed())
     }
@@ -316,14 +312,14 @@ fn private(file: &Path) -> std::io::Result<File> {
     File::options().create_new(true).write(true).mode(0o600).open(file)
 }
 
-/// The first line that a program prints, if it comes in time.
+/// The first line of a program's output. None: no line in time.
 fn first_line(stdout: ChildStdout) -> Option<String> {
-    let (told, line) = channel();
+    let (sender, line) = channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         if BufReader::new(stdout).read_line(&mut line).is_ok() {
-            let _ = told.send(line.trim().to_owned());
+            let _ = sender.send(line.trim().to_owned());
         }
     });
-    line.recv_timeout(PATIENCE).ok().filter(|line| !line.is_empty())
+    line.recv_timeout(RESPONSE_TIMEOUT).ok().filter(|line| !line.is_empty())
 }

@@ -1,5 +1,5 @@
-//! What came of decisions about edits, in words, and what one that was refused is for whoever asked for it. Must not know what
-//! can be decided.
+//! Prints the result of decisions about edits, and turns a refusal into an exit code. Must not know which decisions
+//! exist.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -7,77 +7,79 @@ use std::collections::BTreeSet;
 use hearth_replica::{Decided, Edit, EditError, EditState, Replica, Settled, StoreError};
 use serde_json::{Value, json};
 
-use super::{Context, Exit, Failure, output};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{output, text};
 
-/// Edits that are decided about in one transaction: nobody else writes meanwhile.
-const TOGETHER_MAX: usize = 100;
+/// The number of edits decided in one transaction. Other programs cannot write during the transaction.
+const BATCH_MAX: usize = 100;
 
-/// Settled edits looked through for the one that was meant.
-const SETTLED_MAX: usize = 100_000;
+/// The number of settled edits searched for an id.
+const HISTORY_MAX: usize = 100_000;
 
-/// The edit that a decision is about.
+/// The edit of a decision; it selects the exit code of a refusal.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Meant {
-    /// One that waits: a settled one is none.
+pub(super) enum Target {
+    /// An open edit. A settled edit with this id counts as not found.
     Waiting(i64),
-    /// One that waits or is settled.
+    /// An open or a settled edit.
     Any(i64),
-    /// The newest there is.
+    /// The newest edit.
     Newest,
 }
 
-/// Says what came of a decision.
-pub(super) fn tell(
+/// Prints the result of one decision.
+pub(super) fn report(
     context: &Context,
     replica: &Replica,
-    meant: Meant,
+    target: Target,
     decided: Result<Decided, EditError>,
 ) -> Result<(), Failure> {
     let (said, edit) = match decided {
         Ok(decided) => (decided.in_full(), decided.edit),
-        Err(refused) => return Err(failure(&Known::of(replica), meant, refused)?),
+        Err(refused) => return Err(decision_failure(&EditLookup::new(replica), target, refused)?),
     };
     if context.json {
         return Ok(output::json(&json!({ "said": said, "edit": edit }))?);
     }
-    Ok(output::line(&output::one_line(&said))?)
+    Ok(output::line(&text::one_line(&said))?)
 }
 
-/// Decides about each of several edits and says what came of it. One that is refused stops no other; a database that
-/// fails stops them all. Of one alone it is said as it always was.
-pub(super) fn tell_each(
+/// Decides about several edits in batches and prints each result. A refusal does not stop the others; a failing
+/// database stops all. One edit alone is printed as by [`report`].
+pub(super) fn report_each(
     context: &Context,
     replica: &Replica,
     mut edits: Vec<i64>,
-    meant: fn(i64) -> Meant,
+    target: fn(i64) -> Target,
     decide: impl Fn(&[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError>,
 ) -> Result<(), Failure> {
-    // To undo a change twice would be to make it again.
+    // A second undo of the same edit would be a redo.
     let mut seen = BTreeSet::new();
     edits.retain(|edit| seen.insert(*edit));
     if let [edit] = edits[..] {
         let decided = decide(&[edit]).and_then(|mut decided| decided.remove(0));
-        return tell(context, replica, meant(edit), decided);
+        return report(context, replica, target(edit), decided);
     }
     let (mut all, mut refused, mut stopped) = (Vec::new(), Vec::new(), None);
-    'all: for together in edits.chunks(TOGETHER_MAX) {
-        let decided = match decide(together) {
+    'all: for batch in edits.chunks(BATCH_MAX) {
+        let decided = match decide(batch) {
             Ok(decided) => decided,
             Err(error) => {
                 stopped = Some(error.into());
                 break;
             }
         };
-        let known = Known::of(replica);
-        for (&id, decided) in together.iter().zip(decided) {
-            let (done, said, edit) = match decided.map_err(|why| failure(&known, meant(id), why)) {
+        let lookup = EditLookup::new(replica);
+        for (&id, decided) in batch.iter().zip(decided) {
+            let (done, said, edit) = match decided.map_err(|why| decision_failure(&lookup, target(id), why)) {
                 Ok(decided) => (true, decided.in_full(), decided.edit),
                 Err(Ok(why)) => {
                     let said = why.text.clone();
                     refused.push(why);
                     (false, said, None)
                 }
-                // What was decided before it is told all the same.
+                // The results so far are still printed.
                 Err(Err(failure)) => {
                     stopped = Some(failure);
                     break 'all;
@@ -85,8 +87,8 @@ pub(super) fn tell_each(
             };
             match (context.json, done) {
                 (true, _) => all.push(json!({ "id": id, "done": done, "said": said, "edit": edit })),
-                (false, true) => output::line(&output::one_line(&format!("{id}: {said}")))?,
-                (false, false) => output::note(&output::one_line(&format!("hearth-replica: {id}: {said}"))),
+                (false, true) => output::line(&text::one_line(&format!("{id}: {said}")))?,
+                (false, false) => output::message(&text::one_line(&format!("hearth-replica: {id}: {said}"))),
             }
         }
     }
@@ -101,26 +103,26 @@ pub(super) fn tell_each(
             let verb = if refused.len() == 1 { "was" } else { "were" };
             let text = format!("{} of {} edits {verb} not decided", refused.len(), edits.len());
             let mut failure = Failure::new(if is_same { first.exit } else { Exit::Failure }, text);
-            failure.hint = first.hint.clone();
+            failure.next = first.next.clone();
             Err(failure)
         }
     }
 }
 
-/// What a decision that was refused is for whoever asked for it. Err: the database failed.
-fn failure(known: &Known<'_>, meant: Meant, refused: EditError) -> Result<Failure, Failure> {
+/// The failure for a refused decision. Err: the database failed.
+fn decision_failure(lookup: &EditLookup<'_>, target: Target, refused: EditError) -> Result<Failure, Failure> {
     if let EditError::Store(error) = refused {
         return Err(error.into());
     }
-    let (Meant::Waiting(edit) | Meant::Any(edit)) = meant else {
+    let (Target::Waiting(edit) | Target::Any(edit)) = target else {
         return Ok(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
     };
-    let (exit, next) = match known.waiting()?.find(|one| one.id == edit) {
+    let (exit, next) = match lookup.waiting()?.find(|one| one.id == edit) {
         Some(one) if matches!(one.state, EditState::Rejected | EditState::Conflict | EditState::Blocked) => {
             (Exit::NeedsYou, "hearth-replica edits")
         }
         Some(_) => (Exit::Failure, "hearth-replica edits"),
-        None if matches!(meant, Meant::Any(_)) && known.settled()?.any(|one| one.id == edit) => {
+        None if matches!(target, Target::Any(_)) && lookup.settled()?.any(|one| one.id == edit) => {
             (Exit::Failure, "hearth-replica edits --history")
         }
         None => (Exit::NotFound, "hearth-replica edits"),
@@ -128,16 +130,16 @@ fn failure(known: &Known<'_>, meant: Meant, refused: EditError) -> Result<Failur
     Ok(Failure::new(exit, refused.to_string()).hint(next))
 }
 
-/// The edits there are, read once and not before they are asked for: many may be refused at a time.
-pub(super) struct Known<'r> {
+/// The open and the settled edits, each read once and only on demand, because many edits can be refused at a time.
+pub(super) struct EditLookup<'r> {
     replica: &'r Replica,
     waiting: OnceCell<Vec<Edit>>,
     settled: OnceCell<Vec<Settled>>,
 }
 
-impl<'r> Known<'r> {
-    pub(super) fn of(replica: &'r Replica) -> Known<'r> {
-        Known { replica, waiting: OnceCell::new(), settled: OnceCell::new() }
+impl<'r> EditLookup<'r> {
+    pub(super) fn new(replica: &'r Replica) -> EditLookup<'r> {
+        EditLookup { replica, waiting: OnceCell::new(), settled: OnceCell::new() }
     }
 
     fn waiting(&self) -> Result<std::slice::Iter<'_, Edit>, StoreError> {
@@ -149,7 +151,7 @@ impl<'r> Known<'r> {
 
     pub(super) fn settled(&self) -> Result<std::slice::Iter<'_, Settled>, StoreError> {
         if self.settled.get().is_none() {
-            let _ = self.settled.set(self.replica.history(SETTLED_MAX)?);
+            let _ = self.settled.set(self.replica.history(HISTORY_MAX)?);
         }
         Ok(self.settled.get().map(|all| all.iter()).unwrap_or_default())
     }

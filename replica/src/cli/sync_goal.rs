@@ -1,27 +1,29 @@
-//! The goal of a sync: whether it is reached, and what a person is told when it is not, or not by itself. Must not sync.
+//! The goal of a sync: whether it is reached, and the failure if not. Must not sync.
 
 use std::path::Path;
 
-use hearth_replica::doctor::{after_block, key_elsewhere};
+use hearth_replica::doctor::{block_advice, other_process_key_advice};
 use hearth_replica::sync::Until;
 use hearth_replica::{BlockCause, Phase, Status};
 
-use super::{ANOTHER_KEY, Context, Exit, Failure, output};
+use super::context::Context;
+use super::failure::{Exit, Failure, NextStep};
+use super::text;
 
-/// Whether who syncs takes the server's present for reached.
-pub(super) fn believes_to_be_in_step(now: &Status) -> bool {
+/// True when the syncing process claims to be current.
+pub(super) fn claims_current(now: &Status) -> bool {
     matches!(now.phase, Phase::Live | Phase::Polling) && now.behind_events == Some(0)
 }
 
-/// Whether the goal is reached, with the server's present as it was after the goal was named.
+/// True when the goal is reached. `head` is the server's head, read after the start of the command.
 pub(super) fn is_reached(until: Until, now: &Status, head: Option<i64>) -> bool {
-    believes_to_be_in_step(now)
+    claims_current(now)
         && head.is_some_and(|head| now.position >= head)
         && (until == Until::Current || now.waiting == 0)
 }
 
-/// The daemon believes to be in step, but the server did not say so.
-pub(super) fn not_proven(now: &Status, head: Option<i64>) -> Failure {
+/// The failure when the daemon claims to be current and the server does not confirm.
+pub(super) fn unproven_failure(now: &Status, head: Option<i64>) -> Failure {
     let present = match head {
         Some(head) => format!("the server is at position {head}, this replica at {}", now.position),
         None => "the server does not say where the present is".to_owned(),
@@ -29,50 +31,50 @@ pub(super) fn not_proven(now: &Status, head: Option<i64>) -> Failure {
     Failure::new(Exit::Unreachable, format!("not in step in time: {present}")).hint("hearth-replica status")
 }
 
-/// What is said of a sync that no waiting brings on; None: it goes on by itself.
-pub(super) fn stopped(db: &Path, then: &Status) -> Option<Failure> {
-    let reason = output::one_line(then.reason.as_deref().unwrap_or_default());
+/// The failure for a sync that waits for a person. None: the sync continues by itself.
+pub(super) fn halt_failure(db: &Path, last: &Status) -> Option<Failure> {
+    let reason = text::one_line(last.reason.as_deref().unwrap_or_default());
     let reason = reason.as_str();
-    match then.phase {
+    match last.phase {
         Phase::Blocked => {
-            let about_disk = matches!(then.blocked_by, Some(BlockCause::DiskFull | BlockCause::DiskUnwritable));
-            // No person has to decide about a disk.
+            let about_disk = matches!(last.blocked_by, Some(BlockCause::DiskFull | BlockCause::DiskUnwritable));
+            // A disk fault needs no decision.
             let failure = Failure::new(if about_disk { Exit::Failure } else { Exit::NeedsYou }, reason);
-            Some(match after_block(db, then.blocked_by) {
+            Some(match block_advice(db, last.blocked_by) {
                 Some(next) => failure.hint(next),
                 None => failure,
             })
         }
         Phase::Paused => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
         Phase::NeedsKey => {
-            let hint = key_elsewhere(db).unwrap_or_else(|| ANOTHER_KEY.to_owned());
-            Some(Failure::new(Exit::Key, format!("the server wants another key{}", because(reason))).hint(hint))
+            let next = other_process_key_advice(db).map_or(NextStep::NewKey, NextStep::Type);
+            Some(Failure::new(Exit::Key, format!("the server wants another key{}", reason_suffix(reason))).hint(next))
         }
         _ => None,
     }
 }
 
-fn because(reason: &str) -> String {
+fn reason_suffix(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
-/// What is said when the time was over before the goal was reached.
-pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
-    if let Some(failure) = stopped(&context.profile.db, then) {
+/// The failure when the time is over before the goal.
+pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
+    if let Some(failure) = halt_failure(&context.profile.db, last) {
         return failure;
     }
-    let why = because(&output::one_line(then.reason.as_deref().unwrap_or_default()));
-    match then.phase {
-        Phase::Live | Phase::Polling if then.waiting > 0 => {
-            let text = format!("in step, but {} still on the way", output::count(then.waiting, "edit"));
+    let why = reason_suffix(&text::one_line(last.reason.as_deref().unwrap_or_default()));
+    match last.phase {
+        Phase::Live | Phase::Polling if last.waiting > 0 => {
+            let text = format!("in step, but {} still on the way", text::count(last.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
         }
-        // It is there and answers; only the time was too short.
-        _ if then.is_in_contact() => {
-            let of = then.head.map_or(String::new(), |head| format!(" of {head}"));
-            let text = format!("not in step in time, {}: at position {}{of}{why}", then.phase, then.position);
+        // The server answers; the time was too short.
+        _ if last.is_in_contact() => {
+            let of = last.head.map_or(String::new(), |head| format!(" of {head}"));
+            let text = format!("not in step in time, {}: at position {}{of}{why}", last.phase, last.position);
             Failure::new(Exit::Unreachable, text)
-                .hint("the same again, which goes on from there, or with a longer --timeout")
+                .hint("repeat the command, which continues from there, or use a longer --timeout")
         }
         phase => {
             let server = context.profile.server.as_deref().map_or(String::new(), |server| format!(", {server}"));
@@ -83,17 +85,17 @@ pub(super) fn too_late(context: &Context, then: &Status) -> Failure {
     }
 }
 
-/// What a goal that was reached leaves to a person.
-pub(super) fn settled(until: Until, now: &Status) -> Result<(), Failure> {
+/// The failure for edits that are still open after the goal.
+pub(super) fn check_open_edits(until: Until, now: &Status) -> Result<(), Failure> {
     if now.edits_to_decide() > 0 {
         return Err(Failure::new(
             Exit::NeedsYou,
-            format!("{} for you to decide on", output::count(now.edits_to_decide(), "edit")),
+            format!("{} for you to decide on", text::count(now.edits_to_decide(), "edit")),
         )
         .hint("hearth-replica edits"));
     }
     if until == Until::Current && now.waiting > 0 {
-        let text = format!("in step; {} still on the way", output::count(now.waiting, "edit"));
+        let text = format!("in step; {} still on the way", text::count(now.waiting, "edit"));
         return Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"));
     }
     Ok(())
@@ -105,7 +107,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A status in this phase, at a position that the daemon takes for the present.
+    /// A status in this phase, where the daemon claims the position as current.
     pub(in super::super) fn status(phase: Phase, position: i64, waiting: i64) -> Status {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), hearth_replica::Origin::Cli).unwrap();
@@ -114,7 +116,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_the_daemon_believes_counts_once_the_server_is_not_ahead_of_it() {
+    fn goal_needs_head_from_server() {
         for phase in [Phase::Live, Phase::Polling] {
             assert!(!is_reached(Until::Current, &status(phase, 7, 0), None));
             assert!(!is_reached(Until::Current, &status(phase, 7, 0), Some(8)));
@@ -122,18 +124,18 @@ pub(super) mod tests {
             assert!(!is_reached(Until::Pushed, &status(phase, 8, 1), Some(8)));
         }
         assert!(!is_reached(Until::Current, &status(Phase::Offline, 8, 0), Some(8)));
-        let failure = not_proven(&status(Phase::Live, 7, 0), Some(8));
+        let failure = unproven_failure(&status(Phase::Live, 7, 0), Some(8));
         assert_eq!(failure.exit, Exit::Unreachable);
         assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
     }
 
     #[test]
-    fn an_edit_that_is_on_its_way_is_told_of_however_the_feed_comes() {
+    fn timeout_in_step_reports_waiting_edit() {
         let db = std::env::temp_dir().join("hearth-sync-too-late.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
         for phase in [Phase::Live, Phase::Polling] {
-            let failure = too_late(&context, &status(phase, 8, 1));
+            let failure = timeout_failure(&context, &status(phase, 8, 1));
             assert_eq!(
                 (failure.exit, failure.text.as_str()),
                 (Exit::StillWaiting, "in step, but 1 edit still on the way")
@@ -142,7 +144,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_question_comes_with_what_to_type() {
+    fn timeout_on_question_names_command() {
         let db = std::env::temp_dir().join("hearth-sync-asks.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
@@ -151,24 +153,27 @@ pub(super) mod tests {
             blocked_by: Some(BlockCause::Deletions),
             ..status(Phase::Blocked, 8, 0)
         };
-        let failure = too_late(&context, &asks);
-        assert_eq!((failure.exit, failure.hint.as_deref()), (Exit::NeedsYou, Some(hearth_replica::doctor::AGREE)));
+        let failure = timeout_failure(&context, &asks);
+        assert_eq!(
+            (failure.exit, failure.next),
+            (Exit::NeedsYou, Some(hearth_replica::doctor::DELETION_ADVICE.into()))
+        );
     }
 
     #[test]
-    fn a_server_that_answers_only_too_slowly_is_not_said_to_be_silent() {
+    fn timeout_in_contact_reports_position() {
         let db = std::env::temp_dir().join("hearth-sync-slow.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
-        let heard = Some("2026-06-01T00:00:00.000Z".to_owned());
-        let slow = Status { head: Some(9), last_contact_at: heard, ..status(Phase::Backfilling, 4, 0) };
-        let failure = too_late(&context, &slow);
+        let last_contact_at = Some("2026-06-01T00:00:00.000Z".to_owned());
+        let slow = Status { head: Some(9), last_contact_at, ..status(Phase::Backfilling, 4, 0) };
+        let failure = timeout_failure(&context, &slow);
         assert_eq!(
             (failure.exit, failure.text.as_str()),
             (Exit::Unreachable, "not in step in time, backfilling: at position 4 of 9")
         );
         for phase in [Phase::Offline, Phase::Backfilling] {
-            assert_eq!(too_late(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
+            assert_eq!(timeout_failure(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
         }
     }
 }

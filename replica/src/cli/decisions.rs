@@ -1,5 +1,5 @@
-//! `edits retry|discard|change`, `conflicts`, `resolve`, `undo`: what a person decides about local changes. Must not
-//! know SQL, nor what a decision means for the database.
+//! `edits retry|discard|change`, `conflicts`, `resolve`, `undo`: decisions of a person about local changes. Must not
+//! know SQL, nor the effect of a decision on the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,30 +9,32 @@ use hearth_contract::schema::is_subject;
 use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution, Table};
 use serde_json::{Value, json};
 
-use super::decided::{Known, Meant, tell, tell_each};
+use super::context::Context;
+use super::decision_report::{EditLookup, Target, report, report_each};
+use super::failure::{Exit, Failure};
+use super::output;
 use super::values::{self, Assignment};
-use super::{Context, Exit, Failure, output};
 
-/// What is decided about edits.
+/// The subcommands of `edits`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Decision {
-    /// Let edits that the server refused go again
+    /// Send refused edits again
     Retry {
-        /// Their numbers; each is decided on its own, in this order
+        /// Numbers of the edits; each is decided separately, in this order
         #[arg(value_name = "EDIT", required = true)]
         edits: Vec<i64>,
     },
-    /// Give edits up; what may be on the server already is undone there
+    /// Discard edits; an edit that may already be on the server is undone there
     Discard {
-        /// Their numbers; each is decided on its own, in this order
+        /// Numbers of the edits; each is decided separately, in this order
         #[arg(value_name = "EDIT", required = true)]
         edits: Vec<i64>,
     },
-    /// Give an edit other values and let it go again
+    /// Change the values of an edit and send the edit again
     Change {
-        /// Its number
+        /// Number of the edit
         edit: i64,
-        /// The fields; field= is null
+        /// The fields to change; field= sets null
         #[arg(value_name = "FIELD=VALUE", required = true)]
         values: Vec<Assignment>,
     },
@@ -40,23 +42,24 @@ pub(super) enum Decision {
 
 impl Decision {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         match self {
             Decision::Retry { edits } => {
-                tell_each(context, &replica, edits, Meant::Waiting, |edits| replica.retry_each(edits))
+                report_each(context, &replica, edits, Target::Waiting, |edits| replica.retry_each(edits))
             }
             Decision::Discard { edits } => {
                 let waited: BTreeSet<i64> = replica.edits()?.iter().map(|one| one.id).collect();
-                tell_each(context, &replica, edits, Meant::Waiting, |edits| {
+                report_each(context, &replica, edits, Target::Waiting, |edits| {
                     let mut all = replica.discard_each(edits)?;
-                    let known = Known::of(&replica);
+                    let known = EditLookup::new(&replica);
                     for (decided, edit) in all.iter_mut().zip(edits) {
-                        // With a create goes what was done to its record, which may have been named as well.
+                        // Discarding a create also discards the later edits of the record, which the command line may
+                        // name too.
                         let is_gone = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
                         if is_gone
                             && known.settled()?.any(|one| one.id == *edit && one.outcome == EditOutcome::Discarded)
                         {
-                            let said = "the change is given up with that before it".to_owned();
+                            let said = "the edit is discarded together with the edit before it".to_owned();
                             *decided = Ok(Decided { said, otherwise: None, edit: None });
                         }
                     }
@@ -64,8 +67,8 @@ impl Decision {
                 })
             }
             Decision::Change { edit, values } => {
-                let fields = typed(&replica, edit, &values)?;
-                tell(context, &replica, Meant::Waiting(edit), replica.change(edit, &fields))
+                let fields = parse_fields(&replica, edit, &values)?;
+                report(context, &replica, Target::Waiting(edit), replica.change(edit, &fields))
             }
         }
     }
@@ -74,22 +77,22 @@ impl Decision {
 /// Arguments of `resolve`.
 #[derive(Debug, Args)]
 pub(super) struct Resolve {
-    /// The number of the edit that is in conflict
+    /// Number of the edit in conflict
     edit: i64,
-    /// What all fields become that --field does not name
+    /// The choice for all fields without --field
     #[arg(required_unless_present = "fields")]
     side: Option<Side>,
-    /// What one field becomes: FIELD=mine, FIELD=theirs, or FIELD==VALUE for another value
+    /// The choice for one field: FIELD=mine, FIELD=theirs, or FIELD==VALUE for another value
     #[arg(long = "field", value_name = "FIELD=CHOICE")]
     fields: Vec<String>,
 }
 
-/// One side of a conflict.
+/// A side of a conflict.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Side {
-    /// What was written here
+    /// Keep the local value
     Mine,
-    /// What the server has
+    /// Take the server's value
     Theirs,
 }
 
@@ -104,7 +107,7 @@ impl From<Side> for Choice {
 
 impl Resolve {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let mut fields = BTreeMap::new();
         let mut values = Vec::new();
         let mut named = BTreeSet::new();
@@ -121,45 +124,45 @@ impl Resolve {
                     values.push(assignment.map_err(|why| Failure::new(Exit::Usage, why))?);
                 }
                 _ => {
-                    let text = format!("{text} is no choice: write FIELD=mine, FIELD=theirs or FIELD==VALUE");
+                    let text = format!("{text} is not a choice: write FIELD=mine, FIELD=theirs or FIELD==VALUE");
                     return Err(Failure::new(Exit::Usage, text));
                 }
             }
         }
         if !values.is_empty() {
-            let typed = typed(&replica, self.edit, &values)?.into_iter();
+            let typed = parse_fields(&replica, self.edit, &values)?.into_iter();
             fields.extend(typed.map(|(name, value)| (name, Choice::Value(value))));
         }
         let resolution = Resolution { fields, rest: self.side.map(Choice::from) };
-        known(&replica, self.edit, &resolution)?;
-        tell(context, &replica, Meant::Waiting(self.edit), replica.resolve(self.edit, &resolution))
+        check_fields_in_conflict(&replica, self.edit, &resolution)?;
+        report(context, &replica, Target::Waiting(self.edit), replica.resolve(self.edit, &resolution))
     }
 }
 
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 pub(super) struct Undo {
-    /// The numbers of edits, waiting or settled, undone newest first; else the newest change that stands
+    /// Numbers of the edits, open or settled, undone newest first [default: the newest change]
     #[arg(value_name = "EDIT")]
     edits: Vec<i64>,
 }
 
 impl Undo {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let replica = context.existing()?;
+        let replica = context.open_existing()?;
         let mut edits = self.edits;
         if edits.is_empty() {
-            return tell(context, &replica, Meant::Newest, replica.undo(None));
+            return report(context, &replica, Target::Newest, replica.undo(None));
         }
-        // What came later rests on what came before it.
+        // A later edit builds on an earlier one, so the later edit is undone first.
         edits.sort_unstable_by(|one, other| other.cmp(one));
-        tell_each(context, &replica, edits, Meant::Any, |edits| replica.undo_each(edits))
+        report_each(context, &replica, edits, Target::Any, |edits| replica.undo_each(edits))
     }
 }
 
-/// Lists what was changed here and there.
+/// Lists the fields that were changed both here and on the server.
 pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
-    let replica = context.existing()?;
+    let replica = context.open_existing()?;
     let conflicts = replica.conflicts()?;
     if context.json {
         let all = conflicts.iter().map(|one| {
@@ -171,14 +174,15 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         });
         return Ok(output::json(&all.collect())?);
     }
-    // Of what is not there, the edit says why: it was deleted, or the id of a new record is in use for something else.
+    // For a conflict without fields the edit has the reason: the record was deleted on the server, or the id is already
+    // taken.
     let edits = replica.edits()?;
     if conflicts.is_empty() {
         if edits.iter().any(|edit| edit.state == EditState::Conflict) {
-            output::note("no field was changed on both sides, and yet there is an edit for you to decide on");
-            output::next("hearth-replica edits");
+            output::message("no field was changed on both sides, but an edit waits for your decision");
+            output::next_step("hearth-replica edits");
         } else {
-            output::note("nothing is in conflict");
+            output::message("nothing is in conflict");
         }
         return Ok(());
     }
@@ -198,23 +202,24 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         ]
     });
     output::table(&Table { columns, rows: rows.collect() })?;
-    output::next("hearth-replica resolve EDIT mine, or theirs");
+    output::next_step("hearth-replica resolve EDIT mine, or theirs");
     Ok(())
 }
 
-/// A field that is not in conflict was mistyped; of one that is not named the replica says what is missing.
-fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
+/// Rejects a choice for a field that is not in conflict: a typing error. The replica itself reports a field without a
+/// choice.
+fn check_fields_in_conflict(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Failure> {
     if !replica.edits()?.iter().any(|one| one.id == edit && one.state == EditState::Conflict) {
         return Ok(());
     }
     let all = replica.conflicts()?;
     let fields: Vec<&str> = all.iter().filter(|one| one.edit_id == edit).map(|one| one.field.as_str()).collect();
-    // Both halves of a subject stand or fall together, also where only one of them differs.
+    // The two fields of a subject are resolved together, even if only one of them differs.
     let is_known = |name: &str| fields.iter().any(|field| *field == name || (is_subject(field) && is_subject(name)));
     let Some(name) = resolution.fields.keys().find(|name| !is_known(name)) else { return Ok(()) };
     let (known, hint) = match fields.is_empty() {
         true => {
-            ("no value of the server stands against this edit".to_owned(), format!("resolve {edit} mine, or theirs"))
+            ("no value of the server conflicts with this edit".to_owned(), format!("resolve {edit} mine, or theirs"))
         }
         false => (format!("in conflict: {}", fields.join(", ")), "conflicts".to_owned()),
     };
@@ -222,11 +227,11 @@ fn known(replica: &Replica, edit: i64, resolution: &Resolution) -> Result<(), Fa
     Err(Failure::new(Exit::Usage, text).hint(format!("hearth-replica {hint}")))
 }
 
-/// What was typed, as values of an edit's record.
-fn typed(replica: &Replica, edit: i64, values: &[Assignment]) -> Result<Fields, Failure> {
+/// Parses `field=value` arguments for the record of an edit.
+fn parse_fields(replica: &Replica, edit: i64, values: &[Assignment]) -> Result<Fields, Failure> {
     let found = replica.edits()?.into_iter().find(|one| one.id == edit).ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no edit {edit} that waits")).hint("hearth-replica edits")
     })?;
     let present = replica.row(found.kind, &found.record_id)?.map(|row| row.fields).unwrap_or_default();
-    values::to_update(replica, found.kind, values, &present)
+    values::fields_to_update(replica, found.kind, values, &present)
 }

@@ -1,0 +1,61 @@
+//! The context of each command: the profile, and the replica on request. Must not know which command runs.
+
+use std::path::Path;
+
+use hearth_replica::doctor::{Cause, diagnose};
+use hearth_replica::profile::Profile;
+use hearth_replica::{Origin, Replica};
+
+use super::failure::{Exit, Failure};
+use super::output;
+
+/// The profile and the options that all commands share.
+pub(super) struct Context {
+    pub(super) profile: Profile,
+    /// True when the command line or the environment names the profile.
+    pub(super) named: bool,
+    pub(super) db_given: bool,
+    pub(super) json: bool,
+}
+
+impl Context {
+    pub(super) fn open_or_create(&self) -> Result<Replica, Failure> {
+        self.warn_if_removed();
+        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
+    }
+
+    /// Prints a message if a database existed at the path before and was removed.
+    pub(super) fn warn_if_removed(&self) {
+        let db = &self.profile.db;
+        if hearth_replica::database_was_removed(db) {
+            let removed = removed_text(db);
+            output::message(&format!(
+                "hearth-replica: {removed}; a new database is created, without the edits that only the old one held"
+            ));
+        }
+    }
+
+    /// Opens the replica only if a database exists, because a read-only command must not create one. Without write
+    /// access the replica is read-only.
+    pub(super) fn open_existing(&self) -> Result<Replica, Failure> {
+        let db = &self.profile.db;
+        if !hearth_replica::database_exists(db) {
+            let first = hearth_replica::doctor::setup_command(&self.profile);
+            return Err(match hearth_replica::database_was_removed(db) {
+                true => Failure::new(Exit::NotFound, removed_text(db)).hint(format!(
+                    "put the file back, or {first} for a new one without the edits that only the old one held"
+                )),
+                false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
+            });
+        }
+        let opened = Replica::open(db, Origin::Cli);
+        Ok(opened.or_else(|error| match diagnose(db, &error).cause {
+            Cause::NoAccess | Cause::DiskFull => Replica::open_read_only(db, Origin::Cli).map_err(|_| error),
+            _ => Err(error),
+        })?)
+    }
+}
+
+fn removed_text(db: &Path) -> String {
+    format!("there was a replica at {}, and it is gone", db.display())
+}

@@ -1,0 +1,83 @@
+//! `pause`, `resume` and `reconcile`: requests to the syncing process. Must not know how the process carries them out.
+
+use std::time::Duration;
+
+use clap::Args;
+use hearth_replica::sync::Until;
+use hearth_replica::{Phase, log};
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::{duration, output, signals, status, sync, sync_goal};
+
+/// Arguments of `reconcile`.
+#[derive(Debug, Args)]
+pub(super) struct Reconcile {
+    /// Accept the deletion of any number of records that the server has deleted
+    #[arg(long)]
+    accept_deletions: bool,
+    /// Time limit, as in 30s, 5m
+    #[arg(long, default_value = "5m", value_parser = duration::parse)]
+    timeout: Duration,
+}
+
+impl Reconcile {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        log::to_stderr(log::LogFormat::Text, "warn");
+        signals::listen()?;
+        let replica = context.open_existing()?;
+        let config = sync::sync_config(context)?;
+        replica.reconcile(self.accept_deletions)?;
+        let now = match sync::sync_to_current(context, &replica, &config, self.timeout) {
+            Ok(now) => now,
+            Err(failure) => {
+                let now = replica.status().ok();
+                if let Some(now) = now.as_ref().filter(|_| context.json) {
+                    status::write_status(context, now)?;
+                }
+                return Err(note_pending_reconcile(failure, now.is_some_and(|now| now.phase == Phase::Paused)));
+            }
+        };
+        if context.json {
+            status::write_status(context, &now)?;
+        } else {
+            output::line(&format!("Compared with the server; in step at position {}.", now.position))?;
+        }
+        sync_goal::check_open_edits(Until::Current, &now)
+    }
+}
+
+/// Adds to the failure that the request stays in the database: the next sync carries out the reconcile.
+fn note_pending_reconcile(mut failure: Failure, is_paused: bool) -> Failure {
+    if is_paused || matches!(failure.exit, Exit::Unreachable | Exit::Key | Exit::Interrupted | Exit::Terminated) {
+        let text = failure.text.trim_end_matches('.');
+        failure.text = format!("{text}; the request stays, and the next sync makes the comparison");
+    }
+    failure
+}
+
+/// Pauses syncing until `resume`.
+pub(super) fn pause(context: &Context) -> Result<(), Failure> {
+    let replica = context.open_existing()?;
+    let changed = replica.pause()?;
+    if context.json {
+        return status::write_status(context, &replica.status()?);
+    }
+    let state = if changed { "Paused" } else { "Already paused" };
+    Ok(output::line(&output::with_home_flags(&format!("{state}; edits wait until `hearth-replica resume`.")))?)
+}
+
+/// Resumes syncing after `pause`.
+pub(super) fn resume(context: &Context) -> Result<(), Failure> {
+    let replica = context.open_existing()?;
+    let changed = replica.resume()?;
+    let now = replica.status()?;
+    if context.json {
+        return status::write_status(context, &now);
+    }
+    output::line(if changed { "Resumed." } else { "It was not paused." })?;
+    if now.daemon_pid.is_none() {
+        output::message(&output::with_home_flags("no process syncs; next: hearth-replica run, or hearth-replica sync"));
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Prints what a rebuild kept and what was lost. Must not rebuild.
+
+use hearth_replica::Rescue;
+
+use super::{output, text};
+
+/// Prints the result of a rebuild to stderr.
+pub(super) fn report(rescue: &Rescue) {
+    let edits = text::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");
+    match &rescue.kept_as {
+        Some(kept) => {
+            output::message(&format!("the database was damaged; it is kept as {}", kept.display()));
+            output::message(&format!("{edits} carried over into a new database"));
+        }
+        None => {
+            let stay = if rescue.edits == 1 { "stays" } else { "stay" };
+            let how =
+                if rescue.lacked { "the missing parts of the database are restored" } else { "the database is sound" };
+            output::message(&format!("{how}; everything is downloaded again, and {edits} {stay}"));
+        }
+    }
+    for sentence in &rescue.lost {
+        output::message(&text::one_line(sentence));
+    }
+    if rescue.parked > 0 {
+        output::message("the edits wait for you, because the damaged database does not say which home they are for");
+    }
+}

@@ -1,0 +1,35 @@
+//! Text for a terminal: values, counts, and foreign text on one line. Must not print.
+
+use serde_json::Value;
+
+/// A number with its noun.
+pub(super) fn count(number: i64, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+/// A JSON value as plain text: a string without quotes; null is empty.
+pub(super) fn value_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A JSON value on one line, without terminal control characters.
+pub(super) fn cell_text(value: &Value) -> String {
+    one_line(&value_text(value))
+}
+
+/// A text on one line, without control characters and direction marks.
+pub(super) fn one_line(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+}
+
+/// A text of several lines, each without control characters. Not for texts of a server, which go on one line.
+pub(super) fn sanitized_lines(text: &str) -> String {
+    text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,76 @@
+//! The part of [`Replica`] that controls a sync in any process: pause, resume, retry, reconcile, verify, and the sync
+//! log. Requests go through the database; a notification wakes the process. Must not sync.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+
+use crate::store::recovery::verify;
+use crate::store::{journal, open, standing, wishes};
+use crate::{Listing, LogLine, Replica, StoreError, Verification, notification};
+
+impl Replica {
+    /// Pauses syncing until [`Replica::resume`], across restarts. Edits can be made and wait. False: syncing was
+    /// already paused.
+    pub fn pause(&self) -> Result<bool, StoreError> {
+        self.set_paused(true)
+    }
+
+    /// Resumes syncing after [`Replica::pause`]. False: syncing was not paused.
+    pub fn resume(&self) -> Result<bool, StoreError> {
+        self.set_paused(false)
+    }
+
+    /// Asks the syncing process to try again now, without the rest of its backoff. A `Retry-After` of the server still
+    /// holds.
+    pub fn retry_sync_now(&self) -> Result<(), StoreError> {
+        self.retry_sync_now_within(Duration::MAX)
+    }
+
+    /// [`Replica::retry_sync_now`], with a limit on the wait while another program holds the database.
+    pub fn retry_sync_now_within(&self, limit: Duration) -> Result<(), StoreError> {
+        open::wait_at_most(&mut *self.write_connection()?, limit, wishes::hurry)?;
+        notification::notify(&self.db);
+        Ok(())
+    }
+
+    /// Tests for a write lock by another program. Error: another program still holds the database after `limit`.
+    pub fn check_writable_within(&self, limit: Duration) -> Result<(), StoreError> {
+        open::wait_at_most(&mut *self.write_connection()?, limit, open::hold)
+    }
+
+    /// Asks for a reconcile: the next sync compares all records with the server. `accept_deletions` accepts all
+    /// deletions of this reconcile, however many.
+    pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {
+        wishes::set_reconcile(&mut *self.write_connection()?, accept_deletions)?;
+        notification::notify(&self.db);
+        Ok(())
+    }
+
+    /// The replica's checkpoint in the server's feed, as the server's opaque cursor. None before the first contact.
+    pub fn cursor(&self) -> Result<Option<String>, StoreError> {
+        Ok(standing::read(&self.connection.borrow())?.cursor)
+    }
+
+    /// Compares all records with the server's lists (from [`crate::sync::listings`]). `repair` gives records that
+    /// differ the server's values. None: the replica has not reached the position of the lists yet.
+    pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+        let found = verify::verify(&mut *self.write_connection()?, listings, repair, now)?;
+        notification::notify(&self.db);
+        Ok(found)
+    }
+
+    /// The newest lines of `sync_log`, newest first.
+    pub fn log(&self, limit: usize) -> Result<Vec<LogLine>, StoreError> {
+        journal::newest(&self.connection.borrow(), limit)
+    }
+
+    fn set_paused(&self, paused: bool) -> Result<bool, StoreError> {
+        let changed = wishes::set_paused(&mut *self.write_connection()?, paused)?;
+        notification::notify(&self.db);
+        Ok(changed)
+    }
+}

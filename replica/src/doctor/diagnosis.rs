@@ -1,0 +1,227 @@
+//! Why a database cannot be used, and the command to type next. Used by `doctor` and by every command. Must not open
+//! the database.
+
+use std::path::Path;
+
+use super::advice::{DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND};
+use super::files::directory;
+use super::text::shell_quoted;
+use crate::model::BlockCause;
+use crate::store::open::beside;
+use crate::store::{StoreError, place};
+
+/// Primary result codes of SQLite (stable): no write access, cannot open.
+const READONLY: i32 = 8;
+const CANTOPEN: i32 = 14;
+
+/// Why a database cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The file is not a sound database.
+    Damaged,
+    /// The path leads to another file than the opened one, or to none.
+    Moved,
+    /// Another program created the file.
+    Foreign,
+    /// A newer version of this program migrated the file.
+    Newer,
+    /// Another program holds the write lock for long.
+    Busy,
+    /// The files or their directory are not readable or not writable.
+    NoAccess,
+    /// The disk is full.
+    DiskFull,
+    /// The disk has room and still rejects writes.
+    DiskUnwritable,
+    /// Any other error.
+    Other,
+}
+
+/// Why a database cannot be used, as a cause, a sentence and a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The cause, for decisions of programs.
+    pub cause: Cause,
+    /// The cause as a sentence for people.
+    pub text: String,
+    /// The command to type next.
+    pub next: String,
+}
+
+/// Finds the cause of an error. `db` is the path of the database.
+pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
+    let (cause, file) = (cause(db, error), db.display());
+    let (text, next) = match cause {
+        Cause::Damaged if matches!(error, StoreError::TooOften(_)) => {
+            let copies = beside(db, ".damaged-");
+            (
+                error.to_string(),
+                format!("ls -l {0}*, rm those that are not needed, then: {REBUILD_COMMAND}", shell_quoted(&copies)),
+            )
+        }
+        Cause::Damaged if matches!(error, StoreError::Missing(_)) => (
+            error.to_string(),
+            format!("find the file and put it back; {REBUILD_COMMAND} discards data that only its log holds"),
+        ),
+        Cause::Damaged => (error.to_string(), format!("{REBUILD_COMMAND}; edits that can be read are kept")),
+        Cause::Moved => {
+            let look = format!(
+                "ls -la {}; put the file back if you did not move it, then repeat the command",
+                shell_quoted(directory(db))
+            );
+            (error.to_string(), look)
+        }
+        Cause::Foreign => (error.to_string(), "name another file with --db, or none".to_owned()),
+        Cause::Newer if matches!(error, StoreError::Renewed) => (error.to_string(), "repeat the command".to_owned()),
+        Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
+        Cause::Busy => (
+            format!("another program holds a write transaction on {file} for long"),
+            format!("lsof {}, end that program's transaction, then repeat the command", shell_quoted(db)),
+        ),
+        Cause::NoAccess => {
+            let text = match error {
+                StoreError::File(..) => error.to_string(),
+                _ => format!("{file} cannot be written to here: {error}"),
+            };
+            (
+                text,
+                format!(
+                    "ls -la {}; you need write access to the directory and to the replica's files",
+                    shell_quoted(directory(db))
+                ),
+            )
+        }
+        Cause::DiskFull => (format!("the disk that holds {file} is full"), free_space_advice(db)),
+        Cause::DiskUnwritable => (unwritten(&file.to_string(), error), disk_check_advice(db)),
+        Cause::Other => {
+            let next = match error {
+                StoreError::Barred { index, .. } => format!("{}; then repeat the command", unique_index_advice(index)),
+                StoreError::Hindered { .. } => format!("{REFUSING_OBJECT_ADVICE}; then repeat the command"),
+                StoreError::Migration(_) => format!(
+                    "sqlite3 {} .schema, and rename your objects whose names the replica uses; then \
+                     repeat the command",
+                    shell_quoted(db)
+                ),
+                _ => "hearth-replica doctor".to_owned(),
+            };
+            (error.to_string(), next)
+        }
+    };
+    Diagnosis { cause, text, next }
+}
+
+/// What to type about a full disk.
+pub fn free_space_advice(db: &Path) -> String {
+    format!("df -h {}, make room, then: hearth-replica doctor", shell_quoted(directory(db)))
+}
+
+/// What to type about a disk with room that rejects writes.
+fn disk_check_advice(db: &Path) -> String {
+    format!("df -h {}, then dmesg and quota, then: hearth-replica doctor", shell_quoted(directory(db)))
+}
+
+/// What to type about a UNIQUE index of the user that rejects equal values.
+pub(super) fn unique_index_advice(index: &str) -> String {
+    format!("DROP INDEX \"{}\", then create it again without UNIQUE if needed", index.replace('"', "\"\""))
+}
+
+/// What to type about an index, trigger or column of the user that rejects rows of the server.
+pub(super) const REFUSING_OBJECT_ADVICE: &str =
+    "DROP INDEX, DROP TRIGGER or ALTER TABLE ... DROP COLUMN, whichever it is";
+
+/// One sentence for the many errors of a failing disk, with SQLite's own text.
+pub(crate) fn unwritten(what: &str, error: &StoreError) -> String {
+    format!(
+        "the disk that holds {what} does not take what is written to it ({error}): it fails, is mounted for reading alone, or your share of it is used up"
+    )
+}
+
+/// What to type when syncing is blocked. None when the cause is unknown.
+pub fn block_advice(db: &Path, cause: Option<BlockCause>) -> Option<String> {
+    Some(match cause? {
+        BlockCause::DiskFull => free_space_advice(db),
+        BlockCause::DiskUnwritable => disk_check_advice(db),
+        BlockCause::Deletions => DELETION_ADVICE.to_owned(),
+        BlockCause::UnknownCursor => REBUILD_COMMAND.to_owned(),
+        BlockCause::AnotherHome => OTHER_HOME_ADVICE.to_owned(),
+    })
+}
+
+fn cause(db: &Path, error: &StoreError) -> Cause {
+    let code = match error {
+        StoreError::Sqlite(error) => error.sqlite_error().map(|error| error.extended_code & 0xff),
+        _ => None,
+    };
+    match error {
+        StoreError::Newer { .. } | StoreError::Renewed => Cause::Newer,
+        StoreError::Foreign(_) | StoreError::NoDatabase(_) => Cause::Foreign,
+        StoreError::Moved(_) => Cause::Moved,
+        _ if error.is_damaged() => Cause::Damaged,
+        _ if error.is_for_room(db) => Cause::DiskFull,
+        _ if error.is_unwritten() => Cause::DiskUnwritable,
+        _ if error.is_busy() => Cause::Busy,
+        StoreError::File(..) => Cause::NoAccess,
+        _ => match code {
+            // The database was opened read-only because the disk was full.
+            Some(READONLY) if place::is_full(directory(db)) => Cause::DiskFull,
+            Some(READONLY | CANTOPEN) => Cause::NoAccess,
+            _ => Cause::Other,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, ErrorKind};
+
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn diagnose_sqlite(code: i32) -> Diagnosis {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        diagnose(Path::new("/home/a/replica.db"), &StoreError::Sqlite(error))
+    }
+
+    #[test]
+    fn sqlite_code_selects_cause() {
+        let busy = diagnose_sqlite(ffi::SQLITE_BUSY_SNAPSHOT);
+        assert_eq!(busy.cause, Cause::Busy);
+        assert!(busy.next.starts_with("lsof /home/a/replica.db,"), "{busy:?}");
+        for code in [ffi::SQLITE_READONLY, ffi::SQLITE_READONLY_DIRECTORY, ffi::SQLITE_CANTOPEN] {
+            let shut = diagnose_sqlite(code);
+            assert_eq!(shut.cause, Cause::NoAccess, "{shut:?}");
+            assert!(shut.next.starts_with("ls -la /home/a;"), "{shut:?}");
+        }
+        assert_eq!(diagnose_sqlite(ffi::SQLITE_CORRUPT).cause, Cause::Damaged);
+        assert_eq!(diagnose_sqlite(ffi::SQLITE_FULL).cause, Cause::DiskFull);
+        assert_eq!(diagnose_sqlite(ffi::SQLITE_ERROR).cause, Cause::Other);
+    }
+
+    #[test]
+    fn io_error_is_not_disk_full() {
+        for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE] {
+            let fails = diagnose_sqlite(code);
+            assert_ne!(fails.cause, Cause::DiskFull);
+            assert!(
+                fails.text.contains("does not take what is written to it") && fails.text.contains("I/O"),
+                "{fails:?}"
+            );
+            assert!(fails.next.contains("df -h /home/a"), "{fails:?}");
+        }
+    }
+
+    #[test]
+    fn denied_file_is_not_disk_full() {
+        let db = Path::new("/home/a/replica.db");
+        let of = |kind: ErrorKind| diagnose(db, &StoreError::File(db.to_owned(), io::Error::from(kind)));
+        assert_eq!(of(ErrorKind::PermissionDenied).cause, Cause::NoAccess);
+        assert!(of(ErrorKind::PermissionDenied).next.starts_with("ls -la /home/a;"));
+        let full = of(ErrorKind::StorageFull);
+        assert_eq!(
+            (full.cause, full.text.as_str()),
+            (Cause::DiskFull, "the disk that holds /home/a/replica.db is full")
+        );
+        assert!(full.next.starts_with("df -h /home/a, make room"));
+    }
+}

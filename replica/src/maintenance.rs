@@ -1,0 +1,74 @@
+//! The part of [`Replica`] for command lines: search by id, origins of values, counts, export, rebuild. Must not hold
+//! SQL.
+
+use std::path::Path;
+
+use hearth_contract::schema::Kind;
+
+use crate::store::place::Place;
+use crate::store::read::find::Found;
+use crate::store::read::tally::Tally;
+use crate::store::read::why::Why;
+use crate::store::rescue::copy::Copied;
+use crate::store::{self, StoreError};
+use crate::sync::{SyncLock, wall_clock};
+use crate::{Origin, Replica, Rescue};
+
+/// Prepares a database for a new download from the server: a damaged database, or one that a user does not trust. A
+/// damaged file is kept under another name. Readable edits are carried over; the result names the others. The caller
+/// must hold the sync lock.
+pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<Rescue, StoreError> {
+    store::rescue::rebuild(db, wall_clock())
+}
+
+/// Checks a file before anything is created beside the file. Error: the file is not a replica.
+pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
+    store::open::can_be_ours(db)
+}
+
+/// True when a database or its remains exist. A write-ahead log without a database counts: the log is damage, not a
+/// fresh start. An empty file without companions does not count. An unreadable path counts, and the caller gets the
+/// error from `open`.
+pub fn database_exists(db: &Path) -> bool {
+    store::place::is_hidden(db) || store::place::holds_bytes(db) || store::place::lost(db).is_some()
+}
+
+/// True when a database existed at this path and no trace of its data is left, not even a log. A new database would
+/// lack the edits that only the removed one held.
+pub fn database_was_removed(db: &Path) -> bool {
+    store::place::is_gone(db)
+}
+
+impl Replica {
+    /// Opens a database in a place without write access. Every write fails.
+    pub fn open_read_only(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
+        let connection = store::snapshot::replica(db)?.into();
+        Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
+    }
+
+    /// Finds a record by the beginning of its id, among `kinds`. `also_gone` includes records that only edits or
+    /// tombstones mention.
+    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Found, StoreError> {
+        store::read::find::by_id(&self.connection.borrow(), id, kinds, also_gone)
+    }
+
+    /// The shortest unique beginning of each id, in the same order.
+    pub fn short_ids(&self, ids: &[&str]) -> Result<Vec<String>, StoreError> {
+        store::read::find::short_ids(&self.connection.borrow(), ids)
+    }
+
+    /// The origin of each visible value of a record. None: the replica knows no such record.
+    pub fn why(&self, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
+        store::read::why::read(&self.connection.borrow(), kind, id)
+    }
+
+    /// Numbers of records, edits and settled edits, and file sizes.
+    pub fn counts(&self) -> Result<Tally, StoreError> {
+        store::read::tally::read(&self.connection.borrow(), &self.db)
+    }
+
+    /// Writes a consistent copy of the database to a new file, pending edits included. Error: the file exists.
+    pub fn export(&self, file: &Path) -> Result<Copied, StoreError> {
+        store::rescue::copy::write(&self.connection.borrow(), file)
+    }
+}
