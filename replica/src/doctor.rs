@@ -17,7 +17,6 @@ use crate::sync::SyncLock;
 
 pub use files::directory;
 pub use server::{scopes, told};
-pub(crate) use trouble::unwritten;
 pub use trouble::{Cause, Trouble, after_block, make_room, trouble};
 
 /// What to type where only all of it anew helps.

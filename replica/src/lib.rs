@@ -179,7 +179,7 @@ impl Replica {
     /// Makes this the replica of the home that a server has named. False: it is the replica of another home, and
     /// stays so, because two homes must not mix.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
-        let home = sync::home(server, home);
+        let home = sync::stored_home(server, home);
         store::standing::adopt(&mut *self.writing()?, &home)
     }
 

@@ -51,7 +51,7 @@ impl Replica {
         Ok(standing::read(&self.connection.borrow())?.cursor)
     }
 
-    /// Compares everything with what the server lists ([`crate::sync::listings`]); `repair` makes what differs as it is
+    /// Compares everything with what the server lists ([`crate::sync::fetch_listings`]); `repair` makes what differs as it is
     /// there. None: the replica has not passed the position of the listings yet.
     pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

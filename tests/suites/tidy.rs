@@ -90,7 +90,7 @@ fn what_is_pure_asks_neither_clock_nor_chance() {
     forbid("contract/src", &[], &impure);
     forbid("server/src/home", &[], &impure);
     for core in ["replica/src/sync/core.rs", "replica/src/sync/core"] {
-        forbid(core, &["replica/src/sync/core/tests", "replica/src/sync/core/gap/tests"], &impure);
+        forbid(core, &["replica/src/sync/core/tests", "replica/src/sync/core/reconcile/tests"], &impure);
     }
     for app in ["app.rs", "app", "state", "typed", "words", "layout", "view"] {
         forbid(&format!("tui/src/{app}"), &["tui/src/app/tests", "tui/src/view/tests"], &impure);

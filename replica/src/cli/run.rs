@@ -50,7 +50,7 @@ impl Run {
         context.say_if_gone();
         if form == Form::Text {
             // Not looked at yet: it may name a password, for which it is refused.
-            let server = sync::shown(&config.server);
+            let server = sync::redact_address(&config.server);
             output::note(&format!("syncing {} with {server}; Ctrl-C ends", db.display()));
         }
         block_on(async {

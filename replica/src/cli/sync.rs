@@ -152,7 +152,7 @@ async fn reach(config: &SyncConfig) -> Result<(), Failure> {
     let mut attempts = 0;
     loop {
         attempts += 1;
-        match sync::identify(&config.server, &config.key).await {
+        match sync::fetch_identity(&config.server, &config.key).await {
             Ok(_) => return Ok(()),
             Err(ClientError::Unreachable(..)) if attempts < ATTEMPTS_MAX => tokio::time::sleep(PAUSE).await,
             Err(error @ ClientError::Unreachable(..)) => {
@@ -265,7 +265,7 @@ fn by_daemon(
 /// Where the server says that the present is; None: it asks for patience. Of one that does not tell of it, which it need
 /// not, the daemon's word is all there is.
 async fn head_of(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Failure> {
-    match stop::within(left, sync::head(&config.server, &config.key)).await? {
+    match stop::within(left, sync::fetch_feed_head(&config.server, &config.key)).await? {
         Some(Ok(head)) => Ok(Some(head.unwrap_or_default())),
         Some(Err(ClientError::Refused(408 | 429 | 500.., _))) => {
             tokio::time::sleep(PAUSE.min(left)).await;

@@ -33,7 +33,7 @@ impl Verify {
         let left = || deadline.saturating_duration_since(Instant::now());
         sync::bring_in_step(context, &replica, &config, left())?;
         let cursor = replica.cursor()?;
-        let listings = syncing::listings(&config, cursor.as_deref());
+        let listings = syncing::fetch_listings(&config, cursor.as_deref());
         let listings = runtime::block_on(stop::within(left(), listings))?.ok_or_else(too_slow)??;
         let found = loop {
             if left().is_zero() {

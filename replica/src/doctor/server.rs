@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 
 use super::{Finding, Grade, Matter, another_key, put_right, span};
 use crate::profile::{Profile, ProfileError};
-use crate::sync::{ClientError, meet, wall_clock};
+use crate::sync::{ClientError, fetch_identity_and_time, wall_clock};
 
 /// Clocks this far apart are not a matter of slow answers.
 const CLOCK_SECONDS_MAX: i64 = 60;
@@ -29,7 +29,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         let text = "the key has a typing error, or it was cut";
         return vec![Finding::fault(Matter::Key, text, another_key(profile))];
     }
-    let met = match meet(server, key).await {
+    let met = match fetch_identity_and_time(server, key).await {
         Ok(met) => met,
         Err(error) => return vec![refused(profile, server, &error)],
     };

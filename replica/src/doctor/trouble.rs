@@ -79,7 +79,7 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
             (text, format!("ls -la {}; it and the files of the replica must be yours to write", quoted(directory(db))))
         }
         Cause::Full => (format!("the disk that holds {file} is full"), make_room(db)),
-        Cause::Unwritten => (unwritten(&file.to_string(), error), look_at_disk(db)),
+        Cause::Unwritten => (crate::sync::write_failure_text(&file.to_string(), error), look_at_disk(db)),
         Cause::Other => {
             let next = match error {
                 StoreError::Barred { index, .. } => format!("{}; then the same again", without_unique(index)),
@@ -114,13 +114,6 @@ pub(super) fn without_unique(index: &str) -> String {
 
 /// What to type about something of somebody's that refuses what the server has.
 pub(super) const WITHOUT: &str = "DROP INDEX, DROP TRIGGER or ALTER TABLE ... DROP COLUMN, whichever it is";
-
-/// A disk that fails says so in many ways, of which SQLite makes one.
-pub(crate) fn unwritten(what: &str, error: &StoreError) -> String {
-    format!(
-        "the disk that holds {what} does not take what is written to it ({error}): it fails, is mounted for reading alone, or your share of it is used up"
-    )
-}
 
 /// What to type where syncing is blocked; None where the cause is not known.
 pub fn after_block(db: &Path, cause: Option<BlockCause>) -> Option<String> {

@@ -8,7 +8,7 @@ use std::thread;
 
 use hearth_contract::key::parse_key;
 use hearth_replica::profile::Profile;
-use hearth_replica::sync::{Identity, identify};
+use hearth_replica::sync::{Identity, fetch_identity};
 use hearth_replica::{Origin, Replica};
 use secrecy::SecretString;
 
@@ -37,7 +37,7 @@ fn meet(server: String, key: String) -> Result<Met, String> {
     let key: SecretString = key.into();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let identity = runtime.block_on(identify(&server, &key)).map_err(|error| error.to_string())?;
+    let identity = runtime.block_on(fetch_identity(&server, &key)).map_err(|error| error.to_string())?;
     Ok(Met { server, key, identity })
 }
 
