@@ -14,13 +14,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use super::SyncLock;
 use super::client::{Client, redact_address};
 use super::config::SyncConfig;
 use super::core::{EndReason, Millis, Until};
 use super::engine::{Command, DriverEvent, Engine, Moment, StepOutput};
 use super::error::SyncError;
 use super::key_file::KeyFile;
-use super::lock::SyncLock;
 use super::stream::{self, Stream};
 use crate::store::StoreError;
 use crate::{bell, profile};

@@ -5,6 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 use super::clock::Millis;
+use crate::model::ReasonCode;
 
 /// Why a request has no usable answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -151,8 +152,8 @@ pub(crate) enum WriteOutcome {
     /// The server holds a record with all values of the create. Others may have changed the record since; `rev` is its
     /// present revision.
     AlreadyExists { rev: i64 },
-    /// The edit is sent again, at `at` if the time is known.
-    Retry { at: Option<Millis>, reason: String },
+    /// The edit is sent again, at `at` if the time is known. `code`: None when the key is refused.
+    Retry { at: Option<Millis>, code: Option<ReasonCode>, reason: String },
     /// The server refused the key before looking at the edit. The edit is sent again.
     KeyRefused { reason: String },
     /// 412: the record has changed on the server. The feed brings the new version; then the edit is merged again.

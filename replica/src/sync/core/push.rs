@@ -15,6 +15,7 @@ use super::action::{Action, Request};
 use super::clock::Millis;
 use super::outcome::{EditResponse, ExistingRecord, Failure, ReadyEdits, Refusal, SendOutcome, WriteOutcome};
 use super::state::{Core, KEY_RETRY};
+use crate::model::ReasonCode;
 
 /// Requests in flight: while the server answers the first, the second is saved in the outbox.
 const IN_FLIGHT_MAX: usize = 2;
@@ -25,6 +26,16 @@ const FORBIDDEN_MAX: u32 = 3;
 
 /// Outcomes of edits, to be saved.
 type Outcomes = Vec<(i64, WriteOutcome)>;
+
+/// Why a request is delayed, from the status of the response. None: the key is refused.
+const fn delay_code(status: u16) -> Option<ReasonCode> {
+    match status {
+        401 | 403 => None,
+        429 => Some(ReasonCode::RateLimited),
+        500.. => Some(ReasonCode::ServerError),
+        _ => Some(ReasonCode::Unreachable),
+    }
+}
 
 impl Core {
     /// Collections that the key may not write, as far as known. A plan must not fill up with their edits.
@@ -55,8 +66,10 @@ impl Core {
             SendOutcome::NotSent => Vec::new(),
             SendOutcome::Answered(responses) => self.edits_answered(now, responses, &again),
             // Neither the network nor the request has failed, so no pause.
-            SendOutcome::Stale { reason } => self.send_again(again, None, &reason),
-            SendOutcome::NoAnswer { reason } if !self.in_contact() => self.send_again(again, None, &reason),
+            SendOutcome::Stale { reason } => self.send_again(again, None, Some(ReasonCode::Unreachable), &reason),
+            SendOutcome::NoAnswer { reason } if !self.in_contact() => {
+                self.send_again(again, None, Some(ReasonCode::Unreachable), &reason)
+            }
             SendOutcome::NoAnswer { reason } => {
                 self.push.is_slow_line = true;
                 self.unanswered(now, again, &reason)
@@ -149,7 +162,7 @@ impl Core {
     /// A refusal that is not about the edits: the same request may succeed later.
     fn refused_for_now(&mut self, now: Millis, again: ReadyEdits, refusal: &Refusal) -> Outcomes {
         let at = self.retry_time(now, &again, refusal);
-        self.send_again(again, at, &refusal.message)
+        self.send_again(again, at, delay_code(refusal.status), &refusal.message)
     }
 
     /// When a refused request may be sent again. None: the time depends on the key, not on the request.
@@ -187,7 +200,7 @@ impl Core {
             _ => None,
         };
         let at = self.delay_request(now, &again, false, floor);
-        self.send_again(again, Some(at), reason)
+        self.send_again(again, Some(at), Some(ReasonCode::Unreachable), reason)
     }
 
     /// Counts a failure of a request and returns the time of the next attempt. `floor`: the shortest pause in milliseconds.
@@ -201,8 +214,14 @@ impl Core {
 
     /// Queues edits again with the same bytes, behind the other ready edits: a request that breaks each connection must
     /// delay nothing else.
-    fn send_again(&mut self, again: ReadyEdits, at: Option<Millis>, reason: &str) -> Outcomes {
-        let retry = |edit: &i64| (*edit, WriteOutcome::Retry { at, reason: reason.to_owned() });
+    fn send_again(
+        &mut self,
+        again: ReadyEdits,
+        at: Option<Millis>,
+        code: Option<ReasonCode>,
+        reason: &str,
+    ) -> Outcomes {
+        let retry = |edit: &i64| (*edit, WriteOutcome::Retry { at, code, reason: reason.to_owned() });
         let outcomes = again.edits.iter().map(retry).collect();
         if !again.edits.is_empty() {
             self.push.ready.push_back(again);

@@ -22,7 +22,9 @@ pub(super) fn edit_verdict(now: Moment, outcome: WriteOutcome) -> answers::Verdi
     match outcome {
         WriteOutcome::Accepted { rev } => answers::Verdict::Sent { rev },
         WriteOutcome::AlreadyExists { rev } => answers::Verdict::There { rev },
-        WriteOutcome::Retry { at, reason } => answers::Verdict::Later { at: at.map(|at| wall_time(now, at)), reason },
+        WriteOutcome::Retry { at, code: _, reason } => {
+            answers::Verdict::Later { at: at.map(|at| wall_time(now, at)), reason }
+        }
         WriteOutcome::KeyRefused { reason } => answers::Verdict::TurnedAway { reason },
         WriteOutcome::Outdated => answers::Verdict::Overtaken,
         WriteOutcome::SendAlone => answers::Verdict::Apart,

@@ -241,7 +241,9 @@ fn edits_forbidden_by_a_proxy_are_split() {
         outcome: SendOutcome::Refused(page()),
     };
     let actions = core.handle(1, forbidden(&[1]));
-    let [(1, WriteOutcome::Retry { at: Some(again), reason })] = &outcomes(&actions)[..] else { panic!("{actions:?}") };
+    let [(1, WriteOutcome::Retry { at: Some(again), reason, .. })] = &outcomes(&actions)[..] else {
+        panic!("{actions:?}")
+    };
     assert_eq!((reason.as_str(), sent(&actions)), ("something between", vec![3]));
     assert!(phases(&actions).is_empty(), "the key is not refused: {actions:?}");
     core.handle(1, accepted(2, 10));
