@@ -106,7 +106,7 @@ impl Core {
                 self.push.is_slow_line = true;
                 self.refused_for_now(now, again, refusal)
             }
-            // Only after the server's own refusal is certain that no edit was applied.
+            // Only the server's own refusal proves that no edit was applied.
             401 | 403 if refusal.is_of_the_key() => {
                 self.retry_time(now, &again, refusal);
                 let key_refused = |edit| (edit, WriteOutcome::KeyRefused { reason: refusal.message.clone() });
