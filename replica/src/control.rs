@@ -53,7 +53,7 @@ impl Replica {
         Ok(standing::read(&self.connection.borrow())?.cursor)
     }
 
-    /// Compares all records with the server's lists (from [`crate::sync::listings`]). `repair` gives records that
+    /// Compares all records with the server's lists (from [`crate::sync::fetch_listings`]). `repair` gives records that
     /// differ the server's values. None: the replica has not reached the position of the lists yet.
     pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

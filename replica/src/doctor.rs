@@ -20,7 +20,6 @@ pub use advice::{
     DELETION_ADVICE, NEW_KEY_COMMAND, OTHER_HOME_ADVICE, REBUILD_COMMAND, key_file_advice, new_key_advice,
     other_process_key_advice, setup_command,
 };
-pub(crate) use diagnosis::unwritten;
 pub use diagnosis::{Cause, Diagnosis, block_advice, diagnose, free_space_advice};
 pub use files::directory;
 pub use finding::{Finding, Severity, Topic};

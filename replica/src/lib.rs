@@ -195,7 +195,7 @@ impl Replica {
     /// Binds the replica to the home that the server named. False: the replica already belongs to another home, and
     /// nothing changes.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
-        let home = sync::home(server, home);
+        let home = sync::stored_home(server, home);
         store::standing::adopt(&mut *self.write_connection()?, &home)
     }
 

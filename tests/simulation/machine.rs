@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
-use hearth_replica::sync::{Done, Ear, Engine, Heard, Moment, SyncLock, Until, Verdict};
+use hearth_replica::sync::{DriverEvent, EndReason, Engine, Moment, SseDecoder, StepOutput, SyncLock, Until};
 use hearth_replica::{ConflictPolicy, Origin, Replica, StoreError};
 use rusqlite::Connection;
 
@@ -17,7 +17,7 @@ use super::server::DAWN;
 /// What became of a piece of an engine's work.
 pub enum Worked {
     /// It is done; this is to be done outside.
-    Done(Done),
+    Done(StepOutput),
     /// The process was killed at this point.
     Crashed(&'static str),
     /// The engine gave up, in these words, and its process ended.
@@ -29,7 +29,7 @@ pub struct Listening {
     /// Tells it from those before it.
     pub number: u64,
     /// What understands its bytes.
-    pub ear: Ear,
+    pub decoder: SseDecoder,
     /// Whether the server has accepted it.
     pub open: bool,
     /// Some of its bytes were lost for good, so nothing after them comes through.
@@ -73,7 +73,7 @@ pub struct Machine {
     /// Milliseconds that its steady clock missed while the machine slept.
     pub slept: i64,
     /// How its engine ended, if it said so.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<EndReason>,
     /// A person's screen.
     pub screen: Replica,
     /// A stranger's connection, with nothing but SQL: scripts edit by it, and the invariants look by it.
@@ -155,13 +155,13 @@ impl Machine {
     }
 
     /// Passes on what is heard.
-    pub fn hear(&mut self, now: i64, heard: Heard) -> Worked {
-        self.work(now, |engine, now| engine.hear(now, heard))
+    pub fn hear(&mut self, now: i64, heard: DriverEvent) -> Worked {
+        self.work(now, |engine, now| engine.handle(now, heard))
     }
 
     /// Ends the process in an orderly way.
     pub fn stop(&mut self, now: i64) {
-        if let Worked::Done(_) = self.work(now, |engine, now| engine.leave(now).map(|()| Done::default())) {
+        if let Worked::Done(_) = self.work(now, |engine, now| engine.close(now).map(|()| StepOutput::default())) {
             self.kill();
         }
     }
@@ -210,9 +210,9 @@ impl Machine {
         Some(self.engine.as_ref()?.wake_at()? + self.born + self.slept)
     }
 
-    fn work(&mut self, now: i64, step: impl FnOnce(&mut Engine, Moment) -> Result<Done, StoreError>) -> Worked {
+    fn work(&mut self, now: i64, step: impl FnOnce(&mut Engine, Moment) -> Result<StepOutput, StoreError>) -> Worked {
         let moment = Moment { steady: now - self.born - self.slept, wall: self.wall(now) };
-        let Some(engine) = &mut self.engine else { return Worked::Done(Done::default()) };
+        let Some(engine) = &mut self.engine else { return Worked::Done(StepOutput::default()) };
         let (done, crashed) = self.interruptions.run(Who::Machine(self.number), || step(engine, moment));
         match (done, crashed) {
             (_, Some(point)) => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use hearth_contract::schema::Kind;
-use hearth_replica::sync::Ask;
+use hearth_replica::sync::HttpRequest;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
@@ -218,7 +218,7 @@ impl Model {
     }
 
     /// Remembers the revisions on which a request insists: it must have its effect on no others.
-    pub fn expect(&mut self, ask: &Ask) {
+    pub fn expect(&mut self, ask: &HttpRequest) {
         let header = |name: &str| ask.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
         let Some(key) = header("idempotency-key") else { return };
         let mut insists = |record: &str, rev: i64| {

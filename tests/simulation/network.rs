@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::Body;
-use hearth_replica::sync::{Answer, Ask};
+use hearth_replica::sync::{HttpRequest, HttpResponse};
 
 use super::dice::Dice;
 use super::faults::{Fault, Weather};
@@ -25,15 +25,15 @@ pub enum Happening {
     /// What the plan says.
     Act(usize),
     /// A question arrives at the server; its answer is wanted unless nobody waits for it.
-    Question { from: Address, ticket: u64, ask: Ask, wanted: bool },
+    Question { from: Address, ticket: u64, ask: HttpRequest, wanted: bool },
     /// An answer, or word that there is none, arrives at a machine.
-    Answer { to: Address, ticket: u64, answer: Result<Answer, String> },
+    Answer { to: Address, ticket: u64, answer: Result<HttpResponse, String> },
     /// The wish for a stream arrives at the server.
-    StreamWish { from: Address, stream: u64, ask: Ask },
+    StreamWish { from: Address, stream: u64, ask: HttpRequest },
     /// The server has accepted a stream.
     StreamOpen { to: Address, stream: u64 },
     /// The server refuses a stream.
-    StreamRefused { to: Address, stream: u64, answer: Answer },
+    StreamRefused { to: Address, stream: u64, answer: HttpResponse },
     /// Bytes of a stream arrive.
     Bytes { to: Address, stream: u64, bytes: Vec<u8> },
     /// A stream is over for its machine.
@@ -53,7 +53,7 @@ pub enum Happening {
     /// A person lets the sync go on.
     Resume { machine: usize },
     /// A client of the API asks again what it had no answer to.
-    ClientAgain { ask: Ask, until: i64 },
+    ClientAgain { ask: HttpRequest, until: i64 },
     /// A key is whole again.
     KeyBack { key: usize },
 }
@@ -110,13 +110,13 @@ pub enum Fate {
     /// It does not arrive; the machine learns so after so long.
     Lost(i64),
     /// Somebody answers in the server's place, after so long.
-    Refused(i64, Answer),
+    Refused(i64, HttpResponse),
 }
 
 /// What stands in the way of a stream.
 pub enum Bar {
     /// Somebody refuses it in the server's place.
-    Refuses(Answer),
+    Refuses(HttpResponse),
     /// Its connection ends before the server has said anything.
     Ends,
     /// It breaks off after so many bytes.
@@ -213,7 +213,7 @@ impl Network {
     }
 
     /// An answer with which a stranger may have replaced one of the server's.
-    pub fn replaced(&mut self, answer: Answer) -> Answer {
+    pub fn replaced(&mut self, answer: HttpResponse) -> HttpResponse {
         if self.strikes(Fault::Stranger) { page(&mut self.apart) } else { answer }
     }
 
@@ -224,7 +224,7 @@ impl Network {
             1 => Bar::Ends,
             _ => {
                 let status = self.apart.of(&[200, 302, 403, 404, 426, 502]);
-                Bar::Refuses(Answer { status, body: PAGE.to_vec(), ..Answer::default() })
+                Bar::Refuses(HttpResponse { status, body: PAGE.to_vec(), ..HttpResponse::default() })
             }
         }
     }
@@ -265,7 +265,7 @@ impl Network {
 }
 
 /// Whether somebody else than the server said it: it never speaks like this.
-pub fn is_page(answer: &Answer) -> bool {
+pub fn is_page(answer: &HttpResponse) -> bool {
     answer.body.starts_with(b"<")
 }
 
@@ -273,20 +273,20 @@ pub fn is_page(answer: &Answer) -> bool {
 const PAGE: &[u8] = b"<!doctype html><title>Sign in</title><p>Sign in to use this network.";
 
 /// What a network's sign-in page or a proxy answers to whatever it is asked.
-fn page(dice: &mut Dice) -> Answer {
+fn page(dice: &mut Dice) -> HttpResponse {
     let status = dice.of(&[200, 302, 403, 404, 511]);
     // Some have a tag, which may be of digits as the server's are.
     let etag = dice.of(&[None, None, Some("\"7\"")]).map(str::to_owned);
-    Answer { status, etag, body: PAGE.to_vec(), ..Answer::default() }
+    HttpResponse { status, etag, body: PAGE.to_vec(), ..HttpResponse::default() }
 }
 
-fn too_many(seconds: i64) -> Answer {
+fn too_many(seconds: i64) -> HttpResponse {
     let body = r#"{"error":{"type":"rate_limited","message":"Too many calls.","fix":"Wait.","doc_url":"u","details":{}},"meta":{"request_id":"req_0"}}"#;
-    Answer { status: 429, retry_after: Some(seconds.to_string()), body: body.into(), ..Answer::default() }
+    HttpResponse { status: 429, retry_after: Some(seconds.to_string()), body: body.into(), ..HttpResponse::default() }
 }
 
-fn broken_answer(dice: &mut Dice) -> Answer {
+fn broken_answer(dice: &mut Dice) -> HttpResponse {
     let status = dice.of(&[500, 502, 503, 504]);
     let retry_after = (status == 503).then(|| "2".to_owned());
-    Answer { status, retry_after, body: b"<html>bad gateway</html>".to_vec(), ..Answer::default() }
+    HttpResponse { status, retry_after, body: b"<html>bad gateway</html>".to_vec(), ..HttpResponse::default() }
 }

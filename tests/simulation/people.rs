@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
-use hearth_replica::sync::{Answer, Ask};
+use hearth_replica::sync::{HttpRequest, HttpResponse};
 use hearth_replica::{EditError, Resolution};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -203,7 +203,7 @@ fn run(machine: &Machine, sql: &str) -> Told {
 }
 
 /// What a client of the API asks for, and whether it asks twice with the same key.
-pub fn client(history: &History, dice: &mut Dice, mark: &str) -> (Ask, bool) {
+pub fn client(history: &History, dice: &mut Dice, mark: &str) -> (HttpRequest, bool) {
     let records: Vec<(Kind, String)> = history
         .records_at(history.head)
         .keys()
@@ -251,7 +251,7 @@ pub fn client(history: &History, dice: &mut Dice, mark: &str) -> (Ask, bool) {
     if body.is_some() {
         headers.push(("content-type", "application/json".to_owned()));
     }
-    let ask = Ask { verb: verb.to_owned(), path, headers, body: body.map(|body| body.to_string()) };
+    let ask = HttpRequest { method: verb.to_owned(), path, headers, body: body.map(|body| body.to_string()) };
     (ask, dice.happens(200))
 }
 
@@ -259,7 +259,7 @@ pub fn client(history: &History, dice: &mut Dice, mark: &str) -> (Ask, bool) {
 const STOCK: usize = 40;
 
 /// What a client of the API asks for that brings in many tasks at once.
-pub fn stock(dice: &mut Dice, mark: &str) -> Ask {
+pub fn stock(dice: &mut Dice, mark: &str) -> HttpRequest {
     let create =
         |row: usize, dice: &mut Dice| json!({ "method": "create", "id": dice.id(), "title": format!("{mark}-{row}") });
     let operations: Vec<Value> = (0..STOCK).map(|row| create(row, dice)).collect();
@@ -267,16 +267,16 @@ pub fn stock(dice: &mut Dice, mark: &str) -> Ask {
 }
 
 /// What a client of the API asks for that deletes all tasks.
-pub fn clear_out(history: &History, dice: &mut Dice) -> Vec<Ask> {
+pub fn clear_out(history: &History, dice: &mut Dice) -> Vec<HttpRequest> {
     let records = history.records_at(history.head);
     let ids = records.keys().filter(|(kind, _)| *kind == Kind::Task).map(|(_, id)| id);
     let deletes: Vec<Value> = ids.map(|id| json!({ "method": "delete", "id": id })).collect();
     deletes.chunks(STOCK).map(|some| bulk(dice, some)).collect()
 }
 
-fn bulk(dice: &mut Dice, operations: &[Value]) -> Ask {
-    Ask {
-        verb: "POST".to_owned(),
+fn bulk(dice: &mut Dice, operations: &[Value]) -> HttpRequest {
+    HttpRequest {
+        method: "POST".to_owned(),
         path: format!("{}/bulk", paths::collection(Kind::Task)),
         headers: vec![("idempotency-key", dice.id()), ("content-type", "application/json".to_owned())],
         body: Some(json!({ "operations": operations }).to_string()),
@@ -293,17 +293,17 @@ pub fn agree(machine: &mut Machine, willing: bool) -> Told {
 }
 
 /// What a client of the API asks for that deletes the record changed last, and whether it asks twice.
-pub fn regret(history: &History, dice: &mut Dice) -> Option<(Ask, bool)> {
+pub fn regret(history: &History, dice: &mut Dice) -> Option<(HttpRequest, bool)> {
     let records = history.records_at(history.head);
     let newest = records.iter().filter(|((kind, _), _)| !kind.is_singleton()).max_by_key(|(_, (rev, _))| *rev);
     let (kind, id) = newest?.0;
     let headers = vec![("idempotency-key", dice.id())];
     let path = format!("{}/{id}", paths::collection(*kind));
-    Some((Ask { verb: "DELETE".to_owned(), path, headers, body: None }, false))
+    Some((HttpRequest { method: "DELETE".to_owned(), path, headers, body: None }, false))
 }
 
 /// The revs that an answer acknowledges.
-pub fn acknowledged(answer: &Answer) -> Vec<i64> {
+pub fn acknowledged(answer: &HttpResponse) -> Vec<i64> {
     if !(200..300).contains(&answer.status) {
         return Vec::new();
     }

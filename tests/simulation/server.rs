@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::{CURRENT_VERSION, SERVICE_API_VERSION};
 use hearth_contract::key::{Environment, key_text};
-use hearth_replica::sync::{Answer, Ask};
+use hearth_replica::sync::{HttpRequest, HttpResponse};
 use hearth_server::InProcess;
 use hearth_server::clock::Clock;
 use hearth_server::config::Config;
@@ -127,7 +127,7 @@ impl ServerSide {
     }
 
     /// Asks it something, as the holder of a key.
-    pub fn call(&mut self, key: usize, ask: &Ask) -> Result<Answer, NoAnswer> {
+    pub fn call(&mut self, key: usize, ask: &HttpRequest) -> Result<HttpResponse, NoAnswer> {
         let (status, headers, body) = self.begin(key, ask)?;
         let body = body.collect().now_or_never().expect("a body that is no stream is whole at once");
         let body = body.expect("a body of this process does not break").to_bytes().to_vec();
@@ -135,7 +135,7 @@ impl ServerSide {
     }
 
     /// Opens a stream: its body, or the answer that refuses it.
-    pub fn open(&mut self, key: usize, ask: &Ask) -> Result<Result<Body, Answer>, NoAnswer> {
+    pub fn open(&mut self, key: usize, ask: &HttpRequest) -> Result<Result<Body, HttpResponse>, NoAnswer> {
         let (status, headers, body) = self.begin(key, ask)?;
         if status == 200 {
             return Ok(Ok(body));
@@ -144,9 +144,9 @@ impl ServerSide {
         Ok(Err(answer(status, &headers, body.to_bytes().to_vec())))
     }
 
-    fn begin(&mut self, key: usize, ask: &Ask) -> Result<(u16, HeaderMap, Body), NoAnswer> {
+    fn begin(&mut self, key: usize, ask: &HttpRequest) -> Result<(u16, HeaderMap, Body), NoAnswer> {
         let Some(inside) = &self.inside else { return Err(NoAnswer::Down) };
-        let mut request = Request::builder().method(ask.verb.as_str()).uri(ask.path.as_str());
+        let mut request = Request::builder().method(ask.method.as_str()).uri(ask.path.as_str());
         request = request.header("authorization", format!("Bearer {}", secret(key)));
         request = request.header(SERVICE_API_VERSION, CURRENT_VERSION);
         for (name, value) in &ask.headers {
@@ -259,9 +259,9 @@ impl ServerSide {
     }
 }
 
-fn answer(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Answer {
+fn answer(status: u16, headers: &HeaderMap, body: Vec<u8>) -> HttpResponse {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    Answer { status, etag: header("etag"), retry_after: header("retry-after"), body, is_cut: false }
+    HttpResponse { status, etag: header("etag"), retry_after: header("retry-after"), body, is_cut: false }
 }
 
 /// The text of a key.

@@ -7,7 +7,7 @@ use clap::Args;
 use hearth_contract::key::parse_key;
 use hearth_replica::doctor::{Severity, check_scopes};
 use hearth_replica::profile::{self, Profile};
-use hearth_replica::sync::{ClientError, identify};
+use hearth_replica::sync::{ClientError, fetch_identity};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -35,7 +35,7 @@ impl Init {
                 .hint("hearth-server key create, if you have none"));
         }
         let server = self.server.trim_end_matches('/').to_owned();
-        let asked = async { Ok(identify(&server, &key).await) };
+        let asked = async { Ok(fetch_identity(&server, &key).await) };
         let identity = runtime::block_on(asked)?.map_err(|error| match error {
             ClientError::Refused(401 | 403, _) => {
                 Failure::from(error).hint("hearth-server key create, and init with the key that it prints")

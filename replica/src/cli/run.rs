@@ -52,7 +52,7 @@ impl Run {
         context.warn_if_removed();
         if form == LogFormat::Text {
             // The address is not checked yet. An address with a password is refused later, and must not be printed.
-            let server = sync::shown(&config.server);
+            let server = sync::redact_address(&config.server);
             output::message(&format!("syncing {} with {server}; Ctrl-C ends", db.display()));
         }
         block_on(async {

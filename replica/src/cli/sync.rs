@@ -154,7 +154,7 @@ async fn ask_server(config: &SyncConfig) -> Result<(), Failure> {
     let mut attempts = 0;
     loop {
         attempts += 1;
-        match sync::identify(&config.server, &config.key).await {
+        match sync::fetch_identity(&config.server, &config.key).await {
             Ok(_) => return Ok(()),
             Err(ClientError::Unreachable(..)) if attempts < ATTEMPTS_MAX => tokio::time::sleep(ATTEMPT_PAUSE).await,
             Err(error @ ClientError::Unreachable(..)) => {
@@ -268,7 +268,7 @@ fn wait_for_daemon(
 /// The position of the server's head. None: the server asks for patience. A server without this information gives 0;
 /// then the claim of the daemon counts.
 async fn server_head(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Failure> {
-    match signals::run_within(left, sync::head(&config.server, &config.key)).await? {
+    match signals::run_within(left, sync::fetch_feed_head(&config.server, &config.key)).await? {
         Some(Ok(head)) => Ok(Some(head.unwrap_or_default())),
         Some(Err(ClientError::Refused(408 | 429 | 500.., _))) => {
             tokio::time::sleep(ATTEMPT_PAUSE.min(left)).await;

@@ -35,7 +35,7 @@ impl Verify {
         let left = || deadline.saturating_duration_since(Instant::now());
         sync::sync_to_current(context, &replica, &config, left())?;
         let cursor = replica.cursor()?;
-        let listings = syncing::listings(&config, cursor.as_deref());
+        let listings = syncing::fetch_listings(&config, cursor.as_deref());
         let listings = runtime::block_on(signals::run_within(left(), listings))?.ok_or_else(timeout_failure)??;
         let found = loop {
             if left().is_zero() {

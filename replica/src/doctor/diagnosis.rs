@@ -92,7 +92,7 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
             )
         }
         Cause::DiskFull => (format!("the disk that holds {file} is full"), free_space_advice(db)),
-        Cause::DiskUnwritable => (unwritten(&file.to_string(), error), disk_check_advice(db)),
+        Cause::DiskUnwritable => (crate::sync::write_failure_text(&file.to_string(), error), disk_check_advice(db)),
         Cause::Other => {
             let next = match error {
                 StoreError::Barred { index, .. } => format!("{}; then repeat the command", unique_index_advice(index)),
@@ -128,13 +128,6 @@ pub(super) fn unique_index_advice(index: &str) -> String {
 /// What to type about an index, trigger or column of the user that rejects rows of the server.
 pub(super) const REFUSING_OBJECT_ADVICE: &str =
     "DROP INDEX, DROP TRIGGER or ALTER TABLE ... DROP COLUMN, whichever it is";
-
-/// One sentence for the many errors of a failing disk, with SQLite's own text.
-pub(crate) fn unwritten(what: &str, error: &StoreError) -> String {
-    format!(
-        "the disk that holds {what} does not take what is written to it ({error}): it fails, is mounted for reading alone, or your share of it is used up"
-    )
-}
 
 /// What to type when syncing is blocked. None when the cause is unknown.
 pub fn block_advice(db: &Path, cause: Option<BlockCause>) -> Option<String> {

@@ -8,7 +8,7 @@ use super::advice::{key_file_advice, new_key_advice};
 use super::finding::{Finding, Severity, Topic};
 use super::text::duration_text;
 use crate::profile::{Profile, ProfileError};
-use crate::sync::{ClientError, meet, wall_clock};
+use crate::sync::{ClientError, fetch_identity_and_time, wall_clock};
 
 /// A larger difference (seconds) is not explained by a slow response.
 const CLOCK_SECONDS_MAX: i64 = 60;
@@ -32,7 +32,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         let text = "the key is mistyped or incomplete";
         return vec![Finding::fault(Topic::Key, text, new_key_advice(profile))];
     }
-    let response = match meet(server, key).await {
+    let response = match fetch_identity_and_time(server, key).await {
         Ok(response) => response,
         Err(error) => return vec![client_error_finding(profile, server, &error)],
     };

@@ -1,4 +1,4 @@
-//! Questions and streams over HTTP. Must not know what they mean or whether to try again.
+//! Sends requests and opens streams over HTTP. Must not know what responses mean or whether to try again.
 
 use std::time::Duration;
 
@@ -11,107 +11,110 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use super::core::{Failure, Identity};
-use super::wire::{self, Answer, Ask};
+use super::wire::{self, HttpRequest, HttpResponse};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A connection at rest is not used again after this long: shorter than a stream may be silent, so that what is asked after
-/// such a silence does not go into a path that died.
+/// An idle connection is closed after 30 s: before a silent stream is given up, so that later requests do not use a
+/// connection that died with the stream.
 const IDLE_MAX: Duration = Duration::from_secs(30);
-/// Until an answer begins. Longer than the 30 s that the server gives a body to come (contract 12), so that who is too slow
-/// for it is told so.
-const ANSWER_BEGINS: Duration = Duration::from_secs(45);
-/// Between two pieces of an answer. A slow line needs minutes for a page of long texts, but it never rests for so long.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// A whole exchange that is not a stream, however busy the line: a page as large as can be comes at 70 kB a second, and
-/// one of the usual size on any line.
-const EXCHANGE_MAX: Duration = Duration::from_secs(600);
-/// Bytes of one answer. The largest is 500 events of a poll, each with a record of at most 90 kB (contract 3).
-const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Time until a response begins. Longer than the 30 s that the server allows for a body (contract 12), so that the server's
+/// 408 still arrives.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
+/// Time between two chunks of a response. A slow line needs minutes for a large page, but never pauses so long.
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for request and response together, except streams. The largest page arrives in time at 70 kB/s.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(600);
+/// Bytes of a response body. The largest is a poll of 500 events, each with a record of at most 90 kB (contract 3).
+const RESPONSE_BYTES_MAX: usize = 64 << 20;
 
-/// Why there is no answer, when nothing else is known of it.
+/// The reason of a timeout.
 const NO_ANSWER: &str = "it does not answer in time";
 
-/// Why there is none though its status came.
+/// The reason of a cut body.
 const CUT: &str = "the connection broke before the answer was whole";
 
-/// Why there is no client or no answer.
+/// Why the server could not be asked. The texts are sentences for people.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The address is not one, in these words.
+    /// The address is malformed; with a sentence about the fault.
     #[error("{0}; write it as http://HOST:PORT or https://HOST, without /v1")]
     Address(String),
-    /// The key has characters that no header can carry.
-    #[error("the key is not one: it has characters that no key has")]
+    /// The key has characters that are not allowed in a header.
+    #[error("the key is not valid: it has characters that no key has")]
     Key,
-    /// The network, or TLS.
+    /// Network or TLS failed: the server's address and the cause.
     #[error("{0} cannot be reached: {1}")]
     Unreachable(String, String),
-    /// The server's refusal: status and message.
+    /// The server has refused the request: status and message.
     #[error("{1} (status {0})")]
     Refused(u16, String),
-    /// An answer that is not the API's.
+    /// The response is not from a Hearth server: the address and the fault.
     #[error("{0} does not answer as a Hearth server: {1}")]
     NotHearth(String, String),
 }
 
-/// Asks a server who a key belongs to.
-pub async fn identify(server: &str, key: &SecretString) -> Result<Identity, ClientError> {
-    Ok(meet(server, key).await?.identity)
+/// Fetches the owner, scopes and limits of a key.
+pub async fn fetch_identity(server: &str, key: &SecretString) -> Result<Identity, ClientError> {
+    Ok(fetch_identity_and_time(server, key).await?.identity)
 }
 
-/// Asks a server where its feed stands.
-pub async fn head(server: &str, key: &SecretString) -> Result<Option<i64>, ClientError> {
+/// Fetches the newest position of the feed. None: the server does not name the position.
+pub async fn fetch_feed_head(server: &str, key: &SecretString) -> Result<Option<i64>, ClientError> {
     let client = Client::new(server, key)?;
-    let answer = client.ask(&Ask::feed()).await.map_err(|why| client.unreachable(why))?;
-    wire::standing(&answer).map(|standing| standing.head).map_err(|failure| client.failed(&answer, failure))
+    let response = client.send(&HttpRequest::feed_head()).await.map_err(|why| client.unreachable(why))?;
+    wire::feed_head(&response)
+        .map(|feed_head| feed_head.head)
+        .map_err(|failure| client.client_error(&response, failure))
 }
 
-/// What a server says of a key, and of the time.
+/// The owner of a key, and the server's clock.
 #[derive(Debug, Clone)]
-pub(crate) struct Met {
+pub(crate) struct IdentityAndTime {
     pub identity: Identity,
-    /// The server's clock, by its Date header.
+    /// The header `Date`. None: the header is absent or malformed.
     pub date: Option<Timestamp>,
 }
 
-/// Asks a server who a key belongs to and what time it is.
-pub(crate) async fn meet(server: &str, key: &SecretString) -> Result<Met, ClientError> {
+/// Fetches the owner of a key and the server's time.
+pub(crate) async fn fetch_identity_and_time(server: &str, key: &SecretString) -> Result<IdentityAndTime, ClientError> {
     let client = Client::new(server, key)?;
-    let response = client.send(&Ask::me()).await.map_err(|why| client.unreachable(why))?;
-    let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(moment);
-    let answer = answer(response).await.map_err(|why| client.unreachable(why))?;
-    wire::identity(&answer).map(|identity| Met { identity, date }).map_err(|failure| client.failed(&answer, failure))
+    let response = client.begin(&HttpRequest::identity()).await.map_err(|why| client.unreachable(why))?;
+    let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(parse_date);
+    let response = read_response(response).await.map_err(|why| client.unreachable(why))?;
+    wire::identity(&response)
+        .map(|identity| IdentityAndTime { identity, date })
+        .map_err(|failure| client.client_error(&response, failure))
 }
 
-/// A moment as headers write it (RFC 9110 5.6.7).
-fn moment(text: &str) -> Option<Timestamp> {
-    let moment = OffsetDateTime::parse(text, &Rfc2822).ok()?;
-    Some(Timestamp::from_millis(moment.unix_timestamp().saturating_mul(1000)))
+/// The time in a header (RFC 9110 5.6.7).
+fn parse_date(text: &str) -> Option<Timestamp> {
+    let date = OffsetDateTime::parse(text, &Rfc2822).ok()?;
+    Some(Timestamp::from_millis(date.unix_timestamp().saturating_mul(1000)))
 }
 
-/// A `Retry-After` in seconds: some say it as a date, which means as much as the clock that the same answer tells.
-fn in_seconds(text: String, date: Option<String>) -> String {
-    match (moment(&text), date.and_then(|date| moment(&date))) {
+/// `Retry-After` in seconds. A date is converted with `Date` of the same response (RFC 9110 10.2.3).
+fn retry_after_seconds(text: String, date: Option<String>) -> String {
+    match (parse_date(&text), date.and_then(|date| parse_date(&date))) {
         (Some(until), Some(now)) => (until.millis().saturating_sub(now.millis()) / 1000).max(0).to_string(),
         _ => text,
     }
 }
 
-/// An address as it may be shown, whether or not it is one that is taken: without who is named in it, and their password.
-pub fn shown(server: &str) -> String {
-    let names_nobody = |url: reqwest::Url| {
+/// An address without user and password, for display. Works for malformed addresses too.
+pub fn redact_address(server: &str) -> String {
+    let has_no_user = |url: reqwest::Url| {
         matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none()
     };
     match server.rsplit_once('@') {
-        Some((named, rest)) if !reqwest::Url::parse(server).is_ok_and(names_nobody) => {
-            let scheme = named.find("://").map_or("", |end| &named[..end + 3]);
+        Some((user, rest)) if !reqwest::Url::parse(server).is_ok_and(has_no_user) => {
+            let scheme = user.find("://").map_or("", |end| &user[..end + 3]);
             format!("{scheme}{rest}")
         }
         _ => server.to_owned(),
     }
 }
 
-/// One server and one key.
+/// An HTTP client for one server and one key.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     http: reqwest::Client,
@@ -119,21 +122,21 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Makes a client. Redirects are not followed and no proxy is used: a key goes to the server it is meant for.
+    /// Builds a client. Redirects are not followed and no proxy is used, so the key reaches only the named server.
     pub(super) fn new(server: &str, key: &SecretString) -> Result<Client, ClientError> {
         let base = server.trim_end_matches('/').to_owned();
         let is_plain = |url: &reqwest::Url| {
             matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none()
         };
-        // Who is named there would be sent in the place of the key, and a password shown wherever the address is.
+        // A user would be sent instead of the key, and the password would be shown with the address.
         if reqwest::Url::parse(&base).is_ok_and(|url| !url.username().is_empty() || url.password().is_some()) {
             let text = "a server address names no user and no password, because the key says who asks";
             return Err(ClientError::Address(text.to_owned()));
         }
-        // The paths of the API begin with its version.
+        // The API's paths begin with `/v1`.
         let address = reqwest::Url::parse(&base).ok().filter(|url| is_plain(url) && !url.path().ends_with("/v1"));
-        let address =
-            address.ok_or_else(|| ClientError::Address(format!("{:?} is no server address", shown(server))))?;
+        let address = address
+            .ok_or_else(|| ClientError::Address(format!("{:?} is no server address", redact_address(server))))?;
         let mut bearer =
             HeaderValue::from_str(&format!("Bearer {}", key.expose_secret())).map_err(|_| ClientError::Key)?;
         bearer.set_sensitive(true);
@@ -149,87 +152,89 @@ impl Client {
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_MAX);
         if address.scheme() == "http" {
-            // Without TLS no certificates are needed, and a small system may have none to load.
+            // HTTP needs no certificates, and a small system may have none to load.
             builder = builder.tls_certs_only([]);
         }
-        let http = builder.build().map_err(|error| ClientError::Unreachable(base.clone(), plain(&error)))?;
+        let http = builder.build().map_err(|error| ClientError::Unreachable(base.clone(), cause_text(&error)))?;
         Ok(Client { http, base })
     }
 
-    /// Why there was no answer.
+    /// The error for a missing response.
     pub(super) fn unreachable(&self, why: String) -> ClientError {
         ClientError::Unreachable(self.base.clone(), why)
     }
 
-    /// Why an answer is no good one.
-    pub(super) fn failed(&self, answer: &Answer, failure: Failure) -> ClientError {
+    /// The error for a response without a usable answer.
+    pub(super) fn client_error(&self, response: &HttpResponse, failure: Failure) -> ClientError {
         match failure {
             Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
-            Failure::NoAnswer(_) if answer.is_cut => self.unreachable(CUT.to_owned()),
+            Failure::NoAnswer(_) if response.is_cut => self.unreachable(CUT.to_owned()),
             Failure::NoAnswer(why) => ClientError::NotHearth(self.base.clone(), why),
         }
     }
 
-    /// Asks once. Err: why there is no answer, in plain words.
-    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer, String> {
-        answer(self.send(ask).await?).await
+    /// Sends a request and reads the response. Err: a sentence why no response arrived.
+    pub(super) async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, String> {
+        read_response(self.begin(request).await?).await
     }
 
-    /// Asks, and waits until the answer begins.
-    async fn send(&self, ask: &Ask) -> Result<Response, String> {
-        let sent = self.request(ask).timeout(EXCHANGE_MAX).send();
-        match tokio::time::timeout(ANSWER_BEGINS, sent).await {
-            Ok(sent) => sent.map_err(|error| plain(&error)),
+    /// Sends a request and waits until the response begins.
+    async fn begin(&self, request: &HttpRequest) -> Result<Response, String> {
+        let sent = self.builder(request).timeout(EXCHANGE_TIMEOUT).send();
+        match tokio::time::timeout(RESPONSE_TIMEOUT, sent).await {
+            Ok(sent) => sent.map_err(|error| cause_text(&error)),
             Err(_) => Err(NO_ANSWER.to_owned()),
         }
     }
 
-    /// Opens a stream: the response of a 200 that is one, or the answer that refuses it.
-    pub(super) async fn open(&self, ask: &Ask) -> Result<Result<Response, Answer>, String> {
-        let response = self.request(ask).send().await.map_err(|error| plain(&error))?;
+    /// Opens a stream. Inner Err: the response that refuses the stream. Outer Err: a sentence why no response arrived.
+    pub(super) async fn open_stream(&self, request: &HttpRequest) -> Result<Result<Response, HttpResponse>, String> {
+        let response = self.builder(request).send().await.map_err(|error| cause_text(&error))?;
         match response.status() {
             reqwest::StatusCode::OK if is_stream(response.headers()) => Ok(Ok(response)),
-            // A page that somebody else gives. What it says is not read: it may never end.
-            status @ reqwest::StatusCode::OK => Ok(Err(Answer { status: status.as_u16(), ..Answer::default() })),
-            _ => answer(response).await.map(Err),
+            // A page of a proxy. The body is not read, because the body may never end.
+            status @ reqwest::StatusCode::OK => {
+                Ok(Err(HttpResponse { status: status.as_u16(), ..HttpResponse::default() }))
+            }
+            _ => read_response(response).await.map(Err),
         }
     }
 
-    fn request(&self, ask: &Ask) -> RequestBuilder {
-        let verb = Method::from_bytes(ask.verb.as_bytes()).unwrap_or(Method::POST);
-        let mut request = self.http.request(verb, format!("{}{}", self.base, ask.path));
-        for (name, value) in &ask.headers {
-            request = request.header(*name, value);
+    fn builder(&self, request: &HttpRequest) -> RequestBuilder {
+        let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::POST);
+        let mut builder = self.http.request(method, format!("{}{}", self.base, request.path));
+        for (name, value) in &request.headers {
+            builder = builder.header(*name, value);
         }
-        match &ask.body {
-            Some(body) => request.body(body.clone()),
-            None => request,
+        match &request.body {
+            Some(body) => builder.body(body.clone()),
+            None => builder,
         }
     }
 }
 
-/// Whether an answer says that it is a stream of events (contract 9.4).
+/// Whether the response is an event stream (contract 9.4).
 fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    content_type.split(';').next().is_some_and(|value| value.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-async fn answer(mut response: Response) -> Result<Answer, String> {
+/// Reads the body. A cut body is dropped, and [`HttpResponse::is_cut`] is set.
+async fn read_response(mut response: Response) -> Result<HttpResponse, String> {
     let header =
         |name| response.headers().get(name).and_then(|value: &HeaderValue| Some(value.to_str().ok()?.to_owned()));
     let (status, etag) = (response.status().as_u16(), header(ETAG));
-    let retry_after = header(RETRY_AFTER).map(|text| in_seconds(text, header(DATE)));
-    // A body that is cut is none: whoever reads the answer decides what its status is worth alone.
+    let retry_after = header(RETRY_AFTER).map(|text| retry_after_seconds(text, header(DATE)));
     let (mut body, mut is_cut) = (Vec::new(), false);
     loop {
-        match tokio::time::timeout(SILENCE_MAX, response.chunk()).await {
-            Ok(Ok(Some(piece))) if body.len() + piece.len() > ANSWER_BYTES_MAX => {
+        match tokio::time::timeout(CHUNK_TIMEOUT, response.chunk()).await {
+            Ok(Ok(Some(chunk))) if body.len() + chunk.len() > RESPONSE_BYTES_MAX => {
                 return Err(format!(
                     "it does not answer as a Hearth server: the answer is longer than {} MiB",
-                    ANSWER_BYTES_MAX >> 20
+                    RESPONSE_BYTES_MAX >> 20
                 ));
             }
-            Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
+            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
             Ok(Ok(None)) => break,
             Ok(Err(_)) | Err(_) => {
                 body.clear();
@@ -238,11 +243,11 @@ async fn answer(mut response: Response) -> Result<Answer, String> {
             }
         }
     }
-    Ok(Answer { status, etag, retry_after, body, is_cut })
+    Ok(HttpResponse { status, etag, retry_after, body, is_cut })
 }
 
-/// An error with its causes as one line, without the address it repeats.
-fn plain(error: &reqwest::Error) -> String {
+/// The root cause of an error as one line, without the address.
+fn cause_text(error: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {
@@ -250,24 +255,23 @@ fn plain(error: &reqwest::Error) -> String {
         cause = next.source();
     }
     match causes.last() {
-        Some(last) => last.strip_prefix(REFUSED_CERTIFICATE).map_or(last.clone(), certificate),
+        Some(last) => last.strip_prefix(REFUSED_CERTIFICATE).map_or(last.clone(), certificate_text),
         None if error.is_timeout() => NO_ANSWER.to_owned(),
         None => error.to_string(),
     }
 }
 
-/// How the TLS library begins when it refuses what a server shows.
+/// Start of the TLS library's error for a refused certificate. The library's type is not reachable through `reqwest`.
 const REFUSED_CERTIFICATE: &str = "invalid peer certificate: ";
 
-/// What is wrong with a server's certificate, and what helps where it is only not known.
-fn certificate(why: &str) -> String {
+/// A sentence about a refused certificate, with the remedy for an unknown issuer.
+fn certificate_text(why: &str) -> String {
     match why {
-        "UnknownIssuer" => "nobody who is trusted here has issued its certificate; SSL_CERT_FILE names a file with those who \
-             are to be"
+        "UnknownIssuer" => "the issuer of its certificate is not trusted here; SSL_CERT_FILE names a file with trusted issuers"
             .to_owned(),
         why if why.contains("CaUsedAsEndEntity") => {
-            "it shows the certificate of an issuer, which is none of a server; let the issuer issue one for it, and name the \
-             issuer's in a file by SSL_CERT_FILE"
+            "it shows the certificate of an issuer instead of a server's; let the issuer issue one for the server, and name \
+             the issuer's in a file by SSL_CERT_FILE"
                 .to_owned()
         }
         why => format!("its certificate is refused: {why}"),
@@ -280,53 +284,53 @@ mod tests {
 
     use super::*;
 
-    /// An answer whose pieces come with so much time before each.
-    async fn in_pieces(pieces: usize, pause: Duration) -> Result<Answer, String> {
-        let pieces = futures_util::stream::iter(0..pieces).then(move |_| async move {
+    /// A response of `chunks` chunks, each after a pause.
+    async fn chunked_response(chunks: usize, pause: Duration) -> Result<HttpResponse, String> {
+        let chunks = futures_util::stream::iter(0..chunks).then(move |_| async move {
             tokio::time::sleep(pause).await;
-            Ok::<_, std::convert::Infallible>("piece")
+            Ok::<_, std::convert::Infallible>("chunk")
         });
-        answer(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(pieces)))).await
+        read_response(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(chunks)))).await
     }
 
     #[test]
-    fn a_certificate_that_is_refused_leads_on() {
-        assert!(certificate("UnknownIssuer").contains("SSL_CERT_FILE"));
-        let own = certificate("Other(OtherError(CaUsedAsEndEntity))");
+    fn refused_certificate_names_the_remedy() {
+        assert!(certificate_text("UnknownIssuer").contains("SSL_CERT_FILE"));
+        let own = certificate_text("Other(OtherError(CaUsedAsEndEntity))");
         assert!(own.contains("SSL_CERT_FILE") && !own.contains("Other"), "{own}");
-        assert_eq!(certificate("certificate expired: x"), "its certificate is refused: certificate expired: x");
+        assert_eq!(certificate_text("certificate expired: x"), "its certificate is refused: certificate expired: x");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_may_take_long_but_not_rest_for_long() {
-        assert_eq!(in_pieces(20, Duration::from_secs(20)).await.unwrap().body.len(), 100);
-        let cut = in_pieces(2, Duration::from_secs(31)).await.unwrap();
-        assert_eq!((cut.status, cut.body.len()), (200, 0), "its status came");
+    async fn response_times_out_between_chunks() {
+        assert_eq!(chunked_response(20, Duration::from_secs(20)).await.unwrap().body.len(), 100);
+        let cut = chunked_response(2, Duration::from_secs(31)).await.unwrap();
+        assert_eq!((cut.status, cut.body.len()), (200, 0), "the status arrived");
         let client = Client::new("http://h", &SecretString::from("svc_test_x".to_owned())).unwrap();
-        let failed = |answer: &Answer| client.failed(answer, wire::identity(answer).unwrap_err());
-        assert!(matches!(failed(&cut), ClientError::Unreachable(_, why) if why == CUT));
-        assert!(matches!(failed(&Answer { is_cut: false, ..cut }), ClientError::NotHearth(..)));
+        let error = |response: &HttpResponse| client.client_error(response, wire::identity(response).unwrap_err());
+        assert!(matches!(error(&cut), ClientError::Unreachable(_, why) if why == CUT));
+        assert!(matches!(error(&HttpResponse { is_cut: false, ..cut }), ClientError::NotHearth(..)));
     }
 
     #[tokio::test]
-    async fn an_answer_without_end_is_none() {
-        let pieces = futures_util::stream::repeat_with(|| Ok::<_, std::convert::Infallible>(vec![b'x'; 1 << 20]));
-        let endless = answer(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(pieces)))).await;
+    async fn endless_response_is_refused() {
+        let chunks = futures_util::stream::repeat_with(|| Ok::<_, std::convert::Infallible>(vec![b'x'; 1 << 20]));
+        let endless = read_response(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(chunks)))).await;
         assert_eq!(endless.unwrap_err(), "it does not answer as a Hearth server: the answer is longer than 64 MiB");
     }
 
     #[test]
-    fn a_pause_that_is_told_as_a_date_is_one_by_the_servers_clock() {
+    fn retry_after_date_uses_the_servers_clock() {
         let date = |text: &str| Some(text.to_owned());
         let until = || "Sat, 21 Nov 2026 22:50:30 GMT".to_owned();
-        assert_eq!(in_seconds(until(), date("Sat, 21 Nov 2026 22:50:00 GMT")), "30");
-        assert_eq!(in_seconds(until(), date("Sat, 21 Nov 2026 22:51:00 GMT")), "0");
-        assert_eq!(in_seconds(until(), None), until(), "without a clock it says nothing");
-        assert_eq!(in_seconds("12".to_owned(), date("Sat, 21 Nov 2026 22:50:00 GMT")), "12");
+        assert_eq!(retry_after_seconds(until(), date("Sat, 21 Nov 2026 22:50:00 GMT")), "30");
+        assert_eq!(retry_after_seconds(until(), date("Sat, 21 Nov 2026 22:51:00 GMT")), "0");
+        assert_eq!(retry_after_seconds(until(), None), until(), "without Date");
+        assert_eq!(retry_after_seconds("12".to_owned(), date("Sat, 21 Nov 2026 22:50:00 GMT")), "12");
     }
 
     #[test]
-    fn an_address_has_a_scheme_and_nothing_of_the_api() {
+    fn address_needs_scheme_and_no_api_path() {
         let key = SecretString::from("svc_test_x".to_owned());
         for address in ["localhost:8750", "http://h/v1", "http://h/v1/", "http://h?x=1", "http://h#f"] {
             assert!(matches!(Client::new(address, &key), Err(ClientError::Address(_))), "{address}");
@@ -344,7 +348,7 @@ mod tests {
             ("http://h/@x", "http://h/@x"),
             ("http://h:1/", "http://h:1/"),
         ] {
-            assert_eq!(shown(address), expected);
+            assert_eq!(redact_address(address), expected);
             let error = Client::new(address, &key).map_or_else(|error| error.to_string(), |_| String::new());
             assert!(!error.contains("ret@") && !error.contains("secret"), "{error}");
         }

@@ -1,5 +1,5 @@
-//! The loop between the engine and the world: sockets, timers, the bell. It decides nothing: no retry, no order, no
-//! phase is chosen here.
+//! The loop between the engine and the world: sockets, timers, notifications. Must not decide anything: retries, order and
+//! phase are chosen by the core.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,16 +14,19 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::client::{Client, shown};
-use super::core::{Millis, Verdict};
-use super::engine::{Deed, Done, Engine, Heard, Moment};
-use super::keyfile::KeyFile;
-use super::stream::{Stream, heard};
-use super::{SyncConfig, SyncError, SyncLock, Until};
+use super::SyncLock;
+use super::client::{Client, redact_address};
+use super::config::SyncConfig;
+use super::core::{EndReason, Millis, Until};
+use super::engine::{Command, DriverEvent, Engine, Moment, StepOutput};
+use super::error::SyncError;
+use super::key_file::KeyFile;
+use super::stream::{self, Stream};
 use crate::store::StoreError;
 use crate::{notification, profile};
 
-pub(super) async fn run(
+/// Syncs until the goal is reached or `stop` becomes true. SQLite blocks only threads for blocking work.
+pub async fn run(
     config: SyncConfig,
     lock: SyncLock,
     until: Until,
@@ -31,195 +34,208 @@ pub(super) async fn run(
 ) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
     let changed = Arc::new(Notify::new());
-    let knock = changed.clone();
+    let notify = changed.clone();
     let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
-    let chance = Box::new(|| Uuid::new_v4().as_u128());
-    let mut engine = blocking(move || Engine::open(&db, &server, until, policy, chance)).await?;
-    let (tell, deeds) = mpsc::unbounded_channel();
-    engine.tell_at_once(move |deed| drop(tell.send(deed)));
-    let bell = notification::subscribe(&config.db, move || knock.notify_one())?;
+    let random = Box::new(|| Uuid::new_v4().as_u128());
+    let mut engine = blocking(move || Engine::open(&db, &server, until, policy, random)).await?;
+    let (sender, commands) = mpsc::unbounded_channel();
+    engine.set_command_sink(move |command| drop(sender.send(command)));
+    let watcher = notification::subscribe(&config.db, move || notify.notify_one())?;
 
     let mut driver = Driver {
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
-        give_up: engine.give_up(),
+        cancel: engine.cancel_flag(),
         stop,
         engine: Arc::new(Mutex::new(engine)),
         client,
         config,
-        epoch: Instant::now(),
+        start: Instant::now(),
         wake_at: None,
         stream: None,
-        listened: false,
-        deeds,
-        asking: JoinSet::new(),
+        was_stream_first: false,
+        commands,
+        requests: JoinSet::new(),
     };
-    let mut end = driver.work(|engine, now| engine.start(std::process::id(), now)).await;
-    let mut moved = None;
+    let mut end = driver.step(|engine, now| engine.start(std::process::id(), now)).await;
+    let mut other_server = None;
     while let Ok(None) = end {
-        match driver.next(&changed).await {
-            Ok(heard) => end = driver.work(|engine, now| engine.hear(now, heard)).await,
+        match driver.next_event(&changed).await {
+            Ok(event) => end = driver.step(|engine, now| engine.handle(now, event)).await,
             Err(error) => {
-                moved = Some(error);
+                other_server = Some(error);
                 break;
             }
         }
     }
-    drop(bell);
-    let left = driver.work(|engine, now| engine.leave(now).map(|()| Done { wrote: true, ..Done::default() })).await;
+    drop(watcher);
+    let close = |engine: &mut Engine, now| {
+        engine.close(now).map(|()| StepOutput { has_written: true, ..StepOutput::default() })
+    };
+    let closed = driver.step(close).await;
     drop(lock);
-    // Who was told to stop is not told of another program that holds the database: what is not written down now comes again.
-    let stopped = driver.give_up.load(Ordering::Relaxed);
-    let (end, left) = (unless_held(stopped, end), unless_held(stopped, left));
-    if let Some(moved) = moved {
-        return Err(moved);
+    // After a stop, a database locked by another program is no error: unsaved status rows are written at the next start.
+    let is_cancelled = driver.cancel.load(Ordering::Relaxed);
+    let (end, closed) = (ignore_busy(is_cancelled, end), ignore_busy(is_cancelled, closed));
+    if let Some(other_server) = other_server {
+        return Err(other_server);
     }
-    match end?.unwrap_or(Verdict::Done) {
-        Verdict::Done => Ok(left.map(drop)?),
-        Verdict::NeedsKey(why) => Err(SyncError::NeedsKey(why)),
-        Verdict::Blocked(cause, why) => Err(SyncError::Blocked(cause, why)),
-        Verdict::Asks(why) => Err(SyncError::Asks(why)),
-        Verdict::Paused => Err(SyncError::Paused),
+    match end?.unwrap_or(EndReason::Done) {
+        EndReason::Done => Ok(closed.map(drop)?),
+        EndReason::NeedsKey(why) => Err(SyncError::NeedsKey(why)),
+        EndReason::Blocked(cause, why) => Err(SyncError::Blocked(cause, why)),
+        EndReason::Asks(why) => Err(SyncError::Asks(why)),
+        EndReason::Paused => Err(SyncError::Paused),
     }
 }
 
-fn unless_held(stopped: bool, end: Result<Option<Verdict>, StoreError>) -> Result<Option<Verdict>, StoreError> {
-    match end {
-        Err(error) if stopped && error.is_busy() => Ok(None),
-        end => end,
+fn ignore_busy(
+    is_cancelled: bool,
+    result: Result<Option<EndReason>, StoreError>,
+) -> Result<Option<EndReason>, StoreError> {
+    match result {
+        Err(error) if is_cancelled && error.is_busy() => Ok(None),
+        result => result,
     }
 }
 
 struct Driver {
     engine: Arc<Mutex<Engine>>,
     stop: watch::Receiver<bool>,
-    /// Tells the engine, while it is at work, that it was told to stop.
-    give_up: Arc<AtomicBool>,
+    /// The engine's cancel flag, set after a stop while the engine works.
+    cancel: Arc<AtomicBool>,
     client: Client,
     config: SyncConfig,
     key_file: KeyFile,
-    epoch: Instant,
+    /// The zero of the steady clock.
+    start: Instant,
     wake_at: Option<Millis>,
     stream: Option<Stream>,
-    /// Whether the feed was heard before others last.
-    listened: bool,
-    /// What the engine says while it works.
-    deeds: mpsc::UnboundedReceiver<Deed>,
-    asking: JoinSet<Heard>,
+    /// Whether the last event came from the stream, before the other sources were asked.
+    was_stream_first: bool,
+    /// Commands from the engine, also while the engine works.
+    commands: mpsc::UnboundedReceiver<Command>,
+    /// Requests that await responses.
+    requests: JoinSet<DriverEvent>,
 }
 
 impl Driver {
-    /// Waits for whichever happens first. Err: it cannot go on as it was begun.
-    async fn next(&mut self, changed: &Notify) -> Result<Heard, SyncError> {
-        let wake = self.wake_at.map(|at| self.epoch + Duration::from_millis(at.max(0).unsigned_abs()));
-        // What the feed brings of an edit settles it, and its answer has nothing left to say; the other way round it is
-        // written twice. In turn, so that neither waits for the other for long.
-        if !std::mem::take(&mut self.listened)
-            && let Some(heard) = heard(&mut self.stream).now_or_never()
+    /// Waits for the next event. Err: the sync cannot continue with the present server.
+    async fn next_event(&mut self, changed: &Notify) -> Result<DriverEvent, SyncError> {
+        let wake = self.wake_at.map(|at| self.start + Duration::from_millis(at.max(0).unsigned_abs()));
+        // The stream goes first: an event that confirms an edit makes the edit's response redundant, while the other order
+        // costs two writes. Every second turn is fair, so that responses do not wait for long.
+        if !std::mem::take(&mut self.was_stream_first)
+            && let Some(event) = stream::next_event(&mut self.stream).now_or_never()
         {
-            self.listened = true;
-            return Ok(heard);
+            self.was_stream_first = true;
+            return Ok(event);
         }
-        let heard = tokio::select! {
+        let event = tokio::select! {
             biased;
-            () = told_to_stop(&mut self.stop) => Heard::StopRequested,
-            Some(answer) = self.asking.join_next() => answer.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
-            () = changed.notified() => Heard::DatabaseChanged,
-            key = self.key_file.another() => self.take_up(&key)?,
-            () = sleep_until(wake) => Heard::Timer,
-            heard = heard(&mut self.stream) => heard,
+            () = stopped(&mut self.stop) => DriverEvent::StopRequested,
+            Some(response) = self.requests.join_next() => {
+                response.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+            }
+            () = changed.notified() => DriverEvent::DatabaseChanged,
+            key = self.key_file.next_key() => self.use_key(&key)?,
+            () = sleep_until(wake) => DriverEvent::Timer,
+            event = stream::next_event(&mut self.stream) => event,
         };
-        Ok(heard)
+        Ok(event)
     }
 
-    /// Asks with another key from now on. One that came with another server is not shown to this one.
-    fn take_up(&mut self, key: &SecretString) -> Result<Heard, SyncError> {
+    /// Sends later requests with another key. Err: the profile names another server, and the key must not reach the present
+    /// server.
+    fn use_key(&mut self, key: &SecretString) -> Result<DriverEvent, SyncError> {
         let named = self.config.profile.as_deref().map(profile::read_server).transpose()?.flatten();
-        if let Some(server) = named.filter(|server| !is_same(server, &self.config.server)) {
-            return Err(SyncError::AnotherServer(shown(&server), self.config.server.clone()));
+        if let Some(server) = named.filter(|server| !is_same_address(server, &self.config.server)) {
+            return Err(SyncError::AnotherServer(redact_address(&server), self.config.server.clone()));
         }
         Ok(match Client::new(&self.config.server, key) {
             Ok(client) => {
-                tracing::info!("the profile has another key");
+                tracing::info!("using the new key of the profile");
                 self.client = client;
-                Heard::KeyChanged
+                DriverEvent::KeyChanged
             }
             Err(error) => {
-                tracing::warn!(%error, "the profile has another key, but");
-                Heard::Timer
+                tracing::warn!(%error, "the new key of the profile cannot be used");
+                DriverEvent::Timer
             }
         })
     }
 
-    /// Has the engine work where blocking is allowed, and meanwhile does what it says; gives the verdict when it ends.
-    async fn work(
+    /// Runs a step of the engine on a thread for blocking work, and executes commands meanwhile. Returns the reason when
+    /// the sync ends.
+    async fn step(
         &mut self,
-        step: impl FnOnce(&mut Engine, Moment) -> Result<Done, StoreError> + Send + 'static,
-    ) -> Result<Option<Verdict>, StoreError> {
+        step: impl FnOnce(&mut Engine, Moment) -> Result<StepOutput, StoreError> + Send + 'static,
+    ) -> Result<Option<EndReason>, StoreError> {
         let (engine, now) = (self.engine.clone(), self.now());
-        let mut working = pin!(blocking(move || {
+        let mut work = pin!(blocking(move || {
             let mut engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = step(&mut engine, now)?;
-            Ok((done, engine.wake_at()))
+            let output = step(&mut engine, now)?;
+            Ok((output, engine.wake_at()))
         }));
-        let mut verdict = None;
-        let worked = loop {
+        let mut end = None;
+        let result = loop {
             tokio::select! {
                 biased;
-                Some(deed) = self.deeds.recv() => verdict = self.carry_out(deed).or(verdict),
-                worked = &mut working => break worked,
-                () = told_to_stop(&mut self.stop), if !self.give_up.load(Ordering::Relaxed) => {
-                    self.give_up.store(true, Ordering::Relaxed);
+                Some(command) = self.commands.recv() => end = self.execute(command).or(end),
+                result = &mut work => break result,
+                () = stopped(&mut self.stop), if !self.cancel.load(Ordering::Relaxed) => {
+                    self.cancel.store(true, Ordering::Relaxed);
                 }
             }
         };
-        // Told in the last moment of the work.
-        while let Ok(deed) = self.deeds.try_recv() {
-            verdict = self.carry_out(deed).or(verdict);
+        // Commands sent just before the end of the step.
+        while let Ok(command) = self.commands.try_recv() {
+            end = self.execute(command).or(end);
         }
-        let (done, wake_at) = worked?;
+        let (output, wake_at) = result?;
         self.wake_at = wake_at;
-        if done.wrote {
+        if output.has_written {
             notification::notify(&self.config.db);
         }
-        Ok(verdict)
+        Ok(end)
     }
 
-    fn carry_out(&mut self, deed: Deed) -> Option<Verdict> {
-        match deed {
-            Deed::Ask { ticket, ask } => {
+    /// Executes a command. Returns the reason when the sync ends.
+    fn execute(&mut self, command: Command) -> Option<EndReason> {
+        match command {
+            Command::Send { ticket, request } => {
                 let client = self.client.clone();
-                // In a task of its own, so that it leaves although the engine is still at work.
-                self.asking.spawn(async move {
-                    let answer = client.ask(&ask).await;
-                    Heard::Answer { ticket, answer }
+                // A task of its own, so the request leaves while the engine still works.
+                self.requests.spawn(async move {
+                    let response = client.send(&request).await;
+                    DriverEvent::Response { ticket, response }
                 });
             }
-            Deed::OpenStream(ask) => self.stream = Some(Stream::open(self.client.clone(), ask)),
-            Deed::CloseStream => self.stream = None,
-            Deed::End(verdict) => return Some(verdict),
+            Command::OpenStream(request) => self.stream = Some(Stream::open(self.client.clone(), request)),
+            Command::CloseStream => self.stream = None,
+            Command::End(reason) => return Some(reason),
         }
         None
     }
 
     fn now(&self) -> Moment {
-        let steady = Millis::try_from(self.epoch.elapsed().as_millis()).unwrap_or(Millis::MAX);
+        let steady = Millis::try_from(self.start.elapsed().as_millis()).unwrap_or(Millis::MAX);
         Moment { steady, wall: wall_clock() }
     }
 }
 
-/// Whether two addresses are written alike, but for the end.
-fn is_same(one: &str, other: &str) -> bool {
+/// Whether two addresses differ at most by slashes at the end.
+fn is_same_address(one: &str, other: &str) -> bool {
     one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
-/// This machine's clock.
+/// The time on the machine's clock.
 pub(crate) fn wall_clock() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Lets go of what `wait_for` lends, so that the loop may move between threads.
-async fn told_to_stop(stop: &mut watch::Receiver<bool>) {
+/// Waits for a stop. Drops the guard of `wait_for`, which must not move between threads.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
@@ -237,7 +253,7 @@ async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(StoreError::Odd("work that the runtime dropped as it ended".to_owned())),
+            Err(_) => Err(StoreError::Odd("the runtime has dropped a step of the sync at its end".to_owned())),
         },
     }
 }
@@ -250,7 +266,7 @@ mod tests {
     use crate::store::edits::judge::ConflictPolicy;
     use crate::store::open;
 
-    /// With a server that is not there.
+    /// A config whose server does not exist.
     fn config(directory: &tempfile::TempDir) -> SyncConfig {
         SyncConfig {
             db: directory.path().join("replica.db"),
@@ -263,27 +279,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_told_to_stop_does_not_wait_for_another_program() {
+    async fn stopped_sync_does_not_wait_for_a_lock() {
         let directory = tempfile::tempdir().unwrap();
         let config = config(&directory);
         let script = open::read_write(&config.db).unwrap();
         script.execute_batch("BEGIN IMMEDIATE").unwrap();
         let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
-        let (_stop, told) = watch::channel(true);
-        run(config, lock, Until::Stopped, told).await.unwrap();
+        let (_sender, stop) = watch::channel(true);
+        run(config, lock, Until::Stopped, stop).await.unwrap();
         script.execute_batch("ROLLBACK").unwrap();
     }
 
     #[tokio::test]
-    async fn a_key_for_another_server_is_not_shown_to_this_one() {
+    async fn new_key_for_another_server_ends_the_sync() {
         let directory = tempfile::tempdir().unwrap();
         let [key_file, profile] = ["home.key", "home.toml"].map(|name| directory.path().join(name));
         std::fs::write(&key_file, key_text(Environment::Test, [2; 32])).unwrap();
         std::fs::write(&profile, "server = \"http://127.0.0.1:10\"").unwrap();
         let config = SyncConfig { key_file: Some(key_file), profile: Some(profile), ..config(&directory) };
         let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
-        let (_stop, told) = watch::channel(false);
-        let ended = run(config, lock, Until::Stopped, told).await.unwrap_err();
+        let (_sender, stop) = watch::channel(false);
+        let ended = run(config, lock, Until::Stopped, stop).await.unwrap_err();
         assert_eq!(
             ended.to_string(),
             "the profile names another server now, http://127.0.0.1:10; syncing with http://127.0.0.1:9 has ended, start it again"

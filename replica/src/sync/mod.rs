@@ -1,113 +1,45 @@
-//! How a replica is kept in step with its server. Read in this order:
+//! Keeps a replica in step with its server. Four layers, each with a vocabulary of its own:
 //!
-//! - [`core`]: what to do next, decided without clock, chance or network.
-//! - [`engine`]: what was decided, on the database and as questions to the server ([`wire`]); still without network.
-//! - [`keyfile`]: a key that is replaced while syncing.
-//! - [`walked`]: answers of a long list, gathered to be written at once.
-//! - [`driver`]: the loop between the engine and the world; it decides nothing.
-//! - [`brief`]: how much of the server's words is kept.
-//! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
-//! - [`ear`]: the same for a driver that has the bytes already and waits for nothing.
-//! - [`listing`]: everything that a server lists, for a comparison.
-//! - [`lock`]: the right to sync a database.
+//! ```text
+//!  core     Event        → Vec<Action>      decides what to do next; pure, without clock, network or database
+//!  engine   DriverEvent  → Event            carries out actions on the database, turns requests into HTTP requests
+//!           Action       → SQL or Command
+//!  driver   Command      → network          sockets and timers; reports responses, stream and timer as DriverEvents
+//!  wire     HttpRequest, HttpResponse       requests and responses as plain values
+//! ```
+//!
+//! Besides: [`client`], [`stream`] and [`sse`] move bytes; [`sse_decoder`] decodes a stream for a driver without a network;
+//! [`page_buffer`] collects list pages; [`key_file`] watches for a new key; [`excerpt`] shortens texts of the server;
+//! [`listings`] reads all records for a comparison.
+//!
+//! Must not know commands of a program or the terminal.
 
-mod brief;
 mod client;
+mod config;
 mod core;
 mod driver;
-mod ear;
 mod engine;
-mod keyfile;
-mod listing;
+mod error;
+mod excerpt;
+mod key_file;
+mod listings;
 mod lock;
+mod page_buffer;
 mod sse;
+mod sse_decoder;
 mod stream;
-mod walked;
 mod wire;
 
-use std::path::PathBuf;
-
-use secrecy::SecretString;
-
-pub use self::core::{Identity, Limits, Millis, Stretch, Verdict};
-pub(crate) use client::meet;
-pub use client::{ClientError, head, identify, shown};
+pub use self::core::{BatchEnd, EndReason, FeedBatch, Identity, Limits, Millis, Until};
+pub(crate) use client::fetch_identity_and_time;
+pub use client::{ClientError, fetch_feed_head, fetch_identity, redact_address};
+pub use config::SyncConfig;
+pub use driver::run;
 pub(crate) use driver::wall_clock;
-pub use ear::Ear;
-pub(crate) use engine::meaning::home;
-pub use engine::{Chance, Deed, Done, Engine, Heard, Moment};
-pub use listing::listings;
+pub use engine::{Command, DriverEvent, Engine, Moment, RandomBits, StepOutput};
+pub(crate) use engine::{stored_home, write_failure_text};
+pub use error::SyncError;
+pub use listings::fetch_listings;
 pub use lock::SyncLock;
-pub use wire::{Answer, Ask};
-
-use crate::model::BlockCause;
-use crate::profile::ProfileError;
-use crate::store::StoreError;
-use crate::store::edits::judge::ConflictPolicy;
-
-/// What is synced with whom.
-#[derive(Debug, Clone)]
-pub struct SyncConfig {
-    /// The replica database.
-    pub db: PathBuf,
-    /// The server's address, without path.
-    pub server: String,
-    /// The API key.
-    pub key: SecretString,
-    /// The file it comes from, if any: a new key there is taken up while syncing.
-    pub key_file: Option<PathBuf>,
-    /// The profile's file, if any: a new key is for the server that it names then.
-    pub profile: Option<PathBuf>,
-    /// What becomes of a field that was changed here and there.
-    pub conflict_policy: ConflictPolicy,
-}
-
-/// When syncing ends by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
-    /// Never; when told to.
-    Stopped,
-    /// When the present is reached once.
-    Current,
-    /// When the present is reached and no edit is on its way.
-    Pushed,
-}
-
-/// Why syncing ended without its goal.
-#[derive(Debug, thiserror::Error)]
-pub enum SyncError {
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The client could not be made.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// The server does not accept the key.
-    #[error("the server wants another key: {0}")]
-    NeedsKey(String),
-    /// A person is asked before it goes on.
-    #[error("{0}")]
-    Asks(String),
-    /// Which server a new key is for cannot be read.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
-    /// A new key came with another server.
-    #[error("the profile names another server now, {0}; syncing with {1} has ended, start it again")]
-    AnotherServer(String, String),
-    /// A person has paused it.
-    #[error("syncing is paused")]
-    Paused,
-    /// Going on would mix what does not belong together.
-    #[error("{1}")]
-    Blocked(BlockCause, String),
-}
-
-/// Syncs until told to stop or until the goal is reached. SQLite's work happens off the async threads.
-pub async fn run(
-    config: SyncConfig,
-    lock: SyncLock,
-    until: Until,
-    stop: tokio::sync::watch::Receiver<bool>,
-) -> Result<(), SyncError> {
-    driver::run(config, lock, until, stop).await
-}
+pub use sse_decoder::SseDecoder;
+pub use wire::{HttpRequest, HttpResponse};

@@ -1,4 +1,4 @@
-//! The stream's frames as the core's words (contract 9.4). Must not know what becomes of them.
+//! Parses the stream's server-sent events (contract 9.4). Must not know what follows from a frame.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,65 +9,66 @@ use hyper::body::Buf;
 use serde::Deserialize;
 use sse_stream::{Error, Sse, SseByteStream};
 
-use super::brief;
-use super::core::Stretch;
+use super::core::{BatchEnd, FeedBatch};
+use super::excerpt;
 
-/// Bytes without a whole frame among them. The largest frame is an event with a record of at most 90 kB (contract 3).
+/// Bytes without a complete frame. The largest frame is an event with a record of at most 90 kB (contract 3).
 const FRAME_BYTES_MAX: usize = 4 << 20;
 
 /// Why the bytes of a stream ended.
 #[derive(Debug, thiserror::Error)]
-enum Broken<E> {
-    // What the connection says of it, as that a body could not be decoded, tells nobody what happened.
+enum StreamError<E> {
+    // The connection's own text, such as "error decoding response body", helps nobody.
     #[error("the stream was cut")]
-    Itself(#[source] E),
+    Cut(#[source] E),
     #[error("the stream sent {} MiB that are no whole event", FRAME_BYTES_MAX >> 20)]
-    TooLong,
+    FrameTooLong,
 }
 
-/// The frames in a stream's bytes. Err: why it cannot be read on, in plain words.
+/// The frames in a stream's bytes. Err: a sentence for people why the stream cannot be read further.
 pub(super) fn frames<B: Buf, E: std::error::Error + Send + Sync + 'static>(
     bytes: impl Stream<Item = Result<B, E>>,
 ) -> impl Stream<Item = Result<Frame, String>> {
-    // The parser asks for more bytes only while it has no whole frame.
-    let since = Arc::new(AtomicUsize::new(0));
-    let whole = since.clone();
-    let bytes = bytes.map(move |piece| {
-        let piece = piece.map_err(Broken::Itself)?;
-        let before = since.fetch_add(piece.remaining(), Ordering::Relaxed);
-        if before > FRAME_BYTES_MAX { Err(Broken::TooLong) } else { Ok(piece) }
+    // The parser asks for more bytes only without a complete frame, so the count is of one incomplete frame.
+    let bytes_since_frame = Arc::new(AtomicUsize::new(0));
+    let counter = bytes_since_frame.clone();
+    let bytes = bytes.map(move |chunk| {
+        let chunk = chunk.map_err(StreamError::Cut)?;
+        let before = counter.fetch_add(chunk.remaining(), Ordering::Relaxed);
+        if before > FRAME_BYTES_MAX { Err(StreamError::FrameTooLong) } else { Ok(chunk) }
     });
     SseByteStream::new(bytes).map(move |frame| {
-        whole.store(0, Ordering::Relaxed);
+        bytes_since_frame.store(0, Ordering::Relaxed);
         match frame {
-            Ok(frame) => read(frame),
+            Ok(frame) => parse_frame(frame),
             Err(Error::Body(error)) => Err(error.to_string()),
             Err(error) => Err(error.to_string()),
         }
     })
 }
 
-/// What one frame says.
+/// The meaning of one frame.
 #[derive(Debug, PartialEq)]
 pub(super) enum Frame {
-    /// A change, and the cursor after it.
+    /// An event, and the cursor after the event.
     Event { event: Box<Event>, cursor: Option<String> },
-    /// The present is reached.
+    /// The stream has reached the present.
     Ready { head: i64, cursor: Option<String> },
-    /// Nothing happened up to this cursor.
+    /// No event up to the cursor.
     Heartbeat { cursor: String },
-    /// Nothing for us.
+    /// A frame without a meaning for the replica.
     Other,
 }
 
-/// Reads a frame. Err: an event that is not one; going on would lose it.
-fn read(frame: Sse) -> Result<Frame, String> {
+/// Parses a frame. Err: a malformed event; skipping would lose the event.
+fn parse_frame(frame: Sse) -> Result<Frame, String> {
     #[derive(Deserialize)]
     struct Ready {
         cursor: Option<String>,
         head: i64,
     }
-    let malformed = |error: serde_json::Error| brief::sentence(&format!("the stream sent what is no event ({error})"));
+    let malformed =
+        |error: serde_json::Error| excerpt::sentence(&format!("the stream sent a malformed event ({error})"));
     match (frame.event.as_deref(), frame.data, frame.id) {
         (None | Some("" | "message"), Some(data), cursor) => {
             Ok(Frame::Event { event: serde_json::from_str(&data).map_err(malformed)?, cursor })
@@ -81,22 +82,22 @@ fn read(frame: Sse) -> Result<Frame, String> {
     }
 }
 
-/// Lays a frame to a stretch.
-pub(super) fn extend(stretch: &mut Stretch, frame: Frame) {
+/// Appends a frame to a batch.
+pub(super) fn extend(batch: &mut FeedBatch, frame: Frame) {
     let cursor = match frame {
         Frame::Event { event, cursor } => {
-            stretch.events.push(*event);
+            batch.events.push(*event);
             cursor
         }
         Frame::Ready { head, cursor } => {
-            stretch.ready = Some(head);
+            batch.end = BatchEnd::Present { head: Some(head) };
             cursor
         }
         Frame::Heartbeat { cursor } => Some(cursor),
         Frame::Other => None,
     };
     if cursor.is_some() {
-        stretch.cursor = cursor;
+        batch.cursor = cursor;
     }
 }
 
@@ -107,46 +108,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_without_end_is_no_frame() {
-        let hear = |piece: &'static [u8]| {
-            let pieces = futures_util::stream::repeat(Ok::<_, std::convert::Infallible>(piece)).take(100_000);
-            let unread = frames(pieces).filter_map(|frame| std::future::ready(frame.err()));
-            unread.collect::<Vec<String>>().now_or_never().unwrap()
+    fn endless_line_is_refused() {
+        let errors = |chunk: &'static [u8]| {
+            let chunks = futures_util::stream::repeat(Ok::<_, std::convert::Infallible>(chunk)).take(100_000);
+            let errors = frames(chunks).filter_map(|frame| std::future::ready(frame.err()));
+            errors.collect::<Vec<String>>().now_or_never().unwrap()
         };
         static LINE: [u8; 1 << 16] = [b'x'; 1 << 16];
-        assert_eq!(hear(&LINE), ["the stream sent 4 MiB that are no whole event"]);
-        // Any number of whole ones is none too many.
+        assert_eq!(errors(&LINE), ["the stream sent 4 MiB that are no whole event"]);
+        // Any number of complete frames is accepted: these are 8 MiB.
         assert_eq!(
-            hear(b"id: c1\n\n: a comment that is as long as this one, which makes 8 MiB of them all\n\n"),
+            errors(b"id: c1\n\n: a comment that is as long as this one, which makes 8 MiB of them all\n\n"),
             [""; 0]
         );
     }
 
     #[test]
-    fn a_stream_that_breaks_off_was_cut() {
+    fn broken_connection_is_reported_as_cut() {
         let broken = std::io::Error::other("error decoding response body");
-        let pieces = futures_util::stream::iter([Ok(&b"id: c1\n\n"[..]), Err(broken)]);
-        let heard = frames(pieces).collect::<Vec<_>>().now_or_never().unwrap();
+        let chunks = futures_util::stream::iter([Ok(&b"id: c1\n\n"[..]), Err(broken)]);
+        let parsed = frames(chunks).collect::<Vec<_>>().now_or_never().unwrap();
         let cut = || Err("the stream was cut".to_owned());
-        assert_eq!(heard, [Ok(Frame::Heartbeat { cursor: "c1".to_owned() }), cut()]);
+        assert_eq!(parsed, [Ok(Frame::Heartbeat { cursor: "c1".to_owned() }), cut()]);
     }
 
     #[test]
-    fn the_contracts_frames_are_read() {
+    fn contract_frames_become_a_batch() {
         let event = r#"{"id":9,"type":"deleted","resource_type":"room","resource_id":"00000000-0000-0000-0000-000000000007","api_version":"2026-06-01","payload":null,"created_at":"2026-06-01T00:00:00.000Z","idempotency_key":null}"#;
-        let mut stretch = Stretch::default();
+        let mut batch = FeedBatch::default();
         for frame in [
             Sse::default().retry(1000),
             Sse::default().id("c9").data(event),
             Sse::default().event("ready").id("c9").data(r#"{"cursor":"c9","head":9}"#),
             Sse::default().id("c10"),
         ] {
-            extend(&mut stretch, read(frame).unwrap());
+            extend(&mut batch, parse_frame(frame).unwrap());
         }
-        assert_eq!(stretch.events.len(), 1);
-        assert_eq!((stretch.ready, stretch.cursor.as_deref()), (Some(9), Some("c10")));
-        assert!(read(Sse::default().data("{}")).is_err());
+        assert_eq!(batch.events.len(), 1);
+        assert_eq!((batch.head(), batch.cursor.as_deref()), (Some(9), Some("c10")));
+        assert!(parse_frame(Sse::default().data("{}")).is_err());
         let long = format!("\"{}\"", "x".repeat(100_000));
-        assert!(read(Sse::default().data(long)).is_err_and(|reason| reason.len() < 2000));
+        assert!(parse_frame(Sse::default().data(long)).is_err_and(|reason| reason.len() < 2000));
     }
 }

@@ -1,5 +1,5 @@
-//! The stream in a task of its own: opened, read, and told in stretches as large as what has come. Must not decide
-//! what to do when it ends.
+//! The stream in a task of its own: opened, parsed, and reported in batches of all frames received so far. Must not decide
+//! what follows the end of a stream.
 
 use std::time::Duration;
 
@@ -9,40 +9,41 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::client::Client;
-use super::core::Stretch;
-use super::engine::Heard;
+use super::core::FeedBatch;
+use super::engine::DriverEvent;
 use super::sse::{self, Frame};
-use super::wire::Ask;
+use super::wire::HttpRequest;
 
-/// Events applied in one transaction at most.
-const STRETCH_EVENTS_MAX: usize = 500;
-/// How long a stretch gathers while the present is not reached: few large transactions cost less than many small ones.
-const GATHER: Duration = Duration::from_millis(50);
-/// Frames that are handed over together at most: as many as have come, because each handing over wakes somebody.
-const FRAMES_TOGETHER: usize = 64;
-/// How often that is done ahead of the database.
-const HANDS_AHEAD: usize = 16;
-/// How long a silent stream's bytes are not reported again.
-const CONTACT_INTERVAL: Duration = Duration::from_secs(1);
+/// Events per batch, applied in one transaction.
+const BATCH_EVENTS_MAX: usize = 500;
+/// How long a batch collects events before the present is reached: few large transactions cost less than many small ones.
+const COLLECT: Duration = Duration::from_millis(50);
+/// Frames per message from the task. Each message wakes the receiver, so a message holds all frames received.
+const FRAMES_PER_MESSAGE: usize = 64;
+/// Messages that wait for the database.
+const MESSAGES_MAX: usize = 16;
+/// Shortest time between two reports of [`DriverEvent::StreamActive`].
+const ACTIVE_INTERVAL: Duration = Duration::from_secs(1);
 
-enum Told {
-    Heard(Heard),
+/// A message from the task that reads the stream.
+enum Message {
+    Event(DriverEvent),
     Frames(Vec<Frame>),
 }
 
-/// An open or opening stream; dropping it ends it.
+/// An open or opening stream. Dropping closes the stream.
 pub(super) struct Stream {
-    told: mpsc::Receiver<Told>,
-    /// What was taken from the channel behind frames that had to go first.
-    next: Option<Heard>,
-    /// Frames that have come and are not looked at yet.
+    messages: mpsc::Receiver<Message>,
+    /// An event that was received behind frames and must be reported after them.
+    next_event: Option<DriverEvent>,
+    /// Received frames that are not in the batch yet.
     frames: std::vec::IntoIter<Frame>,
-    /// What has come and was not told yet; here, because whoever waits for more may stop waiting.
-    stretch: Stretch,
-    /// When it is told at the latest, once something has come.
+    /// The batch being collected. A field, because a caller may stop waiting at any time.
+    batch: FeedBatch,
+    /// When the batch is reported at the latest. None: the batch is empty.
     due_at: Option<Instant>,
-    /// Whether the present was reached: then nothing waits for more.
-    current: bool,
+    /// The present was reached, so batches are reported without collecting.
+    is_current: bool,
     task: JoinHandle<()>,
 }
 
@@ -53,107 +54,117 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// Begins to open it.
-    pub(super) fn open(client: Client, ask: Ask) -> Stream {
-        let (tell, told) = mpsc::channel(HANDS_AHEAD);
+    /// Starts to open a stream.
+    pub(super) fn open(client: Client, request: HttpRequest) -> Stream {
+        let (sender, messages) = mpsc::channel(MESSAGES_MAX);
         let task = tokio::spawn(async move {
-            let last = listen(&client, &ask, &tell).await;
-            let _ = tell.send(Told::Heard(last)).await;
+            let last = read_stream(&client, &request, &sender).await;
+            let _ = sender.send(Message::Event(last)).await;
         });
-        let (frames, stretch) = (Vec::new().into_iter(), Stretch::default());
-        Stream { told, next: None, frames, stretch, due_at: None, current: false, task }
+        Stream::new(messages, task)
     }
-}
 
-impl Stream {
-    /// What has gathered.
-    fn stretch(&mut self) -> Heard {
-        let stretch = std::mem::take(&mut self.stretch);
+    fn new(messages: mpsc::Receiver<Message>, task: JoinHandle<()>) -> Stream {
+        let (frames, batch) = (Vec::new().into_iter(), FeedBatch::default());
+        Stream { messages, next_event: None, frames, batch, due_at: None, is_current: false, task }
+    }
+
+    /// Takes the collected batch.
+    fn take_batch(&mut self) -> DriverEvent {
+        let batch = std::mem::take(&mut self.batch);
         self.due_at = None;
-        self.current |= stretch.ready.is_some();
-        Heard::Frames(stretch)
+        self.is_current |= batch.is_at_present();
+        DriverEvent::StreamBatch(batch)
+    }
+
+    /// The next event of the stream. Frames already received form one batch, together with frames received within
+    /// [`COLLECT`] while the present is not reached. Dropping the future loses nothing.
+    pub(super) async fn next_event(&mut self) -> DriverEvent {
+        if let Some(event) = self.next_event.take() {
+            return event;
+        }
+        loop {
+            while let Some(frame) = self.frames.next() {
+                sse::extend(&mut self.batch, frame);
+                if self.batch != FeedBatch::default() {
+                    self.due_at.get_or_insert_with(|| Instant::now() + COLLECT);
+                }
+                // A batch ends at the present: the replica then becomes live without waiting for later events.
+                if self.batch.events.len() >= BATCH_EVENTS_MAX || self.batch.is_at_present() {
+                    return self.take_batch();
+                }
+            }
+            let message = match (self.messages.try_recv(), self.due_at) {
+                (Ok(message), _) => Some(message),
+                (Err(_), None) => self.messages.recv().await,
+                (Err(_), Some(_)) if self.is_current => return self.take_batch(),
+                (Err(_), Some(due_at)) => match tokio::time::timeout_at(due_at, self.messages.recv()).await {
+                    Ok(message) => message,
+                    Err(_) => return self.take_batch(),
+                },
+            };
+            match message {
+                Some(Message::Frames(frames)) => self.frames = frames.into_iter(),
+                Some(Message::Event(DriverEvent::StreamActive)) if self.due_at.is_some() => {}
+                Some(Message::Event(event)) if self.due_at.is_none() => return event,
+                Some(Message::Event(event)) => {
+                    self.next_event = Some(event);
+                    return self.take_batch();
+                }
+                None if self.due_at.is_some() => return self.take_batch(),
+                None => return DriverEvent::StreamEnded { reason: "the stream broke".to_owned() },
+            }
+        }
     }
 }
 
-/// Opens the stream and passes on what it brings; gives the last that is to be told of it.
-async fn listen(client: &Client, ask: &Ask, tell: &mpsc::Sender<Told>) -> Heard {
-    let response = match client.open(ask).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(answer)) => return Heard::StreamRefused(answer),
-        Err(reason) => return Heard::StreamEnded { reason },
-    };
-    let _ = tell.send(Told::Heard(Heard::StreamOpened)).await;
+/// Waits for the next event of the stream; for ever without a stream.
+pub(super) async fn next_event(stream: &mut Option<Stream>) -> DriverEvent {
+    match stream {
+        Some(stream) => stream.next_event().await,
+        None => std::future::pending().await,
+    }
+}
 
-    // The parser swallows comments, but they are signs of life too, so bytes are noticed before it.
-    let contact = tell.clone();
-    let mut noticed = Instant::now();
+/// Opens the stream and sends frames until the end. Returns the last event of the stream.
+async fn read_stream(client: &Client, request: &HttpRequest, sender: &mpsc::Sender<Message>) -> DriverEvent {
+    let response = match client.open_stream(request).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(response)) => return DriverEvent::StreamRefused(response),
+        Err(reason) => return DriverEvent::StreamEnded { reason },
+    };
+    let _ = sender.send(Message::Event(DriverEvent::StreamOpened)).await;
+
+    // The parser drops comments, but comments prove that the stream lives. So bytes are reported before parsing.
+    let active_sender = sender.clone();
+    let mut reported_at = Instant::now();
     let bytes = response.bytes_stream().inspect(move |_| {
-        if noticed.elapsed() >= CONTACT_INTERVAL && contact.try_send(Told::Heard(Heard::Contact)).is_ok() {
-            noticed = Instant::now();
+        let active = Message::Event(DriverEvent::StreamActive);
+        if reported_at.elapsed() >= ACTIVE_INTERVAL && active_sender.try_send(active).is_ok() {
+            reported_at = Instant::now();
         }
     });
-    let mut frames = sse::frames(bytes).ready_chunks(FRAMES_TOGETHER);
-    while let Some(some) = frames.next().await {
-        let mut read = Vec::with_capacity(some.len());
-        let mut broken = None;
-        for frame in some {
+    let mut frames = sse::frames(bytes).ready_chunks(FRAMES_PER_MESSAGE);
+    while let Some(received) = frames.next().await {
+        let mut parsed = Vec::with_capacity(received.len());
+        let mut error = None;
+        for frame in received {
             match frame {
-                Ok(frame) => read.push(frame),
+                Ok(frame) => parsed.push(frame),
                 Err(reason) => {
-                    broken = Some(reason);
+                    error = Some(reason);
                     break;
                 }
             }
         }
-        if tell.send(Told::Frames(read)).await.is_err() {
-            break; // nobody listens
+        if sender.send(Message::Frames(parsed)).await.is_err() {
+            break; // the receiver is gone
         }
-        if let Some(reason) = broken {
-            return Heard::StreamEnded { reason };
-        }
-    }
-    Heard::StreamEnded { reason: "the server ended the stream".to_owned() }
-}
-
-/// The next thing that the stream has to tell: all frames that are there already are one stretch, and on the way to the
-/// present also those that come soon. Nothing is lost when it is not waited for to the end.
-pub(super) async fn heard(stream: &mut Option<Stream>) -> Heard {
-    let Some(stream) = stream else { return std::future::pending().await };
-    if let Some(heard) = stream.next.take() {
-        return heard;
-    }
-    loop {
-        while let Some(frame) = stream.frames.next() {
-            sse::extend(&mut stream.stretch, frame);
-            if stream.stretch != Stretch::default() {
-                stream.due_at.get_or_insert_with(|| Instant::now() + GATHER);
-            }
-            // One stretch ends at the present, so that what is live is told as such at once.
-            if stream.stretch.events.len() >= STRETCH_EVENTS_MAX || stream.stretch.ready.is_some() {
-                return stream.stretch();
-            }
-        }
-        let told = match (stream.told.try_recv(), stream.due_at) {
-            (Ok(told), _) => Some(told),
-            (Err(_), None) => stream.told.recv().await,
-            (Err(_), Some(_)) if stream.current => return stream.stretch(),
-            (Err(_), Some(due_at)) => match tokio::time::timeout_at(due_at, stream.told.recv()).await {
-                Ok(told) => told,
-                Err(_) => return stream.stretch(),
-            },
-        };
-        match told {
-            Some(Told::Frames(frames)) => stream.frames = frames.into_iter(),
-            Some(Told::Heard(Heard::Contact)) if stream.due_at.is_some() => {}
-            Some(Told::Heard(heard)) if stream.due_at.is_none() => return heard,
-            Some(Told::Heard(heard)) => {
-                stream.next = Some(heard);
-                return stream.stretch();
-            }
-            None if stream.due_at.is_some() => return stream.stretch(),
-            None => return Heard::StreamEnded { reason: "the stream broke".to_owned() },
+        if let Some(reason) = error {
+            return DriverEvent::StreamEnded { reason };
         }
     }
+    DriverEvent::StreamEnded { reason: "the server ended the stream".to_owned() }
 }
 
 #[cfg(test)]
@@ -162,47 +173,45 @@ mod tests {
 
     use super::*;
 
-    /// What is heard of a stream first where such an answer is given to whoever asks.
-    async fn heard_first(head: &'static str, body: &'static str) -> Heard {
+    /// The first event of a stream from a server that answers with these headers and this body.
+    async fn first_event(headers: &'static str, body: &'static str) -> DriverEvent {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         std::thread::spawn(move || {
             let (mut connection, _) = listener.accept().unwrap();
             let _ = connection.read(&mut [0; 4096]);
             let length = body.len();
-            let _ = write!(connection, "HTTP/1.1 200 OK\r\n{head}Content-Length: {length}\r\n\r\n{body}");
+            let _ = write!(connection, "HTTP/1.1 200 OK\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
         });
         let client = Client::new(&url, &"svc_test_x".to_owned().into()).unwrap();
-        heard(&mut Some(Stream::open(client, Ask::stream(None)))).await
+        Stream::open(client, HttpRequest::stream(None)).next_event().await
     }
 
     #[tokio::test]
-    async fn a_page_is_no_stream() {
+    async fn html_page_is_a_refused_stream() {
         let page = "<html>Sign in to this network</html>";
-        for head in ["Content-Type: text/html\r\n", ""] {
-            let heard = heard_first(head, page).await;
-            assert!(matches!(&heard, Heard::StreamRefused(answer) if answer.status == 200), "{heard:?}");
+        for headers in ["Content-Type: text/html\r\n", ""] {
+            let event = first_event(headers, page).await;
+            assert!(matches!(&event, DriverEvent::StreamRefused(response) if response.status == 200), "{event:?}");
         }
-        for head in ["Content-Type: text/event-stream\r\n", "Content-Type: Text/Event-Stream; charset=utf-8\r\n"] {
-            let heard = heard_first(head, ":\n\n").await;
-            assert!(matches!(heard, Heard::StreamOpened), "{heard:?}");
+        for headers in ["Content-Type: text/event-stream\r\n", "Content-Type: Text/Event-Stream; charset=utf-8\r\n"] {
+            let event = first_event(headers, ":\n\n").await;
+            assert!(matches!(event, DriverEvent::StreamOpened), "{event:?}");
         }
     }
 
     #[tokio::test]
-    async fn what_is_handed_over_together_is_told_up_to_the_present_and_then_the_rest() {
-        let (tell, told) = mpsc::channel(HANDS_AHEAD);
+    async fn frames_are_split_at_the_present() {
+        let (sender, messages) = mpsc::channel(MESSAGES_MAX);
         let heartbeat = |cursor: &str| Frame::Heartbeat { cursor: cursor.to_owned() };
         let ready = Frame::Ready { head: 9, cursor: Some("c9".to_owned()) };
-        tell.send(Told::Frames(vec![heartbeat("c8"), ready, heartbeat("c10")])).await.unwrap();
-        tell.send(Told::Heard(Heard::StreamEnded { reason: "over".to_owned() })).await.unwrap();
-        let (frames, stretch) = (Vec::new().into_iter(), Stretch::default());
-        let task = tokio::spawn(async {});
-        let mut stream = Some(Stream { told, next: None, frames, stretch, due_at: None, current: false, task });
+        sender.send(Message::Frames(vec![heartbeat("c8"), ready, heartbeat("c10")])).await.unwrap();
+        sender.send(Message::Event(DriverEvent::StreamEnded { reason: "over".to_owned() })).await.unwrap();
+        let mut stream = Stream::new(messages, tokio::spawn(async {}));
         for (cursor, head) in [("c9", Some(9)), ("c10", None)] {
-            let Heard::Frames(stretch) = heard(&mut stream).await else { panic!("no frames") };
-            assert_eq!((stretch.cursor.as_deref(), stretch.ready), (Some(cursor), head));
+            let DriverEvent::StreamBatch(batch) = stream.next_event().await else { panic!("no batch") };
+            assert_eq!((batch.cursor.as_deref(), batch.head()), (Some(cursor), head));
         }
-        assert!(matches!(heard(&mut stream).await, Heard::StreamEnded { .. }));
+        assert!(matches!(stream.next_event().await, DriverEvent::StreamEnded { .. }));
     }
 }

@@ -1,7 +1,7 @@
 //! What comes of each thing that happens. Must not know why it does.
 
 use hearth_contract::schema::Kind;
-use hearth_replica::sync::{Answer, Heard};
+use hearth_replica::sync::{DriverEvent, HttpResponse};
 use serde_json::Value;
 
 use super::{NOTICE_MILLIS, World};
@@ -18,7 +18,7 @@ impl World {
                 let Some(place) = machine.asked.iter().position(|asked| *asked == ticket) else { return Ok(()) };
                 machine.asked.swap_remove(place);
                 // What somebody on the way says, or half an answer, tells nothing of the cursor.
-                let judges = |answer: &Answer| {
+                let judges = |answer: &HttpResponse| {
                     !is_page(answer) && (answer.status == 410 || (answer.status == 200 && !answer.body.is_empty()))
                 };
                 if machine.polls.remove(&ticket) && answer.as_ref().is_ok_and(judges) {
@@ -27,7 +27,7 @@ impl World {
                 if let Ok(answer) = &answer {
                     machine.book.told.extend(deletes(&answer.body));
                 }
-                let is_final = |answer: &Answer| match answer.status {
+                let is_final = |answer: &HttpResponse| match answer.status {
                     _ if is_page(answer) => false,
                     200..300 => !answer.body.is_empty() || answer.etag.is_some(),
                     status => status < 429 && status != 408,
@@ -49,7 +49,7 @@ impl World {
                     Err(why) => why.clone(),
                 };
                 self.say(format_args!("r{} hears {ticket}: {text}", to.machine));
-                self.tell(to.machine, Heard::Answer { ticket, answer })
+                self.tell(to.machine, DriverEvent::Response { ticket, response: answer })
             }
             Happening::StreamWish { from, stream, ask } => self.stream_wish(from, stream, &ask),
             Happening::StreamOpen { to, stream } => {
@@ -58,7 +58,7 @@ impl World {
                 let outdated = listening.outdated;
                 self.machines[to.machine].unaware &= outdated;
                 self.say(format_args!("r{} has its stream {stream}", to.machine));
-                self.tell(to.machine, Heard::StreamOpened)
+                self.tell(to.machine, DriverEvent::StreamOpened)
             }
             Happening::StreamRefused { to, stream, answer } => {
                 let Some(listening) = self.listening(to, stream) else { return Ok(()) };
@@ -69,7 +69,7 @@ impl World {
                     return Err(format!("the first read of replica {} has expired", to.machine));
                 }
                 self.say(format_args!("r{} is refused its stream: {}", to.machine, answer.status));
-                self.tell(to.machine, Heard::StreamRefused(answer))
+                self.tell(to.machine, DriverEvent::StreamRefused(answer))
             }
             Happening::Bytes { to, stream, bytes } => self.bytes(to, stream, &bytes),
             Happening::StreamEnd { to, stream, reason } => {
@@ -78,13 +78,13 @@ impl World {
                 }
                 self.say(format_args!("r{}'s stream {stream} is over: {reason}", to.machine));
                 self.machines[to.machine].stream = None;
-                self.tell(to.machine, Heard::StreamEnded { reason: reason.to_owned() })
+                self.tell(to.machine, DriverEvent::StreamEnded { reason: reason.to_owned() })
             }
             Happening::Wake { to } => {
                 self.waking[to.machine] = None;
                 let Some(machine) = self.addressed(to) else { return Ok(()) };
                 match machine.wake_at() {
-                    Some(at) if at <= self.now => self.tell(to.machine, Heard::Timer),
+                    Some(at) if at <= self.now => self.tell(to.machine, DriverEvent::Timer),
                     _ => {
                         self.set_alarm(to.machine);
                         Ok(())
@@ -95,7 +95,7 @@ impl World {
                 if !self.machines[machine].is_up() {
                     return Ok(());
                 }
-                self.tell(machine, Heard::DatabaseChanged)
+                self.tell(machine, DriverEvent::DatabaseChanged)
             }
             Happening::Start { machine } => self.start(machine),
             Happening::ServerStart => self.server_start(),

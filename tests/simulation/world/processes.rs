@@ -1,7 +1,7 @@
 //! Processes of machines and of the server: they start, do what they want done outside, and end. Must not know what the
 //! plan wants of them.
 
-use hearth_replica::sync::{Deed, Heard};
+use hearth_replica::sync::{Command, DriverEvent};
 
 use super::World;
 use crate::simulation::eye;
@@ -22,7 +22,7 @@ impl World {
     }
 
     /// Tells an engine something and does what it says.
-    pub(super) fn tell(&mut self, machine: usize, heard: Heard) -> Result<(), String> {
+    pub(super) fn tell(&mut self, machine: usize, heard: DriverEvent) -> Result<(), String> {
         let worked = self.machines[machine].hear(self.now, heard);
         self.carry_on(machine, worked)
     }
@@ -44,25 +44,25 @@ impl World {
             }
             Worked::Failed(why) => return Err(format!("replica {machine} gives up: {why}")),
         };
-        for deed in done.deeds {
+        for command in done.commands {
             if self.interruptions.crashes(Who::Machine(machine), "replica acts") {
-                self.say(format_args!("r{machine} crashes before {deed:?}"));
+                self.say(format_args!("r{machine} crashes before {command:?}"));
                 self.machines[machine].kill();
                 let after = self.dice.between(1, 3000);
                 self.gone(machine, after);
                 return Ok(());
             }
-            self.deed(machine, deed)?;
+            self.command(machine, command)?;
         }
         self.set_alarm(machine);
         Ok(())
     }
 
-    fn deed(&mut self, machine: usize, deed: Deed) -> Result<(), String> {
+    fn command(&mut self, machine: usize, command: Command) -> Result<(), String> {
         let from = Address { machine, life: self.machines[machine].life };
-        match deed {
-            Deed::Ask { ticket, ask } => {
-                self.say(format_args!("r{machine} asks {ticket}: {} {}", ask.verb, ask.path));
+        match command {
+            Command::Send { ticket, request: ask } => {
+                self.say(format_args!("r{machine} asks {ticket}: {} {}", ask.method, ask.path));
                 self.check_ask(machine, ticket, &ask)?;
                 if ask.path.starts_with("/v1/events") && ask.path.contains("cursor=") {
                     self.machines[machine].polls.insert(ticket);
@@ -85,7 +85,7 @@ impl World {
                     }
                 }
             }
-            Deed::OpenStream(ask) => {
+            Command::OpenStream(ask) => {
                 self.leave_stream(machine);
                 let standing = eye::standing(&self.machines[machine].stranger).map_err(|error| error.to_string())?;
                 if standing.whole && standing.position > 0 && ask.path.contains("cursor=start") {
@@ -97,8 +97,8 @@ impl World {
                 self.streams += 1;
                 let stream = self.streams;
                 self.say(format_args!("r{machine} opens stream {stream}: {} {:?}", ask.path, ask.headers));
-                let ear = Default::default();
-                let listening = Listening { number: stream, ear, open: false, broken: false, outdated: false };
+                let decoder = Default::default();
+                let listening = Listening { number: stream, decoder, open: false, broken: false, outdated: false };
                 self.machines[machine].stream = Some(listening);
                 let (after, what) = match self.fate(machine) {
                     Fate::Lost(after) => {
@@ -109,8 +109,8 @@ impl World {
                 };
                 self.network.at(self.now + after, what);
             }
-            Deed::CloseStream => self.leave_stream(machine),
-            Deed::End(verdict) => {
+            Command::CloseStream => self.leave_stream(machine),
+            Command::End(verdict) => {
                 self.say(format_args!("r{machine} ends: {verdict:?}"));
                 self.machines[machine].stop(self.now);
                 self.machines[machine].verdict = Some(verdict);

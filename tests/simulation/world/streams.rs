@@ -1,7 +1,7 @@
 //! Streams, from the server's bytes to the machines' ears. Must not know what they tell.
 
 use hearth_contract::schema::Kind;
-use hearth_replica::sync::{Ask, Heard};
+use hearth_replica::sync::{DriverEvent, HttpRequest};
 
 use super::World;
 use crate::simulation::faults::Fault;
@@ -13,7 +13,7 @@ use crate::simulation::server::NoAnswer;
 const AT_ONCE_MAX: u32 = 10_000;
 
 impl World {
-    pub(super) fn stream_wish(&mut self, from: Address, stream: u64, ask: &Ask) -> Result<(), String> {
+    pub(super) fn stream_wish(&mut self, from: Address, stream: u64, ask: &HttpRequest) -> Result<(), String> {
         self.requests += 1;
         if self.listening(from, stream).is_none() {
             return Ok(());
@@ -120,11 +120,11 @@ impl World {
         if listening.broken {
             return Ok(());
         }
-        let heard = listening.ear.hear(bytes);
+        let heard = listening.decoder.decode(bytes);
         for heard in heard {
-            if let Heard::Frames(stretch) = &heard {
+            if let DriverEvent::StreamBatch(stretch) = &heard {
                 let (first, last) = (stretch.events.first().map(|e| e.id), stretch.events.last().map(|e| e.id));
-                let ready = stretch.ready;
+                let ready = stretch.end;
                 let deletes = stretch.events.iter().filter(|event| event.payload.is_none()).filter_map(|event| {
                     let kind = Kind::parse(&event.resource_type)?;
                     Some((event.id, (kind, event.resource_id.to_string())))

@@ -8,7 +8,7 @@ use std::thread;
 
 use hearth_contract::key::parse_key;
 use hearth_replica::profile::Profile;
-use hearth_replica::sync::{Identity, identify};
+use hearth_replica::sync::{Identity, fetch_identity};
 use hearth_replica::{Origin, Replica};
 use secrecy::SecretString;
 
@@ -25,11 +25,11 @@ pub(super) struct ServerIdentity {
 pub(super) fn request_identity(server: &str, key: &str) -> io::Result<Receiver<Result<ServerIdentity, String>>> {
     let (sender, answer) = channel();
     let (server, key) = (with_scheme(server), key.trim().to_owned());
-    thread::Builder::new().name("connect".into()).spawn(move || drop(sender.send(fetch_identity(server, key))))?;
+    thread::Builder::new().name("connect".into()).spawn(move || drop(sender.send(check_key(server, key))))?;
     Ok(answer)
 }
 
-fn fetch_identity(server: String, key: String) -> Result<ServerIdentity, String> {
+fn check_key(server: String, key: String) -> Result<ServerIdentity, String> {
     if parse_key(&key).is_none() {
         return Err(
             "This is no API key: it has a typing error or is incomplete. `hearth-server key create` creates a key."
@@ -39,7 +39,7 @@ fn fetch_identity(server: String, key: String) -> Result<ServerIdentity, String>
     let key: SecretString = key.into();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let identity = runtime.block_on(identify(&server, &key)).map_err(|error| error.to_string())?;
+    let identity = runtime.block_on(fetch_identity(&server, &key)).map_err(|error| error.to_string())?;
     Ok(ServerIdentity { server, key, identity })
 }
 

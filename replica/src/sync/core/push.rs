@@ -1,344 +1,408 @@
-//! The push half of the core: sends what is due, and says what an answer means for its edits and for those behind them.
-//! What may go, and when, is in [`queue`].
+//! The push: sends edits that are due, and decides what a response means for its edits and for the edits behind them.
+//! `choose` selects the next edits. Must not know how requests are built.
 
-mod queue;
+pub(super) mod choose;
+pub(super) mod state;
 
 use std::collections::HashSet;
 
+use hearth_contract::problem::ProblemType;
 use hearth_contract::schema::Kind;
 
-use self::queue::Met;
-pub(super) use self::queue::Push;
-use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Millis, Outcome, Ready, Refusal, There, Word};
+use self::choose::Choice;
+use self::state::{IdCollision, Push};
+use super::action::{Action, Request};
+use super::clock::Millis;
+use super::outcome::{EditResponse, ExistingRecord, Failure, ReadyEdits, Refusal, SendOutcome, WriteOutcome};
+use super::state::{Core, KEY_RETRY};
+use crate::model::ReasonCode;
 
-/// Requests under way beside each other: while one is answered the next is being written down.
+/// Requests in flight: while the server answers the first, the second is saved in the outbox.
 const IN_FLIGHT_MAX: usize = 2;
-/// The same of bulk calls. They are filled up again once half of them are answered, because what is written down together
-/// waits for the disk once.
+/// Bulk calls in flight. New calls are added once half of them are answered: calls saved together share one disk flush.
 const BULK_IN_FLIGHT_MAX: usize = 16;
-/// The refusal that says something against the collection alone (contract 11).
-const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
-/// A call that somebody on the way forbids so often in a row is taken apart: perhaps it is for the text of one edit.
+/// A bulk call is split after 3 refusals by a proxy in a row: the proxy may object to the text of one edit.
 const FORBIDDEN_MAX: u32 = 3;
 
+/// Outcomes of edits, to be saved.
+type Outcomes = Vec<(i64, WriteOutcome)>;
+
+/// Why a request is delayed, from the status of the response. None: the key is refused.
+const fn delay_code(status: u16) -> Option<ReasonCode> {
+    match status {
+        401 | 403 => None,
+        429 => Some(ReasonCode::RateLimited),
+        500.. => Some(ReasonCode::ServerError),
+        _ => Some(ReasonCode::Unreachable),
+    }
+}
+
 impl Core {
-    /// Requests were answered, or not.
-    pub(super) fn answered(
+    /// Collections that the key may not write, as far as known. A plan must not fill up with their edits.
+    pub(crate) fn forbidden_kinds(&self) -> Vec<Kind> {
+        self.push.forbidden.keys().copied().collect()
+    }
+
+    /// A request has ended. `carried`: the edits in the request.
+    pub(super) fn send_completed(
         &mut self,
         now: Millis,
         sent: &[i64],
         carried: Vec<i64>,
-        outcome: Outcome,
-        effects: &mut Vec<Effect>,
+        outcome: SendOutcome,
+        actions: &mut Vec<Action>,
     ) {
-        let Some(place) = self.push.in_flight.iter().position(|ready| ready.edits == sent) else { return };
-        let again = Ready { frozen: true, ..self.push.in_flight.swap_remove(place) };
-        let kind = again.kind;
-        self.push.open = None;
-        let accepted = |word: &Word| matches!(word, Word::Accepted { .. });
-        if matches!(&outcome, Outcome::Told(words) if words.iter().any(|(_, word)| accepted(word))) {
-            self.look_soon(now);
+        let Some(index) = self.push.in_flight.iter().position(|ready| ready.edits == sent) else { return };
+        let request = ReadyEdits { is_frozen: true, ..self.push.in_flight.swap_remove(index) };
+        let kind = request.kind;
+        self.push.has_open_edits = None;
+        let is_accepted = |response: &EditResponse| matches!(response, EditResponse::Accepted { .. });
+        if matches!(&outcome, SendOutcome::Answered(all) if all.iter().any(|(_, response)| is_accepted(response))) {
+            self.poll_soon(now);
         }
-        let mut endings = Vec::with_capacity(carried.len());
-        match outcome {
-            Outcome::Moot => {}
-            // Nothing speaks against the line, nor against it.
-            Outcome::TooLate { reason } => {
-                endings = self.later(Ready { edits: carried, ..again }, None, &reason);
+        let forbidden_before = self.push.forbidden_count(&request);
+        let again = ReadyEdits { edits: carried, ..request };
+        let outcomes = match outcome {
+            SendOutcome::NotSent => Vec::new(),
+            SendOutcome::Answered(responses) => self.edits_answered(now, responses, &again),
+            // Neither the network nor the request has failed, so no pause.
+            SendOutcome::Stale { reason } => self.send_again(again, None, Some(ReasonCode::Unreachable), &reason),
+            SendOutcome::NoAnswer { reason } if !self.in_contact() => {
+                self.send_again(again, None, Some(ReasonCode::Unreachable), &reason)
             }
-            Outcome::Told(words) => {
-                for (edit, word) in words {
-                    match word {
-                        Word::Accepted { rev } => endings.push((edit, Ending::Sent { rev })),
-                        Word::Refused(refusal) => {
-                            let again = Ready { edits: vec![edit], ..again.clone() };
-                            endings.extend(self.refused_one(now, edit, again, refusal));
-                        }
-                    }
-                }
+            SendOutcome::NoAnswer { reason } => {
+                self.push.is_slow_line = true;
+                self.unanswered(now, again, &reason)
             }
-            Outcome::NoAnswer { reason } if !self.in_contact() => {
-                endings = self.later(Ready { edits: carried, ..again }, None, &reason);
-            }
-            Outcome::NoAnswer { reason } => {
-                self.push.narrow = true;
-                endings = self.unanswered(now, Ready { edits: carried, ..again }, &reason);
-            }
-            Outcome::Refused(refusal) => match refusal.status {
-                408 => {
-                    self.push.narrow = true;
-                    endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
-                }
-                // Only the server itself knows that it did not look at it.
-                401 | 403 if refusal.is_of_the_key() => {
-                    self.not_before(now, &again, &refusal);
-                    let away = |edit| (edit, Ending::TurnedAway { reason: refusal.message.clone() });
-                    endings = carried.into_iter().map(away).collect();
-                }
-                401 | 403 if carried.len() > 1 && self.push.forbids(&again) + 1 >= FORBIDDEN_MAX => {
-                    endings = self.apart(carried);
-                }
-                401 | 403 | 429 | 500.. => {
-                    endings = self.not_now(now, Ready { edits: carried, ..again }, &refusal);
-                }
-                // Nothing of it is in, and the refusal names none of the edits.
-                _ => endings = self.apart(carried),
-            },
-        }
-        self.ended(kind, endings, effects);
-    }
-
-    /// What was sent together goes again one by one.
-    fn apart(&mut self, edits: Vec<i64>) -> Vec<(i64, Ending)> {
-        self.push.alone.extend(&edits);
-        edits.into_iter().map(|edit| (edit, Ending::Apart)).collect()
-    }
-
-    /// What a refusal means for one edit; None: its record is to be looked at first.
-    fn refused_one(&mut self, now: Millis, edit: i64, again: Ready, refusal: Refusal) -> Option<(i64, Ending)> {
-        let Refusal { message: reason, problem, .. } = refusal.clone();
-        let ending = match (refusal.status, refusal.kind.as_str()) {
-            (_, "already_exists") => {
-                // Perhaps our own create, whose answer was lost longer ago than the server remembers keys.
-                self.push.met_their_ids.push_back(Met { edit, again, refusal });
-                return None;
-            }
-            (401 | 403 | 408 | 429 | 500.., _) => return self.not_now(now, again, &refusal).pop(),
-            // Any other 404 is of the path alone, as of a rule on the way that lets no such request through.
-            (404, "not_found") => Ending::Conflict { reason: "deleted there".to_owned(), problem, gone: true },
-            (412, _) => {
-                if self.push.overtaken.insert(edit) {
-                    self.push.stumbles.over(edit);
-                } else {
-                    // What it waited for since has not helped, or there was nothing to wait for.
-                    self.stumbled(now, &again, false, refusal.retry_after);
-                }
-                Ending::Overtaken
-            }
-            _ => Ending::Rejected { reason, problem },
+            SendOutcome::Refused(refusal) => self.request_refused(now, again, forbidden_before, &refusal),
         };
-        Some((edit, ending))
+        self.settle(kind, outcomes, actions);
     }
 
-    /// A refusal that says nothing against the edits: the same request may succeed later.
-    fn not_now(&mut self, now: Millis, again: Ready, refusal: &Refusal) -> Vec<(i64, Ending)> {
-        let at = self.not_before(now, &again, refusal);
-        self.later(again, at, &refusal.message)
+    fn edits_answered(&mut self, now: Millis, responses: Vec<(i64, EditResponse)>, request: &ReadyEdits) -> Outcomes {
+        let mut outcomes = Vec::with_capacity(responses.len());
+        for (edit, response) in responses {
+            match response {
+                EditResponse::Accepted { rev } => outcomes.push((edit, WriteOutcome::Accepted { rev })),
+                EditResponse::Refused(refusal) => {
+                    let again = ReadyEdits { edits: vec![edit], ..request.clone() };
+                    outcomes.extend(self.edit_refused(now, edit, again, refusal));
+                }
+            }
+        }
+        outcomes
     }
 
-    /// When such a request may go again, if it depends on nothing but time.
-    fn not_before(&mut self, now: Millis, again: &Ready, refusal: &Refusal) -> Option<Millis> {
+    /// The server or a proxy has refused a whole request. `forbidden_before`: refusals by a proxy before, in a row.
+    fn request_refused(
+        &mut self,
+        now: Millis,
+        again: ReadyEdits,
+        forbidden_before: u32,
+        refusal: &Refusal,
+    ) -> Outcomes {
+        match refusal.status {
+            408 => {
+                self.push.is_slow_line = true;
+                self.refused_for_now(now, again, refusal)
+            }
+            // Only the server's own refusal proves that no edit was applied.
+            401 | 403 if refusal.is_of_the_key() => {
+                self.retry_time(now, &again, refusal);
+                let key_refused = |edit| (edit, WriteOutcome::KeyRefused { reason: refusal.message.clone() });
+                again.edits.into_iter().map(key_refused).collect()
+            }
+            401 | 403 if again.edits.len() > 1 && forbidden_before + 1 >= FORBIDDEN_MAX => self.split(again.edits),
+            401 | 403 | 429 | 500.. => self.refused_for_now(now, again, refusal),
+            // No edit was applied, and the refusal names no edit.
+            _ => self.split(again.edits),
+        }
+    }
+
+    /// Sends the edits of a bulk call again one by one.
+    fn split(&mut self, edits: Vec<i64>) -> Outcomes {
+        self.push.send_alone.extend(&edits);
+        edits.into_iter().map(|edit| (edit, WriteOutcome::SendAlone)).collect()
+    }
+
+    /// What a refusal means for one edit. None: the existing record is fetched first.
+    fn edit_refused(
+        &mut self,
+        now: Millis,
+        edit: i64,
+        again: ReadyEdits,
+        refusal: Refusal,
+    ) -> Option<(i64, WriteOutcome)> {
+        if refusal.is(ProblemType::AlreadyExists) {
+            // An earlier attempt may have been applied, with its answer lost before the server's idempotency window ended.
+            self.push.id_collisions.push_back(IdCollision { edit, again, refusal });
+            return None;
+        }
+        let outcome = match refusal.status {
+            401 | 403 | 408 | 429 | 500.. => return self.refused_for_now(now, again, &refusal).pop(),
+            // Any other 404 concerns the path only, for example a proxy's rule.
+            404 if refusal.is(ProblemType::NotFound) => {
+                let Refusal { problem, .. } = refusal;
+                WriteOutcome::Conflict { reason: "deleted there".to_owned(), problem, is_deleted: true }
+            }
+            412 => {
+                if self.push.outdated.insert(edit) {
+                    self.push.retries.on_success(edit);
+                } else {
+                    // The feed has brought no newer version, or the edit had no precondition to wait for.
+                    self.delay_request(now, &again, false, refusal.retry_after);
+                }
+                WriteOutcome::Outdated
+            }
+            _ => WriteOutcome::Rejected { reason: refusal.message, problem: refusal.problem },
+        };
+        Some((edit, outcome))
+    }
+
+    /// A refusal that is not about the edits: the same request may succeed later.
+    fn refused_for_now(&mut self, now: Millis, again: ReadyEdits, refusal: &Refusal) -> Outcomes {
+        let at = self.retry_time(now, &again, refusal);
+        self.send_again(again, at, delay_code(refusal.status), &refusal.message)
+    }
+
+    /// When a refused request may be sent again. None: the time depends on the key, not on the request.
+    fn retry_time(&mut self, now: Millis, again: &ReadyEdits, refusal: &Refusal) -> Option<Millis> {
         match refusal.status {
             401 | 403 if refusal.is_of_the_key() => {
-                self.key_refused = Some(refusal.message.clone());
-                if refusal.kind == INSUFFICIENT_SCOPE {
+                self.key_refusal = Some(refusal.message.clone());
+                if refusal.is(ProblemType::InsufficientScope) {
+                    // The refusal concerns one collection only (contract 11).
                     self.push.forbidden.insert(again.kind, now + KEY_RETRY);
                 } else {
-                    // Nothing else would fare better with this key. The link finds out whether it is good again.
+                    // No edit can succeed with the key. The link finds out when the key works again.
                     self.push.hold_until = self.push.hold_until.max(now + KEY_RETRY);
                 }
                 None
             }
             429 => {
-                let at = now + self.backoff(self.push.failures).max(refusal.retry_after.unwrap_or(0));
+                let at = now + self.backoff.pause(self.push.failures).max(refusal.retry_after.unwrap_or(0));
                 self.push.failures += 1;
-                let pace = if again.edits.len() > 1 { &mut self.push.bulk } else { &mut self.push.writes };
-                pace.hold_until(at);
+                let limiter = if again.edits.len() > 1 { &mut self.push.bulk } else { &mut self.push.writes };
+                limiter.hold_until(at);
                 Some(at)
             }
             503 => Some(self.hold_push(now, refusal.retry_after)),
-            // The server, or something on the way, stumbles over these perhaps, so the others go on.
-            status => Some(self.stumbled(now, again, matches!(status, 401 | 403), refusal.retry_after)),
+            // The request itself may cause the error, so other requests continue.
+            status => Some(self.delay_request(now, again, matches!(status, 401 | 403), refusal.retry_after)),
         }
     }
 
-    /// Whether a request without an answer says something of the line or of itself shows when another goes. So all wait
-    /// when it happens to one for the first time, longer each time in a row; if it happens again, that one waits alone.
-    fn unanswered(&mut self, now: Millis, again: Ready, reason: &str) -> Vec<(i64, Ending)> {
-        let floor = match self.push.stumbles_over(&again) {
+    /// No answer: either the line or the request is bad, and the next request will show which. So after the first missing
+    /// answer of a request all requests pause; after a further one only this request.
+    fn unanswered(&mut self, now: Millis, again: ReadyEdits, reason: &str) -> Outcomes {
+        let floor = match self.push.failures_of(&again) {
             0 => Some(self.hold_push(now, None) - now),
             _ => None,
         };
-        let at = self.stumbled(now, &again, false, floor);
-        self.later(again, Some(at), reason)
+        let at = self.delay_request(now, &again, false, floor);
+        self.send_again(again, Some(at), Some(ReasonCode::Unreachable), reason)
     }
 
-    /// These wait, longer each time, and with others that have failed as well; gives until when.
-    fn stumbled(&mut self, now: Millis, again: &Ready, is_forbidden: bool, floor: Option<Millis>) -> Millis {
-        let own = now + self.backoff(self.push.stumbles_over(again)).max(floor.unwrap_or(0));
-        let common = now + self.backoff(self.push.stumbles.in_a_row());
+    /// Counts a failure of a request and returns the time of the next attempt. `floor`: the shortest pause in milliseconds.
+    fn delay_request(&mut self, now: Millis, again: &ReadyEdits, is_forbidden: bool, floor: Option<Millis>) -> Millis {
+        let own = now + self.backoff.pause(self.push.failures_of(again)).max(floor.unwrap_or(0));
+        let common = now + self.backoff.pause(self.push.retries.repeated_failures());
         let Some(first) = again.edits.first() else { return own };
-        self.push.stumbles.note(*first, is_forbidden, own, common);
-        self.push.stumbles.due_at(*first).unwrap_or(own)
+        self.push.retries.on_failure(*first, is_forbidden, own, common);
+        self.push.retries.next_attempt_at(*first).unwrap_or(own)
     }
 
-    /// Edits go again with the same bytes, after the others that may go: what breaks a connection each time it is sent
-    /// holds nobody up. What waits for them is not among those.
-    fn later(&mut self, again: Ready, at: Option<Millis>, reason: &str) -> Vec<(i64, Ending)> {
-        let later = |edit: &i64| (*edit, Ending::Later { at, reason: reason.to_owned() });
-        let endings = again.edits.iter().map(later).collect();
+    /// Queues edits again with the same bytes, behind the other ready edits: a request that breaks each connection must
+    /// delay nothing else.
+    fn send_again(
+        &mut self,
+        again: ReadyEdits,
+        at: Option<Millis>,
+        code: Option<ReasonCode>,
+        reason: &str,
+    ) -> Outcomes {
+        let retry = |edit: &i64| (*edit, WriteOutcome::Retry { at, code, reason: reason.to_owned() });
+        let outcomes = again.edits.iter().map(retry).collect();
         if !again.edits.is_empty() {
             self.push.ready.push_back(again);
         }
-        endings
+        outcomes
     }
 
-    fn ended(&mut self, kind: Kind, endings: Vec<(i64, Ending)>, effects: &mut Vec<Effect>) {
-        for (edit, ending) in &endings {
-            if !matches!(ending, Ending::Later { .. } | Ending::TurnedAway { .. }) {
-                self.push.failures = 0;
-                self.push.forbidden.remove(&kind);
-                if self.push.is_allowed_all() {
-                    self.key_refused = None;
-                }
-                if *ending != Ending::Overtaken {
-                    self.push.stumbles.over(*edit);
-                }
-                if !matches!(ending, Ending::Overtaken | Ending::Apart) {
-                    self.push.overtaken.remove(edit);
-                }
-                if *ending != Ending::Apart {
-                    self.push.alone.remove(edit);
-                }
+    /// Forgets retry state of answered edits, saves the outcomes, and plans again if only delayed edits are left.
+    fn settle(&mut self, kind: Kind, outcomes: Outcomes, actions: &mut Vec<Action>) {
+        for (edit, outcome) in &outcomes {
+            if matches!(outcome, WriteOutcome::Retry { .. } | WriteOutcome::KeyRefused { .. }) {
+                continue;
+            }
+            self.push.failures = 0;
+            self.push.forbidden.remove(&kind);
+            if self.push.is_allowed_all() {
+                self.key_refusal = None;
+            }
+            if *outcome != WriteOutcome::Outdated {
+                self.push.retries.on_success(*edit);
+            }
+            if !matches!(outcome, WriteOutcome::Outdated | WriteOutcome::SendAlone) {
+                self.push.outdated.remove(edit);
+            }
+            if *outcome != WriteOutcome::SendAlone {
+                self.push.send_alone.remove(edit);
             }
         }
-        if !endings.is_empty() {
-            effects.push(Effect::Record { endings });
+        if !outcomes.is_empty() {
+            actions.push(Action::SaveOutcomes { outcomes });
         }
-        // What waited for these may go now, or must be held; it is looked up when what is known to be ready is gone.
         let push = &self.push;
-        let stands = |ready: &Ready| push.forbidden.contains_key(&ready.kind) || push.stumbles_over(ready) > 0;
-        if push.ready.iter().all(stands) {
-            self.plan(effects);
+        let is_delayed = |ready: &ReadyEdits| push.forbidden.contains_key(&ready.kind) || push.failures_of(ready) > 0;
+        if push.ready.iter().all(is_delayed) {
+            self.plan(actions);
         }
     }
 
-    /// What is there under the id of a create is known, or is not.
-    pub(super) fn looked(&mut self, now: Millis, edit: i64, there: There, effects: &mut Vec<Effect>) {
-        let Some(Met { again, refusal, .. }) = self.push.looking.take_if(|met| met.edit == edit) else { return };
+    /// The record under the id of a create is known, or could not be fetched.
+    pub(super) fn record_fetched(
+        &mut self,
+        now: Millis,
+        edit: i64,
+        existing: ExistingRecord,
+        actions: &mut Vec<Action>,
+    ) {
+        let collision = self.push.fetching.take_if(|collision| collision.edit == edit);
+        let Some(IdCollision { again, refusal, .. }) = collision else { return };
         let kind = again.kind;
-        self.push.open = None;
-        let endings = match there {
-            There::Same { rev } => vec![(edit, Ending::There { rev })],
-            There::Other => {
+        self.push.has_open_edits = None;
+        let outcomes = match existing {
+            ExistingRecord::SameValues { rev } => vec![(edit, WriteOutcome::AlreadyExists { rev })],
+            ExistingRecord::Different => {
                 let Refusal { message: reason, problem, .. } = refusal;
-                vec![(edit, Ending::Conflict { reason, problem, gone: false })]
+                vec![(edit, WriteOutcome::Conflict { reason, problem, is_deleted: false })]
             }
-            There::Unknown(Failure::Refused(refusal)) => self.not_now(now, again, &refusal),
-            There::Unknown(Failure::NoAnswer(reason)) => self.unanswered(now, again, &reason),
+            ExistingRecord::Unknown(Failure::Refused(refusal)) => self.refused_for_now(now, again, &refusal),
+            ExistingRecord::Unknown(Failure::NoAnswer(reason)) => self.unanswered(now, again, &reason),
         };
-        self.ended(kind, endings, effects);
+        self.settle(kind, outcomes, actions);
     }
 
-    /// Nothing goes for a while; gives until when. What fails during a pause was sent before it and does not make it longer.
-    /// `floor`: what the server asked for.
-    fn hold_push(&mut self, now: Millis, floor: Option<Millis>) -> Millis {
+    /// Pauses the push and returns until when. A failure during a pause belongs to a request sent before the pause, and does
+    /// not make the pause longer. `retry_after`: the server's pause in milliseconds.
+    fn hold_push(&mut self, now: Millis, retry_after: Option<Millis>) -> Millis {
         if self.push.hold_until <= now {
-            self.push.hold_until = now + self.backoff(self.push.failures);
+            self.push.hold_until = now + self.backoff.pause(self.push.failures);
             self.push.failures += 1;
         }
-        self.push.asked_until = self.push.asked_until.max(floor.map(|floor| now + floor));
-        self.push.asked_until.map_or(self.push.hold_until, |asked_until| self.push.hold_until.max(asked_until))
+        let server_hold_until = retry_after.map(|retry_after| now + retry_after);
+        self.push.server_hold_until = self.push.server_hold_until.max(server_hold_until);
+        self.push.server_hold_until.map_or(self.push.hold_until, |until| self.push.hold_until.max(until))
     }
 
-    /// Sends what is due.
-    pub(super) fn push(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    /// Sends edits that are due, as many requests as may be in flight.
+    pub(super) fn send_due_edits(&mut self, now: Millis, actions: &mut Vec<Action>) {
         self.push.wake_at = None;
         if !self.in_contact() {
             return;
         }
-        if self.push.looking.is_none()
-            && let Some(met) = self.push.met_their_ids.pop_front()
+        if self.push.fetching.is_none()
+            && let Some(collision) = self.push.id_collisions.pop_front()
         {
-            effects.push(Effect::Ask(Errand::Look { edit: met.edit }));
-            self.push.looking = Some(met);
+            actions.push(Action::Request(Request::FetchRecord { edit: collision.edit }));
+            self.push.fetching = Some(collision);
         }
         let bulk_max = if self.push.in_flight.len() <= BULK_IN_FLIGHT_MAX / 2 { BULK_IN_FLIGHT_MAX } else { 0 };
         while self.push.in_flight.len() < IN_FLIGHT_MAX.max(bulk_max) {
-            let places = match self.push.choose(now) {
-                Ok(places) => places,
-                Err(at) => {
-                    self.push.wake_at = at;
+            let indexes = match self.push.choose(now) {
+                Choice::Send(indexes) => indexes,
+                Choice::Wait(at) => {
+                    self.push.wake_at = Some(at);
                     return;
                 }
+                Choice::Nothing => return,
             };
-            let first = places.first().and_then(|place| self.push.ready.get(*place));
-            let is_bulk = places.len() > 1 || first.is_some_and(|first| first.frozen && first.edits.len() > 1);
-            if !is_bulk && self.push.in_flight.len() >= IN_FLIGHT_MAX {
-                return;
-            }
-            let bytes = places.iter().filter_map(|place| self.push.ready.get(*place)).map(|ready| ready.bytes).sum();
-            if !self.push.has_room_for(bytes) {
-                return;
-            }
-            let mut chosen: Vec<Ready> = Vec::with_capacity(places.len());
-            for place in places.iter().rev() {
-                chosen.extend(self.push.ready.remove(*place));
-            }
-            chosen.reverse();
-            let Some(Ready { kind, frozen, .. }) = chosen.first().cloned() else { return };
-            let parcels: Vec<Vec<i64>> = chosen.into_iter().map(|ready| ready.edits).collect();
-            let edits = parcels.concat();
-            if is_bulk {
-                self.push.bulk.take(now)
-            } else {
-                self.push.writes.take(now)
-            }
-            self.push.in_flight.push(Ready { edits, kind, frozen, bytes });
-            effects.push(Effect::Ask(Errand::Send { parcels }));
+            let Some(request) = self.take_request(now, &indexes) else { return };
+            actions.push(Action::Request(request));
         }
     }
 
-    /// Knows nothing of the edits any more but what is on disk; a request under way goes again, with the same bytes.
-    pub(super) fn forget_push(&mut self) {
+    /// Moves ready edits into flight. None: too much is in flight already.
+    fn take_request(&mut self, now: Millis, indexes: &[usize]) -> Option<Request> {
+        let chosen: Vec<&ReadyEdits> = indexes.iter().filter_map(|index| self.push.ready.get(*index)).collect();
+        let first = *chosen.first()?;
+        let (kind, is_frozen) = (first.kind, first.is_frozen);
+        let is_bulk = indexes.len() > 1 || (first.is_frozen && first.edits.len() > 1);
+        let bytes = chosen.iter().map(|ready| ready.bytes).sum();
+        if !is_bulk && self.push.in_flight.len() >= IN_FLIGHT_MAX || !self.push.has_room_for(bytes) {
+            return None;
+        }
+        let groups: Vec<Vec<i64>> = chosen.into_iter().map(|ready| ready.edits.clone()).collect();
+        // From the back, so that the indexes before stay valid.
+        for index in indexes.iter().rev() {
+            self.push.ready.remove(*index);
+        }
+        if is_bulk {
+            self.push.bulk.take(now);
+        } else {
+            self.push.writes.take(now);
+        }
+        self.push.in_flight.push(ReadyEdits { edits: groups.concat(), kind, is_frozen, bytes });
+        Some(Request::SendEdits { groups })
+    }
+
+    /// Forgets the edits, which are planned again from the database. Frozen requests are repeated with the same bytes.
+    pub(super) fn reset_push(&mut self) {
         let writes = std::mem::take(&mut self.push.writes);
         let bulk = std::mem::take(&mut self.push.bulk);
-        let asked_until = self.push.asked_until;
-        self.push = Push { writes, bulk, asked_until, ..Push::default() };
+        let server_hold_until = self.push.server_hold_until;
+        self.push = Push { writes, bulk, server_hold_until, ..Push::default() };
     }
 
-    /// Has the edits looked through, now or after the look that is under way.
-    pub(super) fn plan(&mut self, effects: &mut Vec<Effect>) {
-        self.push.open = None;
-        if self.push.planning {
-            self.push.plan_again = true;
+    /// Plans the edits now, or after the plan that is under way.
+    pub(super) fn plan(&mut self, actions: &mut Vec<Action>) {
+        self.push.has_open_edits = None;
+        if self.push.is_planning {
+            self.push.must_plan_again = true;
         } else {
-            self.push.planning = true;
-            effects.push(Effect::Plan);
+            self.push.is_planning = true;
+            actions.push(Action::PlanEdits);
         }
     }
 
-    /// The edits were looked through.
-    pub(super) fn planned(&mut self, ready: Vec<Ready>, open: bool, effects: &mut Vec<Effect>) {
-        self.push.planning = false;
-        self.push.open = Some(open);
-        let free = ready.into_iter().filter(|ready| !ready.edits.iter().any(|edit| self.push.holds(*edit)));
-        self.push.ready = free.collect();
-        let known = self.push.ready.iter().chain(&self.push.in_flight).filter_map(|ready| ready.edits.first().copied());
-        let known: HashSet<i64> = known.chain(self.push.met().map(|met| met.edit)).collect();
-        self.push.stumbles.retain(&known);
-        self.push.alone.retain(|edit| known.contains(edit));
-        self.push.overtaken.retain(|edit| known.contains(edit));
+    /// The plan is ready.
+    pub(super) fn edits_planned(&mut self, ready: Vec<ReadyEdits>, has_open_edits: bool, actions: &mut Vec<Action>) {
+        self.push.is_planning = false;
+        self.push.has_open_edits = Some(has_open_edits);
+        let awaits_answer = |ready: &ReadyEdits| ready.edits.iter().any(|edit| self.push.awaits_answer(*edit));
+        self.push.ready = ready.into_iter().filter(|ready| !awaits_answer(ready)).collect();
+        self.forget_settled_edits();
         let was_allowed_all = self.push.is_allowed_all();
         let Push { forbidden, ready, in_flight, .. } = &mut self.push;
         forbidden.retain(|kind, _| ready.iter().chain(&*in_flight).any(|ready| ready.kind == *kind));
         let is_idle = self.push.ready.is_empty() && !self.push.is_busy();
         if self.push.is_allowed_all() && (is_idle || !was_allowed_all) && self.in_contact() {
-            // Nothing is left that the key was too weak for; the feed is told to it.
-            self.key_refused = None;
+            // No edit is left that needs a missing scope, and the key can read the feed.
+            self.key_refusal = None;
         }
-        if std::mem::take(&mut self.push.plan_again) {
-            self.plan(effects);
+        if std::mem::take(&mut self.push.must_plan_again) {
+            self.plan(actions);
         }
     }
 
-    /// The feed was applied: edits that are in may have been passed by it.
-    pub(super) fn feed_applied(&mut self, touched_edits: bool, found_edits: bool, effects: &mut Vec<Effect>) {
-        // While an answer is awaited, what waits for an edit that is in is looked up after it.
-        let idle = !self.push.is_busy();
-        let waits = self.push.ready.is_empty() && self.push.open != Some(false);
-        if touched_edits || (idle && (found_edits || waits)) {
-            self.plan(effects);
+    /// Drops retry state of edits that are neither ready nor in flight.
+    fn forget_settled_edits(&mut self) {
+        let push = &mut self.push;
+        let first_edits = push.ready.iter().chain(&push.in_flight).filter_map(|ready| ready.edits.first().copied());
+        let known: HashSet<i64> = first_edits.chain(push.collisions().map(|collision| collision.edit)).collect();
+        push.retries.retain(&known);
+        push.send_alone.retain(|edit| known.contains(edit));
+        push.outdated.retain(|edit| known.contains(edit));
+    }
+
+    /// A batch is applied, and may have changed or confirmed edits.
+    pub(super) fn feed_applied(&mut self, affects_edits: bool, confirms_edits: bool, actions: &mut Vec<Action>) {
+        // While an answer is awaited, the plan follows after the answer.
+        let is_idle = !self.push.is_busy();
+        let has_waiting_edits = self.push.ready.is_empty() && self.push.has_open_edits != Some(false);
+        if affects_edits || (is_idle && (confirms_edits || has_waiting_edits)) {
+            self.plan(actions);
         }
     }
 }

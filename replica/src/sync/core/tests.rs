@@ -1,4 +1,4 @@
-//! Moments of a sync, each as inputs and the effects they must have. No runtime, no clock, no waiting.
+//! Link, status and end of a sync: events and the actions they cause. No runtime, no clock, no waiting.
 
 mod feed;
 mod push;
@@ -6,33 +6,46 @@ mod push;
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
+use super::backoff::{BACKOFF_FIRST, BACKOFF_MAX};
+use super::stream_health::STABLE_AFTER;
 use super::*;
-use crate::model::{BlockCause, Phase};
+use crate::model::{BlockCause, Phase, Transport};
+
+/// The end of a batch that reaches the present.
+fn present(head: i64) -> BatchEnd {
+    BatchEnd::Present { head: Some(head) }
+}
 
 fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);
-    let effects = core.handle(
+    let actions = core.handle(
         0,
-        Input::Started {
+        Event::Started {
             cursor: Some("c1".into()),
-            filled: true,
-            home: Some("home".into()),
+            is_filled: true,
+            home_id: Some("home".into()),
             recovery: None,
-            paused: false,
+            is_paused: false,
         },
     );
-    assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
-    assert_eq!(greet(&mut core, 0), [Effect::OpenStream { cursor: Some("c1".into()) }]);
+    assert_eq!(actions, [Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
+    assert_eq!(greet(&mut core, 0), [Action::OpenStream { cursor: Some("c1".into()) }]);
     core
 }
 
-/// What is found on disk once there is room again.
-fn on_disk() -> Input {
-    Input::Started { cursor: Some("c0".into()), filled: true, home: Some("home".into()), recovery: None, paused: false }
+/// The state on disk after a refused write.
+fn on_disk() -> Event {
+    Event::Started {
+        cursor: Some("c0".into()),
+        is_filled: true,
+        home_id: Some("home".into()),
+        recovery: None,
+        is_paused: false,
+    }
 }
 
-fn met(home: &str) -> Input {
-    Input::Met(Ok(Identity {
+fn identity_received(home: &str) -> Event {
+    Event::IdentityReceived(Ok(Identity {
         home_id: home.into(),
         home_name: "Home".into(),
         environment: "live".into(),
@@ -41,124 +54,136 @@ fn met(home: &str) -> Input {
     }))
 }
 
-fn greet(core: &mut Core, now: Millis) -> Vec<Effect> {
-    let mut effects = core.handle(now, met("home"));
-    effects.extend(core.handle(now, Input::FeedStands(Ok(Standing { head: Some(9), retention_seconds: None }))));
-    effects
+fn greet(core: &mut Core, now: Millis) -> Vec<Action> {
+    let mut actions = core.handle(now, identity_received("home"));
+    actions.extend(core.handle(now, Event::FeedHeadReceived(Ok(FeedHead { head: Some(9), retention_seconds: None }))));
+    actions
 }
 
 fn opened(until: Until) -> Core {
     let mut core = started(until);
-    core.handle(0, Input::StreamOpened);
+    core.handle(0, Event::StreamOpened);
     core.handle(0, planned(&[], false));
     core
 }
 
 fn refusal(status: u16, kind: &str) -> Refusal {
-    Refusal { status, kind: kind.into(), message: kind.into(), expired: None, problem: json!({}), retry_after: None }
+    Refusal {
+        status,
+        error_type: ErrorType::parse(kind),
+        message: kind.into(),
+        expired: None,
+        problem: json!({}),
+        retry_after: None,
+    }
 }
 
-fn ready(head: i64) -> Input {
-    Input::Frames(Stretch { ready: Some(head), cursor: Some(format!("c{head}")), ..Stretch::default() })
+fn ready(head: i64) -> Event {
+    Event::StreamBatch(FeedBatch { end: present(head), cursor: Some(format!("c{head}")), ..FeedBatch::default() })
 }
 
-fn hurry() -> Input {
-    Input::Wished { paused: false, reconcile: None, hurry: true }
+fn retry_now() -> Event {
+    Event::ControlChanged { is_paused: false, reconcile: None, retry_now: true }
 }
 
-fn wish(paused: bool) -> Input {
-    Input::Wished { paused, reconcile: None, hurry: false }
+fn pause(is_paused: bool) -> Event {
+    Event::ControlChanged { is_paused, reconcile: None, retry_now: false }
 }
 
-fn phases(effects: &[Effect]) -> Vec<Phase> {
-    effects.iter().filter_map(|e| if let Effect::Show { phase, .. } = e { Some(*phase) } else { None }).collect()
+fn phases(actions: &[Action]) -> Vec<Phase> {
+    actions.iter().filter_map(|e| if let Action::ShowPhase { phase, .. } = e { Some(*phase) } else { None }).collect()
 }
 
-/// Edits of different kinds, so that none of them go together.
-fn planned(edits: &[i64], open: bool) -> Input {
+/// Edits of different kinds, so each needs a request of its own.
+fn planned(edits: &[i64], has_open_edits: bool) -> Event {
     let kinds = [Kind::Room, Kind::Task, Kind::Vehicle];
-    let one = |edit: &i64| Ready { edits: vec![*edit], kind: kinds[*edit as usize % 3], frozen: false, bytes: 100 };
-    Input::Planned { ready: edits.iter().map(one).collect(), open }
+    let one =
+        |edit: &i64| ReadyEdits { edits: vec![*edit], kind: kinds[*edit as usize % 3], is_frozen: false, bytes: 100 };
+    Event::EditsPlanned { ready: edits.iter().map(one).collect(), has_open_edits }
 }
 
-fn told(edit: i64, word: Word) -> Input {
-    Input::Answered { sent: vec![edit], carried: vec![edit], outcome: Outcome::Told(vec![(edit, word)]) }
+fn edit_answered(edit: i64, response: EditResponse) -> Event {
+    Event::SendCompleted {
+        sent: vec![edit],
+        carried: vec![edit],
+        outcome: SendOutcome::Answered(vec![(edit, response)]),
+    }
 }
 
-fn accepted(edit: i64, rev: i64) -> Input {
-    told(edit, Word::Accepted { rev: Some(rev) })
+fn accepted(edit: i64, rev: i64) -> Event {
+    edit_answered(edit, EditResponse::Accepted { rev: Some(rev) })
 }
 
-/// What is sent, flattened.
-fn sent(effects: &[Effect]) -> Vec<i64> {
-    calls(effects).concat()
+/// The edits sent.
+fn sent(actions: &[Action]) -> Vec<i64> {
+    calls(actions).concat()
 }
 
-/// What is sent, by request.
-fn calls(effects: &[Effect]) -> Vec<Vec<i64>> {
-    let parcels =
-        |e: &Effect| if let Effect::Ask(Errand::Send { parcels }) = e { Some(parcels.concat()) } else { None };
-    effects.iter().filter_map(parcels).collect()
+/// The edits sent, by request.
+fn calls(actions: &[Action]) -> Vec<Vec<i64>> {
+    let groups =
+        |e: &Action| if let Action::Request(Request::SendEdits { groups }) = e { Some(groups.concat()) } else { None };
+    actions.iter().filter_map(groups).collect()
 }
 
 #[test]
-fn live_is_claimed_with_what_proves_it() {
+fn ready_batch_proves_live() {
     let mut core = started(Until::Stopped);
-    let effects = core.handle(0, Input::StreamOpened);
-    assert_eq!(phases(&effects), [Phase::CatchingUp]);
-    let effects = core.handle(1, ready(9));
-    assert!(matches!(&effects[..], [Effect::Apply { phase: Phase::Live, .. }]), "{effects:?}");
+    let actions = core.handle(0, Event::StreamOpened);
+    assert_eq!(phases(&actions), [Phase::CatchingUp]);
+    let actions = core.handle(1, ready(9));
+    assert!(matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, .. }]), "{actions:?}");
 }
 
 #[test]
-fn a_first_sync_pushes_beside_the_backfill() {
+fn backfill_allows_push() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: false });
+    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, recovery: None, is_paused: false });
     greet(&mut core, 0);
-    let effects = core.handle(0, Input::StreamOpened);
-    assert_eq!(phases(&effects), [Phase::Backfilling]);
-    let effects = core.handle(0, planned(&[1], true));
-    assert_eq!(sent(&effects), [1]);
+    let actions = core.handle(0, Event::StreamOpened);
+    assert_eq!(phases(&actions), [Phase::Backfilling]);
+    let actions = core.handle(0, planned(&[1], true));
+    assert_eq!(sent(&actions), [1]);
 }
 
 #[test]
-fn retries_spread_out_and_keep_the_servers_floor() {
+fn retries_are_random_and_respect_retry_after() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     let mut longest = 0;
     let mut now = 0;
     for _ in 0..40 {
-        core.handle(now, Input::StreamEnded { reason: "cut".into() });
+        core.handle(now, Event::StreamEnded { reason: "cut".into() });
         let at = core.wake_at().unwrap();
         assert!(at - now < BACKOFF_MAX);
         longest = longest.max(at - now);
         now = at;
-        core.handle(now, Input::Timer);
+        core.handle(now, Event::Timer);
     }
     assert!(longest > 10_000, "{longest}");
 
     let floor = Refusal { retry_after: Some(70_000), ..refusal(429, "rate_limited") };
-    core.handle(now, Input::StreamRefused(floor));
+    core.handle(now, Event::StreamRefused(floor));
     assert!(core.wake_at().unwrap() >= now + 70_000);
 }
 
-/// Tells that the stream is cut, until it is to be opened again, and answers the polls till then; gives when.
+/// Cuts the stream and answers polls until the next contact begins. Returns the time of the contact.
 fn cut(core: &mut Core, now: Millis) -> Millis {
     let mut at = now;
-    let mut effects = core.handle(at, Input::StreamEnded { reason: "cut".into() });
-    while !effects.contains(&Effect::Ask(Errand::Me)) {
-        if polls(&effects) > 0 {
-            let stretch = Stretch { ready: Some(9), ..Stretch::default() };
-            core.handle(at, Input::Polled(Ok(stretch)));
+    let mut actions = core.handle(at, Event::StreamEnded { reason: "cut".into() });
+    while !actions.contains(&Action::Request(Request::Identity)) {
+        if polls(&actions) > 0 {
+            let batch = FeedBatch { end: present(9), ..FeedBatch::default() };
+            core.handle(at, Event::Polled(Ok(batch)));
         }
         at = core.wake_at().unwrap();
-        effects = core.handle(at, Input::Timer);
+        actions = core.handle(at, Event::Timer);
     }
     at
 }
 
 #[test]
-fn a_stream_that_is_cut_each_time_is_opened_less_and_less_often() {
+fn stream_cut_early_is_opened_less_often() {
     let mut core = opened(Until::Stopped);
     let mut now = 0;
     let mut opened = 0;
@@ -166,127 +191,145 @@ fn a_stream_that_is_cut_each_time_is_opened_less_and_less_often() {
         core.handle(now, ready(9));
         now = cut(&mut core, now + 50);
         greet(&mut core, now);
-        core.handle(now, Input::StreamOpened);
+        core.handle(now, Event::StreamOpened);
         opened += 1;
     }
     assert!(opened < 30, "{opened}");
-    // One that has held is missed at once.
+    // A stable stream is opened again at once.
     core.handle(now, ready(9));
-    let again = cut(&mut core, now + HELD);
-    assert!(again - now - HELD < BACKOFF_FIRST, "{}", again - now);
+    let again = cut(&mut core, now + STABLE_AFTER);
+    assert!(again - now - STABLE_AFTER < BACKOFF_FIRST, "{}", again - now);
 }
 
 #[test]
-fn a_cursor_that_is_forgotten_again_at_once_is_not_asked_with_without_end() {
+fn cursor_expired_twice_waits() {
     let mut core = started(Until::Stopped);
     let expired = || {
         let expired = Expired { restored: false, resume: "c2".into(), fork: None };
-        Input::StreamRefused(Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") })
+        Event::StreamRefused(Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") })
     };
-    let effects = core.handle(0, expired());
-    assert!(effects.contains(&Effect::Ask(Errand::Me)), "at once: {effects:?}");
+    let actions = core.handle(0, expired());
+    assert!(actions.contains(&Action::Request(Request::Identity)), "at once: {actions:?}");
     let mut now = 0;
     for _ in 0..12 {
         greet(&mut core, now);
-        let effects = core.handle(now, expired());
-        assert!(!effects.contains(&Effect::Ask(Errand::Me)), "{effects:?}");
+        let actions = core.handle(now, expired());
+        assert!(!actions.contains(&Action::Request(Request::Identity)), "{actions:?}");
         now = core.wake_at().unwrap();
-        core.handle(now, Input::Timer);
+        core.handle(now, Event::Timer);
     }
     assert!(now > 60_000, "{now}");
     greet(&mut core, now);
-    core.handle(now, Input::StreamOpened);
+    core.handle(now, Event::StreamOpened);
     core.handle(now, ready(9));
-    core.handle(now, Input::StreamEnded { reason: "cut".into() });
+    core.handle(now, Event::StreamEnded { reason: "cut".into() });
     let at = core.wake_at().unwrap();
-    core.handle(at, Input::Timer);
+    core.handle(at, Event::Timer);
     greet(&mut core, at);
-    assert!(core.handle(at, expired()).contains(&Effect::Ask(Errand::Me)), "something has come meanwhile");
+    assert!(core.handle(at, expired()).contains(&Action::Request(Request::Identity)), "a batch has arrived in between");
 }
 
 #[test]
-fn another_home_behind_the_address_is_refused() {
+fn other_home_blocks_the_sync() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     let at = cut(&mut core, 0);
-    core.handle(at, Input::FeedStands(Ok(Standing::default())));
-    let effects = core.handle(at, met("other"));
-    assert!(effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::Blocked(..)))), "{effects:?}");
-    assert_eq!(phases(&effects), [Phase::Blocked]);
-    assert!(core.handle(1, ready(9)).is_empty(), "nothing of it is applied");
+    core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
+    let actions = core.handle(at, identity_received("other"));
+    assert!(actions.iter().any(|e| matches!(e, Action::Finish(EndReason::Blocked(..)))), "{actions:?}");
+    assert_eq!(phases(&actions), [Phase::Blocked]);
+    assert!(core.handle(1, ready(9)).is_empty(), "no batch is applied");
 }
 
 #[test]
-fn a_single_run_ends_when_everything_is_confirmed() {
-    let done = |effects: &[Effect]| effects.contains(&Effect::Finish(Verdict::Done));
+fn single_run_ends_when_edits_are_confirmed() {
+    let done = |actions: &[Action]| actions.contains(&Action::Finish(EndReason::Done));
     let mut core = opened(Until::Pushed);
-    core.handle(0, Input::EditsChanged);
+    core.handle(0, Event::EditsChanged);
     core.handle(0, planned(&[1], true));
     core.handle(1, ready(9));
-    assert!(!done(
-        &core.handle(
-            1,
-            Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: false, found_edits: false }
-        )
-    ));
-    let effects = core.handle(2, accepted(1, 10));
-    assert!(!done(&effects) && effects.contains(&Effect::Plan));
-    assert!(!done(&core.handle(2, planned(&[], true))), "sent, but not yet passed");
-    core.handle(3, Input::Frames(Stretch { cursor: Some("c10".into()), ..Stretch::default() }));
-    let effects =
-        core.handle(3, Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: true, found_edits: false });
-    assert_eq!(effects, [Effect::Plan]);
+    assert!(!done(&core.handle(
+        1,
+        Event::BatchApplied {
+            cursor: None,
+            position: 0,
+            has_id_gap: false,
+            affects_edits: false,
+            confirms_edits: false
+        }
+    )));
+    let actions = core.handle(2, accepted(1, 10));
+    assert!(!done(&actions) && actions.contains(&Action::PlanEdits));
+    assert!(!done(&core.handle(2, planned(&[], true))), "accepted, but not confirmed by the feed");
+    core.handle(3, Event::StreamBatch(FeedBatch { cursor: Some("c10".into()), ..FeedBatch::default() }));
+    let actions = core.handle(
+        3,
+        Event::BatchApplied {
+            cursor: None,
+            position: 0,
+            has_id_gap: false,
+            affects_edits: true,
+            confirms_edits: false,
+        },
+    );
+    assert_eq!(actions, [Action::PlanEdits]);
     assert!(done(&core.handle(3, planned(&[], false))));
 
     let mut core = opened(Until::Current);
     core.handle(0, ready(9));
-    assert!(done(
-        &core.handle(
-            0,
-            Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: false, found_edits: false }
-        )
-    ));
+    assert!(done(&core.handle(
+        0,
+        Event::BatchApplied {
+            cursor: None,
+            position: 0,
+            has_id_gap: false,
+            affects_edits: false,
+            confirms_edits: false
+        }
+    )));
 }
 
 #[test]
-fn contact_is_written_down_now_and_then() {
+fn contact_is_saved_every_ten_seconds() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
-    assert_eq!(core.handle(5_000, Input::Contact), []);
-    assert_eq!(core.handle(10_000, Input::Contact), [Effect::Touch { current: false }]);
-    assert_eq!(core.handle(15_000, Input::Contact), []);
+    assert_eq!(core.handle(5_000, Event::StreamActive), []);
+    assert_eq!(core.handle(10_000, Event::StreamActive), [Action::TouchContact { is_current: false }]);
+    assert_eq!(core.handle(15_000, Event::StreamActive), []);
 }
 
 #[test]
-fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
+fn pause_closes_the_stream_and_resume_greets() {
     let mut core = opened(Until::Stopped);
-    let effects = core.handle(1, wish(true));
-    assert_eq!((&effects[0], phases(&effects)), (&Effect::CloseStream, vec![Phase::Paused]));
-    assert_eq!(core.handle(2, wish(true)), []);
+    let actions = core.handle(1, pause(true));
+    assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Paused]));
+    assert_eq!(core.handle(2, pause(true)), []);
     assert_eq!(core.wake_at(), None);
-    core.handle(3, Input::EditsChanged);
+    core.handle(3, Event::EditsChanged);
     assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
-    let effects = core.handle(4, wish(false));
-    assert_eq!(effects, [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    let actions = core.handle(4, pause(false));
+    assert_eq!(actions, [Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
     greet(&mut core, 5);
-    assert_eq!(sent(&core.handle(5, Input::StreamOpened)), [1]);
+    assert_eq!(sent(&core.handle(5, Event::StreamOpened)), [1]);
 }
 
 #[test]
-fn a_pause_outlives_the_process() {
+fn pause_survives_a_restart() {
     let began = |until| {
         let mut core = Core::new(until, 7);
-        let mut effects =
-            core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: true });
-        effects.extend(core.handle(0, Input::Wished { paused: true, reconcile: None, hurry: false }));
-        effects
+        let mut actions = core.handle(
+            0,
+            Event::Started { cursor: None, is_filled: false, home_id: None, recovery: None, is_paused: true },
+        );
+        actions.extend(core.handle(0, Event::ControlChanged { is_paused: true, reconcile: None, retry_now: false }));
+        actions
     };
     assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
-    assert!(began(Until::Pushed).contains(&Effect::Finish(Verdict::Paused)));
+    assert!(began(Until::Pushed).contains(&Action::Finish(EndReason::Paused)));
 }
 
-fn polls(effects: &[Effect]) -> usize {
-    effects.iter().filter(|effect| matches!(effect, Effect::Ask(Errand::Poll { .. }))).count()
+fn polls(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::Request(Request::Poll { .. }))).count()
 }
 
 fn event(id: i64) -> hearth_contract::event::Event {
@@ -297,245 +340,270 @@ fn event(id: i64) -> hearth_contract::event::Event {
     .unwrap()
 }
 
-/// Lets a stream that has told something fall silent, and has the next one opened; gives when that is.
+/// Lets a stream with a batch go silent, and opens the next stream. Returns the time of the opening.
 fn silence(core: &mut Core, at: Millis) -> Millis {
-    let effects = core.handle(at, Input::Timer);
-    assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 0), "{effects:?}");
+    let actions = core.handle(at, Event::Timer);
+    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 0), "{actions:?}");
     let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Me)));
+    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
     greet(core, at);
-    core.handle(at, Input::StreamOpened);
+    core.handle(at, Event::StreamOpened);
     at
 }
 
 #[test]
-fn a_stream_that_falls_silent_is_opened_again_first() {
+fn silent_stream_is_reopened_before_polling() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     assert_eq!(core.wake_at(), Some(45_000));
-    core.handle(30_000, Input::Contact);
-    assert_eq!(polls(&core.handle(45_000, Input::Timer)), 0, "a comment is a sign of life");
-    // The path had died, and the next one is good for as long as this one was.
+    core.handle(30_000, Event::StreamActive);
+    assert_eq!(polls(&core.handle(45_000, Event::Timer)), 0, "a comment proves a live stream");
+    // The connection had died; the next stream works for a while.
     let at = silence(&mut core, 75_000);
     assert!(at < 75_500, "{at}");
     core.handle(at, ready(12));
-    core.handle(at + 15_000, Input::Contact);
+    core.handle(at + 15_000, Event::StreamActive);
     let at = silence(&mut core, at + 60_000);
-    // This one brings nothing at all, so it is not the path.
-    let effects = core.handle(at + 45_000, Input::Timer);
-    assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 1));
+    // The new stream brings no batch, so the connection is not the cause.
+    let actions = core.handle(at + 45_000, Event::Timer);
+    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 1));
 }
 
 #[test]
-fn a_silent_stream_is_doubted_and_without_evidence_opened_again() {
+fn empty_poll_after_silence_reopens_the_stream() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     let at = silence(&mut core, 45_000);
-    // As a proxy does that lets the beginning through.
+    // Some proxies pass only the beginning of a stream.
     core.handle(at, ready(9));
     let at = at + 45_000;
-    let effects = core.handle(at, Input::Timer);
-    assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 1));
-    let nothing = Stretch { ready: Some(9), ..Stretch::default() };
-    core.handle(at + 1, Input::Polled(Ok(nothing)));
+    let actions = core.handle(at, Event::Timer);
+    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 1));
+    let nothing = FeedBatch { end: present(9), ..FeedBatch::default() };
+    core.handle(at + 1, Event::Polled(Ok(nothing)));
     let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Me)));
+    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
 }
 
 #[test]
-fn a_head_of_a_history_that_is_gone_by_now_is_asked_for_again() {
+fn feed_behind_the_known_head_reconnects() {
     let mut core = opened(Until::Stopped);
-    // The server had told 9 as its head, and was put back before it was asked for the stream.
-    let effects = core.handle(100, ready(6));
-    assert!(effects.contains(&Effect::CloseStream), "{effects:?}");
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Apply { .. })), "{effects:?}");
+    // The greeting told head 9; then the server was restored.
+    let actions = core.handle(100, ready(6));
+    assert!(actions.contains(&Action::CloseStream), "{actions:?}");
+    assert!(!actions.iter().any(|action| matches!(action, Action::ApplyBatch { .. })), "{actions:?}");
     let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Feed)));
+    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::FeedHead)));
 
-    // A poll tells the same, at first and while polling goes on.
+    // The same by polls: by the first poll, and by a later poll.
     for polls in [1, 2] {
         let mut core = started(Until::Stopped);
-        core.handle(45_000, Input::Timer);
+        core.handle(45_000, Event::Timer);
         let mut last = Vec::new();
         for head in [9, 6].into_iter().skip(2 - polls) {
-            let polled = Stretch { events: vec![event(head)], ready: Some(head), cursor: Some(format!("c{head}")) };
-            last = core.handle(45_100, Input::Polled(Ok(polled)));
+            let polled = FeedBatch { events: vec![event(head)], end: present(head), cursor: Some(format!("c{head}")) };
+            last = core.handle(45_100, Event::Polled(Ok(polled)));
         }
-        let applies = last.iter().any(|effect| matches!(effect, Effect::Apply { .. }));
-        assert!(last.contains(&Effect::CloseStream) && !applies, "{last:?}");
+        let applies = last.iter().any(|action| matches!(action, Action::ApplyBatch { .. }));
+        assert!(last.contains(&Action::CloseStream) && !applies, "{last:?}");
     }
 }
 
 #[test]
-fn events_that_a_stream_kept_back_turn_it_to_polling_for_a_while() {
+fn poll_with_missed_events_replaces_the_stream() {
     let mut core = started(Until::Stopped);
-    let effects = core.handle(45_000, Input::Timer);
-    assert_eq!(polls(&effects), 1, "a stream that never opens is silent too");
-    let found = |id| Stretch { events: vec![event(id)], ready: Some(id), cursor: Some(format!("c{id}")) };
-    let effects = core.handle(45_100, Input::Polled(Ok(found(10))));
-    assert!(matches!(effects[0], Effect::Greet { .. }), "{effects:?}");
-    let polling = |e: &Effect| matches!(e, Effect::Apply { phase: Phase::Polling, polled: true, .. });
-    assert!(effects.iter().any(polling), "{effects:?}");
+    let actions = core.handle(45_000, Event::Timer);
+    assert_eq!(polls(&actions), 1, "a stream that never opens is silent");
+    let found = |id| FeedBatch { events: vec![event(id)], end: present(id), cursor: Some(format!("c{id}")) };
+    let actions = core.handle(45_100, Event::Polled(Ok(found(10))));
+    assert!(matches!(actions[0], Action::SaveContact { .. }), "{actions:?}");
+    let polling =
+        |e: &Action| matches!(e, Action::ApplyBatch { phase: Phase::Polling, transport: Transport::Poll, .. });
+    assert!(actions.iter().any(polling), "{actions:?}");
     core.handle(
         45_100,
-        Input::Applied { cursor: Some("c10".into()), tail: 10, leapt: false, touched_edits: false, found_edits: false },
+        Event::BatchApplied {
+            cursor: Some("c10".into()),
+            position: 10,
+            has_id_gap: false,
+            affects_edits: false,
+            confirms_edits: false,
+        },
     );
     assert_eq!(core.wake_at(), Some(65_100));
-    let effects = core.handle(65_100, Input::Timer);
-    assert!(effects.contains(&Effect::Ask(Errand::Poll { cursor: Some("c10".into()), goes_on: false })));
+    let actions = core.handle(65_100, Event::Timer);
+    assert!(actions.contains(&Action::Request(Request::Poll { cursor: Some("c10".into()), is_catching_up: false })));
     core.handle(65_200, planned(&[1], true));
-    core.handle(65_200, Input::Polled(Ok(Stretch { ready: Some(10), ..Stretch::default() })));
+    core.handle(65_200, Event::Polled(Ok(FeedBatch { end: present(10), ..FeedBatch::default() })));
 
-    // Later the stream is tried again; it proves itself soon, or polling goes on.
+    // The stream is tried again later, with a short limit for the first batch.
     let at = core.wake_at().unwrap().max(645_000);
-    assert!(core.handle(at, Input::Timer).contains(&Effect::Ask(Errand::Me)));
-    assert!(matches!(greet(&mut core, at)[..], [Effect::OpenStream { .. }]));
-    core.handle(at, Input::StreamOpened);
+    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
+    assert!(matches!(greet(&mut core, at)[..], [Action::OpenStream { .. }]));
+    core.handle(at, Event::StreamOpened);
     assert_eq!(core.wake_at(), Some(at + 10_000));
-    let effects = core.handle(at + 1, ready(10));
-    assert!(matches!(&effects[..], [Effect::Apply { phase: Phase::Live, polled: false, .. }]), "{effects:?}");
+    let actions = core.handle(at + 1, ready(10));
+    assert!(
+        matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, transport: Transport::Stream, .. }]),
+        "{actions:?}"
+    );
     assert_eq!(core.wake_at(), Some(at + 1 + 45_000));
 }
 
 #[test]
-fn a_stream_that_never_brought_a_word_is_mute_although_nothing_happens() {
-    let nothing = || Input::Polled(Ok(Stretch { ready: Some(9), ..Stretch::default() }));
+fn stream_without_a_first_batch_is_mute() {
+    let nothing = || Event::Polled(Ok(FeedBatch { end: present(9), ..FeedBatch::default() }));
     let mut core = started(Until::Stopped);
-    core.handle(20_000, Input::StreamOpened);
+    core.handle(20_000, Event::StreamOpened);
     core.handle(20_000, planned(&[], false));
-    core.handle(65_000, Input::Timer);
-    let effects = core.handle(65_001, nothing());
-    let polling = |e: &Effect| matches!(e, Effect::Apply { phase: Phase::Polling, polled: true, .. });
-    assert!(effects.iter().any(polling), "{effects:?}");
+    core.handle(65_000, Event::Timer);
+    let actions = core.handle(65_001, nothing());
+    let polling =
+        |e: &Action| matches!(e, Action::ApplyBatch { phase: Phase::Polling, transport: Transport::Poll, .. });
+    assert!(actions.iter().any(polling), "{actions:?}");
 
-    // Edits go up meanwhile, and what they do comes with the poll that follows at once.
+    // Edits are sent while polling. After an accepted edit the next poll follows at once.
     core.handle(
         65_002,
-        Input::Applied { cursor: None, tail: 9, leapt: false, touched_edits: false, found_edits: false },
+        Event::BatchApplied {
+            cursor: None,
+            position: 9,
+            has_id_gap: false,
+            affects_edits: false,
+            confirms_edits: false,
+        },
     );
-    core.handle(65_003, Input::EditsChanged);
+    core.handle(65_003, Event::EditsChanged);
     assert_eq!(sent(&core.handle(65_003, planned(&[1], true))), [1]);
     assert_eq!(polls(&core.handle(65_004, accepted(1, 10))), 0);
     assert_eq!(core.wake_at(), Some(65_004));
-    assert_eq!(polls(&core.handle(65_004, Input::Timer)), 1);
+    assert_eq!(polls(&core.handle(65_004, Event::Timer)), 1);
     core.handle(65_005, nothing());
 
-    // Each time the stream is tried again it has ten seconds, and polling goes on if it is as mute as before.
+    // The next stream has ten seconds for the first batch; then polling continues.
     let at = core.wake_at().unwrap().max(665_000);
-    core.handle(at, Input::Timer);
+    core.handle(at, Event::Timer);
     greet(&mut core, at);
-    core.handle(at, Input::StreamOpened);
-    assert_eq!(polls(&core.handle(at + 10_000, Input::Timer)), 1);
+    core.handle(at, Event::StreamOpened);
+    assert_eq!(polls(&core.handle(at + 10_000, Event::Timer)), 1);
     assert!(core.handle(at + 10_001, nothing()).iter().any(polling));
     assert_eq!(core.wake_at(), Some(at + 30_001));
 }
 
 #[test]
-fn a_stream_that_ends_without_a_word_is_doubted() {
+fn stream_ended_without_a_batch_is_polled() {
     let mut core = opened(Until::Stopped);
-    assert_eq!(polls(&core.handle(5, Input::StreamEnded { reason: "cut".into() })), 1);
+    assert_eq!(polls(&core.handle(5, Event::StreamEnded { reason: "cut".into() })), 1);
     let mut core = opened(Until::Stopped);
     core.handle(5, ready(9));
-    assert_eq!(polls(&core.handle(6, Input::StreamEnded { reason: "cut".into() })), 0);
+    assert_eq!(polls(&core.handle(6, Event::StreamEnded { reason: "cut".into() })), 0);
 }
 
 #[test]
-fn a_full_disk_stops_the_feed_and_heals_from_what_is_on_disk() {
+fn refused_write_reloads_the_state_on_disk() {
     let mut core = opened(Until::Stopped);
-    core.handle(0, Input::EditsChanged);
+    core.handle(0, Event::EditsChanged);
     core.handle(0, planned(&[1], true));
-    let effects = core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
-    assert_eq!((&effects[0], phases(&effects)), (&Effect::CloseStream, vec![Phase::Blocked]));
+    let actions = core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
+    assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Blocked]));
     let at = core.wake_at().unwrap();
-    assert_eq!(core.handle(at, Input::Timer), [Effect::Reload]);
+    assert_eq!(core.handle(at, Event::Timer), [Action::ReloadState]);
     core.handle(at, on_disk());
-    assert_eq!(greet(&mut core, at), [Effect::OpenStream { cursor: Some("c0".into()) }]);
-    let effects = core.handle(at, Input::StreamOpened);
-    assert!(effects.contains(&Effect::Plan), "{effects:?}");
-    let effects = core.handle(at, planned(&[1], true));
-    assert_eq!(sent(&effects), [1], "the same edit, with the same bytes");
+    assert_eq!(greet(&mut core, at), [Action::OpenStream { cursor: Some("c0".into()) }]);
+    let actions = core.handle(at, Event::StreamOpened);
+    assert!(actions.contains(&Action::PlanEdits), "{actions:?}");
+    let actions = core.handle(at, planned(&[1], true));
+    assert_eq!(sent(&actions), [1], "the same edit again");
 }
 
 #[test]
-fn a_single_sync_ends_after_a_full_disk_has_healed() {
+fn single_run_ends_after_a_refused_write() {
     let mut core = opened(Until::Current);
-    let effects = core.handle(1, ready(9));
-    assert!(matches!(effects[..], [Effect::Apply { .. }]), "{effects:?}");
-    core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
+    let actions = core.handle(1, ready(9));
+    assert!(matches!(actions[..], [Action::ApplyBatch { .. }]), "{actions:?}");
+    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
     let at = core.wake_at().unwrap();
-    core.handle(at, Input::Timer);
+    core.handle(at, Event::Timer);
     core.handle(at, on_disk());
     greet(&mut core, at);
-    core.handle(at, Input::StreamOpened);
+    core.handle(at, Event::StreamOpened);
     core.handle(at, ready(9));
-    let effects = core
-        .handle(at, Input::Applied { cursor: None, tail: 9, leapt: false, touched_edits: false, found_edits: false });
-    assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
+    let actions = core.handle(
+        at,
+        Event::BatchApplied {
+            cursor: None,
+            position: 9,
+            has_id_gap: false,
+            affects_edits: false,
+            confirms_edits: false,
+        },
+    );
+    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
 }
 
 #[test]
-fn a_disk_that_is_full_at_the_very_end_is_not_the_end() {
+fn refused_write_revives_an_ended_sync() {
     let mut core = opened(Until::Stopped);
-    core.handle(1, Input::StopRequested);
-    // What stood before the end found no room, so the end was not heard of.
-    core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
-    let effects = core.handle(2, Input::StopRequested);
-    assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
+    core.handle(1, Event::StopRequested);
+    // The actions before the end were not saved, so the end was not reported.
+    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
+    let actions = core.handle(2, Event::StopRequested);
+    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
 }
 
 #[test]
-fn another_key_is_tried_at_once_and_nothing_is_sent_before_its_home_is_known() {
+fn new_key_greets_before_it_sends() {
     let mut core = opened(Until::Stopped);
-    let refused = Input::StreamRefused(refusal(401, "invalid_api_key"));
-    core.handle(1, Input::StreamEnded { reason: "cut".into() });
+    let refused = Event::StreamRefused(refusal(401, "invalid_api_key"));
+    core.handle(1, Event::StreamEnded { reason: "cut".into() });
     core.handle(2, refused);
     assert!(core.wake_at().unwrap() > 50_000);
-    let effects = core.handle(3, Input::KeyChanged);
-    assert_eq!(effects, [Effect::CloseStream, Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
+    let actions = core.handle(3, Event::KeyChanged);
+    assert_eq!(actions, [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
     assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
     greet(&mut core, 4);
-    assert_eq!(sent(&core.handle(4, Input::StreamOpened)), [1]);
+    assert_eq!(sent(&core.handle(4, Event::StreamOpened)), [1]);
 
-    // In contact too: the key may be another home's.
-    let effects = core.handle(5, Input::KeyChanged);
-    assert_eq!(effects, [Effect::CloseStream, Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)]);
-    core.handle(6, wish(true));
-    assert_eq!(core.handle(7, Input::KeyChanged), [], "a pause stays one");
+    // The same while in contact: the key may belong to another home.
+    let actions = core.handle(5, Event::KeyChanged);
+    assert_eq!(actions, [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
+    core.handle(6, pause(true));
+    assert_eq!(core.handle(7, Event::KeyChanged), [], "the pause continues");
 }
 
 #[test]
-fn a_pause_on_a_full_disk_ends_with_what_is_on_disk() {
+fn resume_after_a_refused_write_reloads() {
     let mut core = opened(Until::Stopped);
-    core.handle(1, Input::DiskFull { reason: "full".into(), cause: BlockCause::DiskFull });
-    core.handle(2, wish(true));
-    let effects = core.handle(3, wish(false));
-    assert!(effects.contains(&Effect::Reload), "{effects:?}");
+    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
+    core.handle(2, pause(true));
+    let actions = core.handle(3, pause(false));
+    assert!(actions.contains(&Action::ReloadState), "{actions:?}");
     core.handle(3, on_disk());
     greet(&mut core, 3);
-    core.handle(3, Input::StreamOpened);
-    let effects = core.handle(4, ready(9));
-    assert!(matches!(&effects[0], Effect::Apply { phase: Phase::Live, .. }), "{effects:?}");
+    core.handle(3, Event::StreamOpened);
+    let actions = core.handle(4, ready(9));
+    assert!(matches!(&actions[0], Action::ApplyBatch { phase: Phase::Live, .. }), "{actions:?}");
 }
 
 #[test]
-fn who_is_in_a_hurry_waits_for_the_server_but_not_for_our_own_pause() {
-    let again = [Effect::Ask(Errand::Me), Effect::Ask(Errand::Feed)];
+fn retry_now_waits_only_for_retry_after() {
+    let again = [Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
-    core.handle(10, Input::StreamEnded { reason: "gone".into() });
-    assert!(core.handle(12, wish(false)).is_empty(), "nobody asked for it");
-    assert_eq!(core.handle(12, hurry()), again);
-    assert!(core.handle(13, hurry()).is_empty(), "it is being tried");
+    core.handle(10, Event::StreamEnded { reason: "gone".into() });
+    assert!(core.handle(12, pause(false)).is_empty(), "no retry-now request");
+    assert_eq!(core.handle(12, retry_now()), again);
+    assert!(core.handle(13, retry_now()).is_empty(), "the greeting is under way");
 
     let mut core = started(Until::Stopped);
     let busy = Refusal { retry_after: Some(30_000), ..refusal(503, "busy") };
-    core.handle(0, Input::StreamRefused(busy.clone()));
-    core.handle(0, Input::Polled(Err(Failure::Refused(busy))));
-    assert!(core.handle(29_999, hurry()).is_empty(), "the server said when");
-    assert_eq!(core.handle(30_000, hurry()), again);
+    core.handle(0, Event::StreamRefused(busy.clone()));
+    core.handle(0, Event::Polled(Err(Failure::Refused(busy))));
+    assert!(core.handle(29_999, retry_now()).is_empty(), "Retry-After");
+    assert_eq!(core.handle(30_000, retry_now()), again);
 
     let mut core = started(Until::Stopped);
-    core.handle(0, Input::StreamRefused(refusal(401, "invalid_api_key")));
+    core.handle(0, Event::StreamRefused(refusal(401, "invalid_api_key")));
     assert!(core.wake_at().is_some_and(|at| at >= 60_000));
-    assert_eq!(core.handle(1, hurry()), again, "the key may have been given back");
+    assert_eq!(core.handle(1, retry_now()), again, "the key may work again");
 }

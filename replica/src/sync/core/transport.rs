@@ -1,176 +1,185 @@
-//! How the feed comes: by the stream, or by polls when there is none to be had, or when one brings nothing although there
-//! was something to bring. Streams are judged by that alone, never by how long they last.
+//! How the feed comes: by stream, or by polls while no stream works. Must not know how responses are read.
+//!
+//! A stream is judged by [`super::stream_health`]: by silence, by missing batches, by refusals, and by cuts within the
+//! first seconds. Polls replace a stream when one of these repeats and a poll works better.
 
-use super::{Core, Effect, Errand, Failure, Link, Millis, PUT_BACK, Stretch};
-use crate::sync::Until;
+use super::action::{Action, Request};
+use super::clock::Millis;
+use super::feed::FeedBatch;
+use super::outcome::{Failure, Refusal};
+use super::state::{Core, Link, Polling, RESTORED};
+use super::stream_health::STREAM_PAUSE_MAX;
+use crate::model::Transport;
 
-/// A stream says something every 15 s (contract 9.4); three times that is silence.
-const SILENCE_MAX: Millis = 45_000;
-/// After one that brought nothing a stream has so long to bring the first word of the feed; and, from its beginning, where
-/// somebody waits for the end of it all.
-const MUTE_SILENCE_MAX: Millis = 10_000;
-/// The server says every 60 s where the feed is (contract 9.4); twice that and some is a stream without it, whatever
-/// comments come.
-const WORDLESS_MAX: Millis = 150_000;
-/// Between two polls when nothing more was there.
+/// Time between two polls after the present is reached.
 const POLL_INTERVAL: Millis = 20_000;
-/// Streaming is tried again after this long.
-const STREAM_AGAIN: Millis = 600_000;
-/// The same after one that was refused, ended without a word or was cut like those before it, which costs little to find
-/// out; twice as long after each further one, up to the above.
-const STREAM_SOON: Millis = 30_000;
 
-/// So many streams in a row that are cut before they have held are followed by another soon: a line may break twice. After
-/// more of them polls bring the feed, because contact that is cut each time is none, however much each stream tells.
-const CUTS_MAX: u32 = 2;
-
-/// Why a stream was let go of.
 const SILENT: &str = "the stream was silent";
-/// Why the feed is polled.
-const MUTE: &str = "the stream brings nothing, as behind some proxies; polling";
-
-/// How long no stream is asked for after so many others in a row that were no good either.
-fn stream_pause(others: u32) -> Millis {
-    STREAM_SOON.saturating_mul(1 << others.min(10)).min(STREAM_AGAIN)
-}
+const MUTE: &str = "the stream brings no events, as behind some proxies; polling";
 
 impl Core {
-    /// When the feed needs attention, if nothing else happens.
+    /// When the stream or the polls need attention, if nothing else happens.
     pub(super) fn transport_due_at(&self) -> Option<Millis> {
-        match self.link {
+        match &self.link {
             Link::Open { .. } if hearth_simulated::planted(hearth_simulated::Fault::SilentStreamIgnored) => None,
-            Link::Open { .. } | Link::Opening { .. } => Some(self.stream_due_at()),
-            Link::Polling { asked: false, next_at, .. } => Some(next_at),
+            Link::Open { .. } | Link::Opening(_) => Some(self.stream.due_at()),
+            Link::Polling(polling) if !polling.is_waiting => Some(polling.next_at),
             _ => None,
         }
     }
 
-    /// Until when the stream must say something more.
-    fn stream_due_at(&self) -> Millis {
-        (self.heard_at + SILENCE_MAX).min(self.word_due_at())
-    }
-
-    /// Until when it must say something of the feed.
-    fn word_due_at(&self) -> Millis {
-        let waits_for_the_end = self.until != Until::Stopped;
-        let patience = match self.told {
-            true => WORDLESS_MAX,
-            false if self.mute || waits_for_the_end => MUTE_SILENCE_MAX,
-            false => SILENCE_MAX,
-        };
-        self.owing_since + patience
-    }
-
-    /// Looks after a stream that has fallen silent, and polls when it is time.
-    pub(super) fn listen(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    /// Reacts to a silent stream, and polls when a poll is due.
+    pub(super) fn check_transport(&mut self, now: Millis, actions: &mut Vec<Action>) {
         if self.transport_due_at().is_none_or(|at| at > now) {
             return;
         }
-        // Whatever else is due, so that a process that was stopped for a while begins with another stream.
-        let is_silent = self.told && self.heard_at + SILENCE_MAX <= now;
+        // Silence counts before other limits: a process that was stopped for a while begins with a new stream.
+        let is_silent = self.stream.is_silent(now);
         match &mut self.link {
-            Link::Polling { asked, stream_at, current, .. } if *stream_at > now => {
-                *asked = true;
-                effects.push(Effect::Ask(Errand::Poll { cursor: self.cursor.clone(), goes_on: !*current }));
+            Link::Polling(polling) if polling.stream_at > now => {
+                polling.is_waiting = true;
+                let is_catching_up = !polling.is_current;
+                actions.push(Action::Request(Request::Poll { cursor: self.cursor.clone(), is_catching_up }));
             }
-            Link::Polling { .. } => self.open(effects),
-            Link::Open { .. } if is_silent && !self.fell_silent => {
-                // The path may have died with the connections on it, and another stream comes through.
-                self.fell_silent = true;
-                self.lost(now, SILENT.to_owned(), None, effects);
+            Link::Polling(_) => self.greet(actions),
+            Link::Open { .. } if is_silent && !self.stream.was_silent() => {
+                // A dead connection is likely, so a new stream is tried first.
+                self.stream.on_silence();
+                self.lost(now, SILENT.to_owned(), None, actions);
             }
-            _ => self.doubt(now, !is_silent, effects),
+            // A stream without a first batch is missing at least the batch that tells the present (contract 9.4).
+            _ => self.poll_instead(now + STREAM_PAUSE_MAX, !is_silent, MUTE.to_owned(), actions),
         }
     }
 
-    /// The feed has something new for certain: the next poll need not wait.
-    pub(super) fn look_soon(&mut self, now: Millis) {
-        if let Link::Polling { next_at, .. } = &mut self.link {
-            *next_at = now;
+    /// Polls at once if polling: the server has new events, because an edit was accepted.
+    pub(super) fn poll_soon(&mut self, now: Millis) {
+        if let Link::Polling(polling) = &mut self.link {
+            polling.next_at = now;
         }
     }
 
-    /// A stream brought nothing: a poll tells whether there was something. One that was silent from its beginning owes at
-    /// least the word that the present is reached (contract 9.4).
-    fn doubt(&mut self, now: Millis, owes: bool, effects: &mut Vec<Effect>) {
-        self.poll_instead(now + STREAM_AGAIN, owes, MUTE.to_owned(), effects);
-    }
-
-    /// There is no stream, although the server answers: a poll tells whether the feed can be had without one. `floor`: how
-    /// long no stream is to be asked for.
-    pub(super) fn turned_down(&mut self, now: Millis, why: &str, floor: Option<Millis>, effects: &mut Vec<Effect>) {
-        let pause = stream_pause(self.turned_down);
-        self.turned_down = self.turned_down.saturating_add(1);
-        let why = format!("there is no stream to be had ({why}); polling");
-        // Kept apart from how the polls fare: another contact does not ask for a stream earlier either.
-        self.no_stream = floor.map(|floor| (now + floor, why.clone()));
-        self.poll_instead(now + pause.max(floor.unwrap_or(0)), true, why, effects);
-    }
-
-    /// Opens the stream, or polls where the server wants none to be asked for yet.
-    pub(super) fn open_stream(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        (self.heard_at, self.owing_since, self.told) = (now, now, false);
-        match self.no_stream.clone() {
-            Some((until, why)) if until > now => self.poll_instead(until, true, why, effects),
-            _ => effects.push(Effect::OpenStream { cursor: self.cursor.clone() }),
+    /// Requests the stream, or polls while the server wants no stream.
+    pub(super) fn open_stream(&mut self, now: Millis, actions: &mut Vec<Action>) {
+        self.stream.on_request(now);
+        match self.stream.held_until(now) {
+            Some((until, why)) => self.poll_instead(until, true, why, actions),
+            None => actions.push(Action::OpenStream { cursor: self.cursor.clone() }),
         }
     }
 
-    /// A stream that had told something is over.
-    pub(super) fn cut(&mut self, now: Millis, why: String, effects: &mut Vec<Effect>) {
-        let further = if self.has_held(now) { None } else { self.cuts.checked_sub(CUTS_MAX) };
-        self.cuts = self.cuts.saturating_add(1);
-        match further {
-            None => self.lost(now, why, None, effects),
-            Some(further) => {
+    pub(super) fn stream_opened(&mut self, now: Millis, actions: &mut Vec<Action>) {
+        self.stream.on_open(now);
+        let Link::Opening(server) = &self.link else { return };
+        let server = server.clone();
+        let is_current = hearth_simulated::planted(hearth_simulated::Fault::LiveBeforeCaughtUp);
+        self.link = Link::Open { is_current };
+        self.begin_contact(server, actions);
+    }
+
+    pub(super) fn stream_active(&mut self, now: Millis, actions: &mut Vec<Action>) {
+        self.stream.on_bytes(now, matches!(self.link, Link::Open { .. }));
+        self.touch(now, actions);
+    }
+
+    pub(super) fn stream_batch(&mut self, now: Millis, batch: FeedBatch, actions: &mut Vec<Action>) {
+        let Link::Open { is_current } = &mut self.link else { return };
+        if batch.ends_before(self.head_at_contact) {
+            return self.lost(now, RESTORED.to_owned(), None, actions);
+        }
+        *is_current |= batch.is_at_present();
+        self.stream.on_batch(now);
+        self.apply(now, batch, Transport::Stream, actions);
+    }
+
+    pub(super) fn stream_ended(&mut self, now: Millis, reason: String, actions: &mut Vec<Action>) {
+        match self.link {
+            Link::Opening(_) => self.stream_unavailable(now, &reason, None, actions),
+            Link::Open { .. } if !self.stream.has_batch() => self.stream_unavailable(now, &reason, None, actions),
+            Link::Open { .. } => self.stream_cut(now, reason, actions),
+            _ => self.lost(now, reason, None, actions),
+        }
+    }
+
+    pub(super) fn stream_refused(&mut self, now: Millis, refusal: Refusal, actions: &mut Vec<Action>) {
+        match self.link {
+            // The server has just answered the greeting, so perhaps only streams are refused on the way.
+            Link::Opening(_) if !refusal.is_of_the_replica() => {
+                self.stream_unavailable(now, &refusal.message, refusal.retry_after, actions);
+            }
+            _ => self.refused(now, refusal, actions),
+        }
+    }
+
+    /// The server answers, but no stream opens: polls may work. `retry_after`: the server's pause in milliseconds.
+    fn stream_unavailable(&mut self, now: Millis, why: &str, retry_after: Option<Millis>, actions: &mut Vec<Action>) {
+        let why = format!("no stream is available ({why}); polling");
+        let pause = self.stream.on_refusal(now, &why, retry_after);
+        self.poll_instead(now + pause, true, why, actions);
+    }
+
+    /// A stream with a batch has ended.
+    fn stream_cut(&mut self, now: Millis, why: String, actions: &mut Vec<Action>) {
+        match self.stream.on_cut(now) {
+            None => self.lost(now, why, None, actions),
+            Some(pause) => {
                 let why = format!("each stream is cut soon ({why}); polling");
-                self.poll_instead(now + stream_pause(further), true, why, effects);
+                self.poll_instead(now + pause, true, why, actions);
             }
         }
     }
 
-    fn poll_instead(&mut self, stream_at: Millis, owes: bool, why: String, effects: &mut Vec<Effect>) {
-        let greet = match std::mem::replace(&mut self.link, Link::Ended) {
-            Link::Opening { identity, standing } => Some((identity, standing)),
+    /// Polls until `stream_at`. The first poll is a test: see [`Polling::is_empty_poll_proof`].
+    fn poll_instead(&mut self, stream_at: Millis, is_empty_poll_proof: bool, why: String, actions: &mut Vec<Action>) {
+        let server = match std::mem::replace(&mut self.link, Link::Ended) {
+            Link::Opening(server) => Some(server),
             _ => None,
         };
-        let (proven, current, asked) = (false, false, true);
-        self.link = Link::Polling { greet, owes, why, proven, current, asked, next_at: stream_at, stream_at };
-        let poll = Errand::Poll { cursor: self.cursor.clone(), goes_on: false };
-        effects.extend([Effect::CloseStream, Effect::Ask(poll)]);
+        self.link = Link::Polling(Polling {
+            server,
+            is_empty_poll_proof,
+            why,
+            is_proven: false,
+            is_current: false,
+            is_waiting: true,
+            next_at: stream_at,
+            stream_at,
+        });
+        let poll = Request::Poll { cursor: self.cursor.clone(), is_catching_up: false };
+        actions.extend([Action::CloseStream, Action::Request(poll)]);
     }
 
-    /// A poll was answered.
-    pub(super) fn polled(&mut self, now: Millis, answer: Result<Stretch, Failure>, effects: &mut Vec<Effect>) {
-        let Link::Polling { greet, owes, why, proven, current, asked, next_at, .. } = &mut self.link else { return };
-        let stretch = match answer {
-            Ok(stretch) => stretch,
-            Err(Failure::NoAnswer(reason)) => return self.lost(now, reason, None, effects),
-            Err(Failure::Refused(refusal)) => return self.refused(now, refusal, effects),
+    /// A poll has an answer.
+    pub(super) fn polled(&mut self, now: Millis, answer: Result<FeedBatch, Failure>, actions: &mut Vec<Action>) {
+        let Link::Polling(polling) = &mut self.link else { return };
+        let batch = match answer {
+            Ok(batch) => batch,
+            Err(Failure::NoAnswer(reason)) => return self.lost(now, reason, None, actions),
+            Err(Failure::Refused(refusal)) => return self.refused(now, refusal, actions),
         };
-        let told = greet.as_ref().map_or(self.greeted, |(_, standing)| standing.head);
-        if stretch.ends_before(told) {
-            return self.lost(now, PUT_BACK.to_owned(), None, effects);
+        let earlier_head = polling.server.as_ref().map_or(self.head_at_contact, |server| server.feed_head.head);
+        if batch.ends_before(earlier_head) {
+            return self.lost(now, RESTORED.to_owned(), None, actions);
         }
-        if !*proven && stretch.events.is_empty() && !*owes {
-            // Nothing had happened, so nothing speaks against the stream but its silence.
-            return self.lost(now, SILENT.to_owned(), None, effects);
+        if !polling.is_proven && batch.events.is_empty() && !polling.is_empty_poll_proof {
+            // No event was missed, so only the silence speaks against the stream.
+            return self.lost(now, SILENT.to_owned(), None, actions);
         }
-        // More without a way to it would be asked for without end.
-        let goes_on = stretch.cursor.as_ref().is_some_and(|cursor| self.cursor.as_ref() != Some(cursor));
-        if stretch.ready.is_none() && stretch.events.is_empty() && !goes_on {
-            return self.lost(now, "the feed has more and does not go on".to_owned(), None, effects);
+        // Without this check, the same empty page would be requested without end.
+        let is_cursor_new = batch.cursor.as_ref().is_some_and(|cursor| self.cursor.as_ref() != Some(cursor));
+        if !batch.is_at_present() && batch.events.is_empty() && !is_cursor_new {
+            return self.lost(now, "the feed has more events, but the server sends none".to_owned(), None, actions);
         }
-        (*proven, *asked) = (true, false);
+        (polling.is_proven, polling.is_waiting) = (true, false);
+        polling.is_current |= batch.is_at_present();
+        polling.next_at = if batch.is_at_present() { now + POLL_INTERVAL } else { now };
+        let (server, why) = (polling.server.take(), polling.why.clone());
         self.failures = 0;
-        *current |= stretch.ready.is_some();
-        *next_at = if stretch.ready.is_some() { now + POLL_INTERVAL } else { now };
-        let (greet, why) = (greet.take(), why.clone());
-        if let Some((identity, standing)) = greet {
-            self.contact(identity, standing, effects);
+        if let Some(server) = server {
+            self.begin_contact(server, actions);
         }
-        self.mute = true;
+        self.stream.on_poll_proof();
         self.reason = Some(why);
-        self.apply(now, stretch, true, effects);
+        self.apply(now, batch, Transport::Poll, actions);
     }
 }

@@ -1,43 +1,51 @@
-//! The engine on a real database, told by hand what a server would say.
+//! The engine on a real database, with scripted responses of a server.
 
-mod said;
+mod phase_log;
 
-use hearth_contract::event::Event;
+use hearth_contract::event::Event as FeedEvent;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
+use super::disk::NO_ROOM;
 use super::*;
 use crate::model::{BlockCause, EditState, Phase, Transport};
-use crate::sync::core::Stretch;
-use crate::sync::wire::Answer;
+use crate::store::edits::judge::ConflictPolicy;
+use crate::store::{Connection, StoreError, open};
+use crate::sync::core::{BatchEnd, Event, FeedBatch, Until};
+use crate::sync::wire::HttpResponse;
 use crate::{Origin, Replica};
 
 const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 
-/// An engine, and somebody who edits beside it.
+/// An engine, and a replica handle that edits the same database.
 struct Scene {
     directory: tempfile::TempDir,
     engine: Engine,
     replica: Replica,
 }
 
+/// The end of a batch that reaches the present.
+fn present(head: i64) -> BatchEnd {
+    BatchEnd::Present { head: Some(head) }
+}
+
 fn now() -> Moment {
     Moment { steady: 0, wall: Timestamp::from_millis(1_780_272_000_000) }
 }
 
-fn answer(status: u16, body: &Value) -> Answer {
-    Answer { status, body: body.to_string().into_bytes(), ..Answer::default() }
+fn answer(status: u16, body: &Value) -> HttpResponse {
+    HttpResponse { status, body: body.to_string().into_bytes(), ..HttpResponse::default() }
 }
 
 impl Scene {
-    /// In step with a server whose head is 5.
-    fn in_step() -> Scene {
-        Scene::in_step_after("")
+    /// A live sync with a server whose head is 5.
+    fn live() -> Scene {
+        Scene::live_after("")
     }
 
-    /// The same after somebody has written to the database, before its home was known.
-    fn in_step_after(sql: &str) -> Scene {
+    /// The same, after `sql` has run before the first contact.
+    fn live_after(sql: &str) -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let mut drawn = 6;
@@ -49,28 +57,32 @@ impl Scene {
         let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
         Connection::open(&db).unwrap().execute_batch(sql).unwrap();
         let begun = scene.engine.start(1, now()).unwrap();
-        scene.greets(begun, 5);
-        scene.hear(Heard::StreamOpened);
-        scene.hear(Heard::Frames(Stretch { events: Vec::new(), cursor: Some("c5".into()), ready: Some(5) }));
+        scene.answer_greeting(begun, 5);
+        scene.report(DriverEvent::StreamOpened);
+        scene.report(DriverEvent::StreamBatch(FeedBatch {
+            events: Vec::new(),
+            cursor: Some("c5".into()),
+            end: present(5),
+        }));
         scene
     }
 
-    fn hear(&mut self, heard: Heard) -> Done {
-        self.engine.hear(now(), heard).unwrap()
+    fn report(&mut self, event: DriverEvent) -> StepOutput {
+        self.engine.handle(now(), event).unwrap()
     }
 
-    fn answered(&mut self, ticket: u64, status: u16, body: &Value) -> Done {
-        self.hear(Heard::Answer { ticket, answer: Ok(answer(status, body)) })
+    fn respond(&mut self, ticket: u64, status: u16, body: &Value) -> StepOutput {
+        self.report(DriverEvent::Response { ticket, response: Ok(answer(status, body)) })
     }
 
-    /// Says who it is to what was asked; gives what comes of that.
-    fn greets(&mut self, begun: Done, head: i64) -> Done {
+    /// Answers the two requests of a greeting.
+    fn answer_greeting(&mut self, begun: StepOutput, head: i64) -> StepOutput {
         let me = json!({ "data": {
             "team": { "name": "My home" }, "home": { "id": HOME, "environment": "test" }, "scopes": [], "rate_limits": null,
         }, "meta": {} });
         let feed = json!({ "data": [], "meta": { "feed": { "head": head, "oldest": 1, "retention_seconds": null } } });
-        self.answered(ticket_of(&begun, "/v1/me"), 200, &me);
-        self.answered(ticket_of(&begun, "/v1/events?limit=1"), 200, &feed)
+        self.respond(ticket_of(&begun, "/v1/me"), 200, &me);
+        self.respond(ticket_of(&begun, "/v1/events?limit=1"), 200, &feed)
     }
 
     fn state(&self) -> EditState {
@@ -78,85 +90,90 @@ impl Scene {
     }
 }
 
-/// The question that begins so.
-fn ticket_of(done: &Done, path: &str) -> u64 {
-    let asked = done.deeds.iter().find_map(|deed| match deed {
-        Deed::Ask { ticket, ask } if ask.path.starts_with(path) => Some(*ticket),
+/// The ticket of the request whose path begins with `path`.
+fn ticket_of(done: &StepOutput, path: &str) -> u64 {
+    let asked = done.commands.iter().find_map(|command| match command {
+        Command::Send { ticket, request } if request.path.starts_with(path) => Some(*ticket),
         _ => None,
     });
-    asked.unwrap_or_else(|| panic!("{path} is not asked: {:?}", done.deeds))
+    asked.unwrap_or_else(|| panic!("{path} is not requested: {:?}", done.commands))
 }
 
 #[test]
-fn an_answer_from_before_the_server_was_put_back_proves_nothing() {
-    let mut scene = Scene::in_step();
+fn answer_from_before_restore_is_stale() {
+    let mut scene = Scene::live();
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
     let details = json!({ "reason": "restored", "resume_cursor": "r3", "fork": 3 });
     let expired = json!({ "error": { "type": "cursor_expired", "message": "another history", "details": details } });
-    let begun = scene.hear(Heard::StreamRefused(answer(410, &expired)));
-    scene.greets(begun, 3);
+    let begun = scene.report(DriverEvent::StreamRefused(answer(410, &expired)));
+    scene.answer_greeting(begun, 3);
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
-    assert_eq!(scene.state(), EditState::Waiting, "the same request finds out whether the history of now has it");
+    scene.report(DriverEvent::Response {
+        ticket: sent,
+        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
+    });
+    assert_eq!(scene.state(), EditState::Waiting, "the same request is repeated");
 }
 
 #[test]
-fn an_answer_from_before_the_last_contact_proves_nothing() {
-    let mut scene = Scene::in_step();
+fn answer_from_before_contact_is_stale() {
+    let mut scene = Scene::live();
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
-    scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
+    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
+    scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
     let steady = scene.engine.wake_at().unwrap();
-    let begun = scene.engine.hear(Moment { steady, ..now() }, Heard::Timer).unwrap();
-    // Files of an older copy that has our cursor as well: nothing but the head would tell, and it was asked for.
+    let begun = scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
+    // The server may have been restored to a backup that still knows the cursor; only the new greeting would tell.
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
-    assert_eq!(scene.state(), EditState::Waiting, "the same request finds out whether the history of now has it");
-    scene.greets(begun, 5);
+    scene.report(DriverEvent::Response {
+        ticket: sent,
+        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
+    });
+    assert_eq!(scene.state(), EditState::Waiting, "the same request is repeated");
+    scene.answer_greeting(begun, 5);
 }
 
-/// An answer to an edit that comes after another poll was asked for; gives the edit's state. `has_more`: the poll before it
-/// has not reached the present.
+/// The state of an edit whose answer arrives after the next poll was requested. `has_more`: the poll before has not reached
+/// the present.
 fn answered_after_a_poll(has_more: bool) -> EditState {
-    let mut scene = Scene::in_step();
+    let mut scene = Scene::live();
     let later = |scene: &mut Scene| {
         let moment = Moment { steady: scene.engine.wake_at().unwrap(), ..now() };
-        scene.engine.hear(moment, Heard::Timer).unwrap()
+        scene.engine.handle(moment, DriverEvent::Timer).unwrap()
     };
-    scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
+    scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
     let begun = later(&mut scene);
-    scene.greets(begun, 5);
-    // Streams end without a word, so the feed is polled.
-    let polled = scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
+    scene.answer_greeting(begun, 5);
+    // The stream ends without a batch, so the feed is polled.
+    let polled = scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
     let feed = json!({ "head": 5, "oldest": 1, "retention_seconds": null });
     let page = json!({ "data": [], "meta": { "feed": feed, "page": { "has_more": has_more, "next_cursor": "c6" } } });
-    scene.answered(ticket_of(&polled, "/v1/events?limit=500"), 200, &page);
+    scene.respond(ticket_of(&polled, "/v1/events?limit=500"), 200, &page);
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
     ticket_of(&later(&mut scene), "/v1/events?limit=500");
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
+    scene.report(DriverEvent::Response {
+        ticket: sent,
+        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
+    });
     scene.state()
 }
 
 #[test]
-fn an_answer_from_before_a_poll_proves_nothing() {
-    // The server may have been put back before the poll reaches it, and after the answer was on its way.
-    assert_eq!(answered_after_a_poll(false), EditState::Sending, "the same request goes again");
-    assert_eq!(
-        answered_after_a_poll(true),
-        EditState::Sent,
-        "polls that follow each other at once leave no time for that"
-    );
+fn answer_from_before_poll_is_stale() {
+    // The server may be restored after the answer has left, and before the poll arrives.
+    assert_eq!(answered_after_a_poll(false), EditState::Sending, "the same request is repeated");
+    assert_eq!(answered_after_a_poll(true), EditState::Sent, "polls while catching up leave no time for a restore");
 }
 
 #[test]
-fn an_answer_from_before_the_feed_leapt_proves_nothing() {
-    let mut scene = Scene::in_step();
+fn answer_from_before_id_gap_is_stale() {
+    let mut scene = Scene::live();
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
-    // The command that puts a home back leaves a million numbers out, and contact need not end for that.
+    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
+    // A restore leaves a gap of a million ids, and the stream may survive a restore.
     let hall = |id: i64, event_type: &str| {
         let event = json!({
             "id": id, "type": format!("room.{event_type}"), "resource_type": "room", "event": event_type,
@@ -164,53 +181,63 @@ fn an_answer_from_before_the_feed_leapt_proves_nothing() {
             "idempotency_key": null, "api_version": "2026-06-01",
             "payload": { "id": "0190a3b0-0000-7000-8000-000000000001", "rev": id, "name": "Hall" },
         });
-        serde_json::from_value::<Event>(event).unwrap()
+        serde_json::from_value::<FeedEvent>(event).unwrap()
     };
     let events = vec![hall(6, "created"), hall(1_000_007, "updated")];
-    scene.hear(Heard::Frames(Stretch { events, cursor: Some("c".into()), ready: None }));
+    scene.report(DriverEvent::StreamBatch(FeedBatch { events, cursor: Some("c".into()), end: BatchEnd::More }));
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 7 }, "meta": {} });
-    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"7\"".into()), ..answer(201, &room) }) });
-    assert_eq!(scene.state(), EditState::Sending, "the same request goes again");
+    scene.report(DriverEvent::Response {
+        ticket: sent,
+        response: Ok(HttpResponse { etag: Some("\"7\"".into()), ..answer(201, &room) }),
+    });
+    assert_eq!(scene.state(), EditState::Sending, "the same request is repeated");
 }
 
 #[test]
-fn an_answer_to_an_earlier_greeting_is_not_taken_for_one_to_the_last() {
-    let mut scene = Scene::in_step();
-    let lost = || Heard::StreamEnded { reason: "the connection broke".into() };
+fn answer_to_earlier_greeting_is_ignored() {
+    let mut scene = Scene::live();
+    let lost = || DriverEvent::StreamEnded { reason: "the connection broke".into() };
     let again = |scene: &mut Scene| {
         let steady = scene.engine.wake_at().unwrap();
-        scene.engine.hear(Moment { steady, ..now() }, Heard::Timer).unwrap()
+        scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap()
     };
-    scene.hear(lost());
+    scene.report(lost());
     let first = again(&mut scene);
     let (me, feed) = (ticket_of(&first, "/v1/me"), ticket_of(&first, "/v1/events?limit=1"));
-    scene.hear(Heard::Answer { ticket: me, answer: Err("the connection broke".into()) });
+    scene.report(DriverEvent::Response { ticket: me, response: Err("the connection broke".into()) });
     let second = again(&mut scene);
-    scene.greets(second, 5);
-    scene.hear(Heard::StreamOpened);
-    scene.hear(Heard::Frames(Stretch { events: Vec::new(), cursor: Some("c5".into()), ready: Some(5) }));
+    scene.answer_greeting(second, 5);
+    scene.report(DriverEvent::StreamOpened);
+    scene.report(DriverEvent::StreamBatch(FeedBatch {
+        events: Vec::new(),
+        cursor: Some("c5".into()),
+        end: present(5),
+    }));
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.hear(Heard::Answer { ticket: sent, answer: Ok(Answer { etag: Some("\"6\"".into()), ..answer(201, &room) }) });
-    scene.hear(lost());
+    scene.report(DriverEvent::Response {
+        ticket: sent,
+        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
+    });
+    scene.report(lost());
     let third = again(&mut scene);
     let stands = json!({ "data": [], "meta": { "feed": { "head": 5, "oldest": 1, "retention_seconds": null } } });
-    scene.answered(feed, 200, &stands);
-    scene.greets(third, 6);
-    scene.hear(Heard::StreamOpened);
-    assert_eq!(scene.state(), EditState::Sent, "a head from before it says nothing against it");
+    scene.respond(feed, 200, &stands);
+    scene.answer_greeting(third, 6);
+    scene.report(DriverEvent::StreamOpened);
+    assert_eq!(scene.state(), EditState::Sent, "the earlier head is ignored");
 }
 
 #[test]
-fn what_was_wished_while_there_was_no_room_is_heard_once_there_is() {
-    let mut scene = Scene::in_step();
-    scene.engine.tell(now(), [Input::DiskFull { reason: NO_ROOM.to_owned(), cause: BlockCause::DiskFull }]).unwrap();
+fn reconcile_request_survives_a_full_disk() {
+    let mut scene = Scene::live();
+    scene.engine.run(now(), [Event::WriteFailed { reason: NO_ROOM.to_owned(), cause: BlockCause::DiskFull }]).unwrap();
     scene.replica.reconcile(false).unwrap();
-    // Its commit was heard of, and what came of it found no room.
-    scene.engine.seen = open::data_version(&scene.engine.connection).unwrap();
+    // The engine has seen the commit, and the write that followed was refused.
+    scene.engine.data_version = open::data_version(&scene.engine.connection).unwrap();
     let steady = scene.engine.wake_at().unwrap();
-    scene.engine.hear(Moment { steady, ..now() }, Heard::Timer).unwrap();
+    scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
     let begun: bool = scene
         .engine
         .connection
@@ -220,23 +247,23 @@ fn what_was_wished_while_there_was_no_room_is_heard_once_there_is() {
 }
 
 #[test]
-fn who_asks_to_hurry_is_heard_once() {
-    let mut scene = Scene::in_step();
-    scene.hear(Heard::StreamEnded { reason: "the connection broke".into() });
+fn retry_now_request_counts_once() {
+    let mut scene = Scene::live();
+    scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
     scene.replica.retry_sync_now().unwrap();
-    let begun = scene.hear(Heard::DatabaseChanged);
+    let begun = scene.report(DriverEvent::DatabaseChanged);
     let ticket = ticket_of(&begun, "/v1/me");
-    scene.hear(Heard::Answer { ticket, answer: Err("the server does not answer".into()) });
+    scene.report(DriverEvent::Response { ticket, response: Err("the server does not answer".into()) });
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    assert_eq!(scene.hear(Heard::DatabaseChanged).deeds, [], "nobody asked again");
+    assert_eq!(scene.report(DriverEvent::DatabaseChanged).commands, [], "no second request");
 }
 
 #[test]
-fn nothing_is_written_to_a_file_that_was_taken_away() {
-    let mut scene = Scene::in_step();
+fn moved_database_is_not_written() {
+    let mut scene = Scene::live();
     let (db, aside) = (scene.directory.path().join("replica.db"), scene.directory.path().join("aside.db"));
     std::fs::rename(&db, &aside).unwrap();
-    let gone = scene.engine.hear(now(), Heard::Timer).unwrap_err();
+    let gone = scene.engine.handle(now(), DriverEvent::Timer).unwrap_err();
     assert!(matches!(gone, StoreError::Moved(_)), "{gone}");
     let room = json!({ "name": "Shed" });
     let refused = scene.replica.create(Kind::Room, room.as_object().unwrap()).unwrap_err();
@@ -246,10 +273,10 @@ fn nothing_is_written_to_a_file_that_was_taken_away() {
 }
 
 #[test]
-fn triggers_of_others_fire_on_what_the_sync_writes_and_search_follows_with_and_without_them() {
-    let mut scene = Scene::in_step();
-    let stranger = Connection::open(scene.directory.path().join("replica.db")).unwrap();
-    let mut told = |id: i64, event_type: &str, room: u32| {
+fn user_triggers_fire_and_search_follows() {
+    let mut scene = Scene::live();
+    let user_connection = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+    let mut apply_event = |id: i64, event_type: &str, room: u32| {
         let at = "2026-06-01T00:00:00.000Z";
         let room = format!("0190a3b0-0000-7000-8000-{room:012}");
         let name = json!({ "id": room, "name": format!("Room {id}"), "rev": id, "created_at": at, "updated_at": at });
@@ -258,35 +285,39 @@ fn triggers_of_others_fire_on_what_the_sync_writes_and_search_follows_with_and_w
             "payload": (event_type != "deleted").then_some(name),
         });
         let events = vec![serde_json::from_value(event).unwrap()];
-        scene.hear(Heard::Frames(Stretch { events, cursor: Some(format!("c{id}")), ready: None }));
+        scene.report(DriverEvent::StreamBatch(FeedBatch {
+            events,
+            cursor: Some(format!("c{id}")),
+            end: BatchEnd::More,
+        }));
         let names = "SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM rooms ORDER BY id)";
         let found =
             "SELECT coalesce(group_concat(title), '') FROM (SELECT title FROM search('room') ORDER BY record_id)";
-        let read = |text| stranger.query_row(text, [], |row| row.get::<_, String>(0)).unwrap();
+        let read = |text| user_connection.query_row(text, [], |row| row.get::<_, String>(0)).unwrap();
         assert_eq!(read(found), read(names), "{id}");
     };
-    told(6, "created", 1);
-    let count = || stranger.query_row("SELECT count(*) FROM heard", [], |row| row.get::<_, i64>(0)).unwrap();
-    stranger
+    apply_event(6, "created", 1);
+    let count = || user_connection.query_row("SELECT count(*) FROM fired", [], |row| row.get::<_, i64>(0)).unwrap();
+    user_connection
         .execute_batch(
-            "CREATE TABLE heard (id TEXT);
-             CREATE TRIGGER tell AFTER INSERT ON rooms BEGIN INSERT INTO heard VALUES (NEW.id); END",
+            "CREATE TABLE fired (id TEXT);
+             CREATE TRIGGER record_insert AFTER INSERT ON rooms BEGIN INSERT INTO fired VALUES (NEW.id); END",
         )
         .unwrap();
-    told(7, "created", 2);
-    told(8, "updated", 1);
-    told(9, "deleted", 1);
+    apply_event(7, "created", 2);
+    apply_event(8, "updated", 1);
+    apply_event(9, "deleted", 1);
     assert_eq!(count(), 1);
-    stranger.execute_batch("DROP TRIGGER tell").unwrap();
-    told(10, "created", 3);
-    told(11, "updated", 2);
-    told(12, "deleted", 2);
+    user_connection.execute_batch("DROP TRIGGER record_insert").unwrap();
+    apply_event(10, "created", 3);
+    apply_event(11, "updated", 2);
+    apply_event(12, "deleted", 2);
     assert_eq!(count(), 1);
 }
 
 #[test]
-fn a_backlog_that_the_key_may_not_write_holds_no_other_collection_up() {
-    let mut scene = Scene::in_step();
+fn forbidden_backlog_does_not_stop_others() {
+    let mut scene = Scene::live();
     let beside = crate::store::open::read_write(&scene.directory.path().join("replica.db")).unwrap();
     beside
         .execute_batch(
@@ -295,64 +326,64 @@ fn a_backlog_that_the_key_may_not_write_holds_no_other_collection_up() {
              INSERT INTO tasks (title) VALUES ('Paint');",
         )
         .unwrap();
-    let mut done = scene.hear(Heard::DatabaseChanged);
+    let mut done = scene.report(DriverEvent::DatabaseChanged);
     let refusal = json!({ "error": { "type": "insufficient_scope", "message": "not rooms" } });
     let mut asked = Vec::new();
     for _ in 0..100 {
         let sends: Vec<(u64, String)> = done
-            .deeds
+            .commands
             .iter()
-            .filter_map(|deed| match deed {
-                Deed::Ask { ticket, ask } => Some((*ticket, ask.path.clone())),
+            .filter_map(|command| match command {
+                Command::Send { ticket, request } => Some((*ticket, request.path.clone())),
                 _ => None,
             })
             .collect();
-        done = Done::default();
+        done = StepOutput::default();
         for (ticket, path) in sends {
             let status = if path.starts_with("/v1/rooms") { 403 } else { 500 };
             asked.push(path);
-            done.deeds.extend(scene.answered(ticket, status, &refusal).deeds);
+            done.commands.extend(scene.respond(ticket, status, &refusal).commands);
         }
     }
     assert!(asked.iter().any(|path| path == "/v1/tasks"), "{asked:?}");
-    assert!(asked.len() < 40, "what is not allowed is not tried without end: {}", asked.len());
+    assert!(asked.len() < 40, "forbidden edits are not retried without end: {}", asked.len());
 }
 
 #[test]
-fn a_key_too_weak_for_an_edit_leaves_the_feed_in_contact() {
-    let mut scene = Scene::in_step();
+fn missing_scope_keeps_contact() {
+    let mut scene = Scene::live();
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.hear(Heard::DatabaseChanged), "/v1/rooms");
+    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
     let refusal = json!({ "error": { "type": "insufficient_scope", "message": "not rooms" } });
-    scene.answered(sent, 403, &refusal);
-    // The view measures by the clock of this machine.
+    scene.respond(sent, 403, &refusal);
+    // The status view reads the machine's clock.
     let wall = Timestamp::from_millis(
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64,
     );
-    let heartbeat = Stretch { cursor: Some("c5".into()), ..Stretch::default() };
-    scene.engine.hear(Moment { steady: 20_000, wall }, Heard::Frames(heartbeat)).unwrap();
+    let heartbeat = FeedBatch { cursor: Some("c5".into()), ..FeedBatch::default() };
+    scene.engine.handle(Moment { steady: 20_000, wall }, DriverEvent::StreamBatch(heartbeat)).unwrap();
     let status = scene.replica.status().unwrap();
     assert_eq!((status.phase, status.transport), (Phase::NeedsKey, Some(Transport::Stream)));
     assert!(status.behind_seconds.is_some_and(|behind| behind < 40) && status.offline_since.is_none(), "{status:?}");
-    // Without the stream there is no contact, and the key stays refused.
+    // Without a stream, contact is lost and the key stays refused.
     let later = Moment { steady: 20_001, wall };
-    scene.engine.hear(later, Heard::StreamEnded { reason: "cut".into() }).unwrap();
+    scene.engine.handle(later, DriverEvent::StreamEnded { reason: "cut".into() }).unwrap();
     let status = scene.replica.status().unwrap();
     assert_eq!((status.phase.as_str(), status.transport), ("needs_key", None));
     assert!(status.offline_since.is_some());
 }
 
 #[test]
-fn search_follows_a_profile_to_its_home() {
-    let scene = Scene::in_step_after("INSERT INTO property (city) VALUES ('Ghent')");
+fn search_follows_the_profile_id() {
+    let scene = Scene::live_after("INSERT INTO property (city) VALUES ('Ghent')");
     let found = "SELECT record_id || (SELECT id FROM property) || (SELECT count(*) FROM _search_rows) FROM search";
     let found: String = scene.engine.connection.query_row(found, [], |row| row.get(0)).unwrap();
     assert_eq!(found, format!("{HOME}{HOME}1"));
 }
 
 #[test]
-fn an_index_that_refuses_what_the_server_has_is_named() {
-    let rooms: Vec<Event> = [(6, 1), (7, 2)]
+fn refusing_unique_index_is_named() {
+    let rooms: Vec<FeedEvent> = [(6, 1), (7, 2)]
         .map(|(id, number)| {
             let record = format!("0190a3b0-0000-7000-8000-00000000000{number}");
             let payload = json!({ "id": record, "rev": id, "name": "Shed", "floor": "1" });
@@ -364,11 +395,11 @@ fn an_index_that_refuses_what_the_server_has_is_named() {
         })
         .into();
     for on in ["name, floor", "lower(name)"] {
-        let mut scene = Scene::in_step();
+        let mut scene = Scene::live();
         let script = Connection::open(scene.directory.path().join("replica.db")).unwrap();
         script.execute_batch(&format!("CREATE UNIQUE INDEX one_name ON rooms ({on})")).unwrap();
-        let stretch = Stretch { events: rooms.clone(), cursor: Some("c7".into()), ready: Some(7) };
-        let error = scene.engine.hear(now(), Heard::Frames(stretch)).unwrap_err();
+        let batch = FeedBatch { events: rooms.clone(), cursor: Some("c7".into()), end: present(7) };
+        let error = scene.engine.handle(now(), DriverEvent::StreamBatch(batch)).unwrap_err();
         let trouble = crate::doctor::diagnose(scene.directory.path(), &error);
         assert!(trouble.text.contains("the UNIQUE index one_name on rooms"), "{on}: {trouble:?}");
         assert!(trouble.next.starts_with("DROP INDEX \"one_name\""), "{on}: {trouble:?}");
@@ -376,8 +407,8 @@ fn an_index_that_refuses_what_the_server_has_is_named() {
 }
 
 #[test]
-fn what_another_version_has_made_anew_is_not_written_to() {
-    let mut scene = Scene::in_step();
+fn database_of_newer_program_is_not_written() {
+    let mut scene = Scene::live();
     let mut other = Connection::open(scene.directory.path().join("replica.db")).unwrap();
     let event = |id: i64| {
         let event = json!({
@@ -386,15 +417,15 @@ fn what_another_version_has_made_anew_is_not_written_to() {
             "idempotency_key": null, "api_version": "2026-06-01",
             "payload": { "id": format!("0190a3b0-0000-7000-8000-{id:012}"), "rev": id, "name": "Hall" },
         });
-        let events = vec![serde_json::from_value::<Event>(event).unwrap()];
-        Heard::Frames(Stretch { events, cursor: Some(format!("c{id}")), ready: None })
+        let events = vec![serde_json::from_value::<FeedEvent>(event).unwrap()];
+        DriverEvent::StreamBatch(FeedBatch { events, cursor: Some(format!("c{id}")), end: BatchEnd::More })
     };
-    // Somebody's own table is no other version.
+    // A table of the user changes no version.
     other.execute_batch("CREATE TABLE mine (a)").unwrap();
-    scene.hear(event(6));
+    scene.report(event(6));
     let renewed = "UPDATE _schema SET stamp = 'of another build'; DROP TABLE mine";
     crate::store::gate::keep(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
-    let ended = scene.engine.hear(now(), event(7));
+    let ended = scene.engine.handle(now(), event(7));
     assert!(matches!(ended, Err(StoreError::Renewed)), "{:?}", ended.map(drop));
     let rooms: i64 = other.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
     assert_eq!(rooms, 1);

@@ -1,61 +1,62 @@
-//! Moments of the feed's way here: streams that are refused, cut, kept back or filled by others, and what polls prove.
+//! Streams that are refused, cut, delayed or filled with comments, and what polls prove.
 
 use super::*;
-use crate::model::Phase;
 
-fn nothing_new() -> Input {
-    Input::Polled(Ok(Stretch { ready: Some(9), cursor: Some("c9".into()), ..Stretch::default() }))
+fn nothing_new() -> Event {
+    Event::Polled(Ok(FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() }))
 }
 
-fn applied() -> Input {
-    Input::Applied { cursor: None, tail: 9, leapt: false, touched_edits: false, found_edits: false }
+fn applied() -> Event {
+    Event::BatchApplied { cursor: None, position: 9, has_id_gap: false, affects_edits: false, confirms_edits: false }
 }
 
-/// Whether it says to be in step by polls, and why.
-fn polling(effects: &[Effect]) -> Option<String> {
-    effects.iter().find_map(|effect| match effect {
-        Effect::Apply { phase: Phase::Polling, polled: true, current: true, reason, .. } => reason.clone(),
+/// The reason, if a batch of a poll is applied as the present.
+fn polling(actions: &[Action]) -> Option<String> {
+    actions.iter().find_map(|action| match action {
+        Action::ApplyBatch { phase: Phase::Polling, transport: Transport::Poll, is_current: true, reason, .. } => {
+            reason.clone()
+        }
         _ => None,
     })
 }
 
-/// An answer of somebody who is no Hearth server.
+/// A response of a proxy.
 fn page(status: u16) -> Refusal {
     Refusal { message: format!("the server answered {status}"), ..refusal(status, "") }
 }
 
-fn asks_for_a_stream(effects: &[Effect]) -> bool {
-    effects.contains(&Effect::Ask(Errand::Me))
+fn asks_for_a_stream(actions: &[Action]) -> bool {
+    actions.contains(&Action::Request(Request::Identity))
 }
 
 #[test]
-fn a_stream_that_is_refused_or_cut_is_made_up_for_by_polls() {
-    let refused = |refusal| Input::StreamRefused(refusal);
-    let ended = || Input::StreamEnded { reason: "the connection broke".into() };
+fn refused_stream_is_replaced_by_polls() {
+    let refused = |refusal| Event::StreamRefused(refusal);
+    let ended = || Event::StreamEnded { reason: "the connection broke".into() };
     let too_many = Refusal { retry_after: Some(5_000), ..refusal(429, "too_many_streams") };
     for input in [refused(page(504)), refused(page(404)), refused(page(403)), refused(too_many), ended()] {
         let mut core = started(Until::Stopped);
-        let effects = core.handle(20_000, input);
-        assert_eq!((effects[0] == Effect::CloseStream, polls(&effects)), (true, 1), "{effects:?}");
-        let effects = core.handle(20_001, nothing_new());
-        assert!(matches!(effects[0], Effect::Greet { .. }), "{effects:?}");
-        assert!(polling(&effects).is_some(), "though nothing had happened: {effects:?}");
+        let actions = core.handle(20_000, input);
+        assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 1), "{actions:?}");
+        let actions = core.handle(20_001, nothing_new());
+        assert!(matches!(actions[0], Action::SaveContact { .. }), "{actions:?}");
+        assert!(polling(&actions).is_some(), "an empty poll: {actions:?}");
         assert_eq!(sent(&core.handle(20_002, planned(&[1], true))), [1], "the cursor was accepted");
     }
-    // One that opens and ends without a word owes as much.
+    // A stream that opens and ends without a batch is polled too.
     let mut core = opened(Until::Current);
     assert_eq!(polls(&core.handle(1, ended())), 1);
     assert!(polling(&core.handle(2, nothing_new())).is_some());
-    assert!(core.handle(2, applied()).contains(&Effect::Finish(Verdict::Done)));
+    assert!(core.handle(2, applied()).contains(&Action::Finish(EndReason::Done)));
 }
 
 #[test]
-fn what_the_server_says_of_the_replica_itself_is_no_matter_for_polls() {
+fn refused_key_or_cursor_is_not_polled() {
     let ends = |kind: &str, status| {
         let mut core = started(Until::Stopped);
-        let effects = core.handle(1, Input::StreamRefused(refusal(status, kind)));
-        assert_eq!(polls(&effects), 0, "{effects:?}");
-        phases(&effects)
+        let actions = core.handle(1, Event::StreamRefused(refusal(status, kind)));
+        assert_eq!(polls(&actions), 0, "{actions:?}");
+        phases(&actions)
     };
     assert_eq!(ends("invalid_api_key", 401), [Phase::NeedsKey]);
     assert_eq!(ends("insufficient_scope", 403), [Phase::NeedsKey]);
@@ -63,27 +64,27 @@ fn what_the_server_says_of_the_replica_itself_is_no_matter_for_polls() {
 }
 
 #[test]
-fn a_stream_that_is_refused_is_asked_for_less_and_less_often_and_not_before_the_server_says() {
+fn refused_stream_is_retried_less_often() {
     let mut core = started(Until::Stopped);
     let mut refused_at = 0;
     let mut pauses = Vec::new();
     for round in 0..8 {
         let retry_after = (round == 7).then_some(900_000);
-        core.handle(refused_at, Input::StreamRefused(Refusal { retry_after, ..refusal(429, "too_many_streams") }));
+        core.handle(refused_at, Event::StreamRefused(Refusal { retry_after, ..refusal(429, "too_many_streams") }));
         core.handle(refused_at, nothing_new());
         core.handle(refused_at, applied());
         let mut polled = 0;
         let again = loop {
             let at = core.wake_at().unwrap();
-            let effects = core.handle(at, Input::Timer);
-            if asks_for_a_stream(&effects) {
+            let actions = core.handle(at, Event::Timer);
+            if asks_for_a_stream(&actions) {
                 break at;
             }
-            polled += polls(&effects);
+            polled += polls(&actions);
             core.handle(at, nothing_new());
             core.handle(at, applied());
         };
-        assert!(polled > 0, "it is polled meanwhile, whatever is said of the stream");
+        assert!(polled > 0, "polls continue in between");
         pauses.push(again - refused_at);
         greet(&mut core, again);
         refused_at = again;
@@ -91,167 +92,167 @@ fn a_stream_that_is_refused_is_asked_for_less_and_less_often_and_not_before_the_
     assert!((30_000..60_000).contains(&pauses[0]), "{pauses:?}");
     assert!((600_000..630_000).contains(&pauses[6]), "{pauses:?}");
     assert!((900_000..930_000).contains(&pauses[7]), "{pauses:?}");
-    // One that comes through is worth the first pause again.
-    core.handle(refused_at, Input::StreamOpened);
+    // After a stable stream the first pause applies again.
+    core.handle(refused_at, Event::StreamOpened);
     core.handle(refused_at, ready(9));
-    let at = cut(&mut core, refused_at + HELD);
+    let at = cut(&mut core, refused_at + STABLE_AFTER);
     greet(&mut core, at);
-    core.handle(at, Input::StreamRefused(page(502)));
+    core.handle(at, Event::StreamRefused(page(502)));
     core.handle(at, nothing_new());
-    while !asks_for_a_stream(&core.handle(core.wake_at().unwrap(), Input::Timer)) {
-        assert!(core.wake_at().is_none(), "a poll is asked");
+    while !asks_for_a_stream(&core.handle(core.wake_at().unwrap(), Event::Timer)) {
+        assert!(core.wake_at().is_none(), "a poll is pending");
         core.handle(at + 20_000, nothing_new());
     }
 }
 
 #[test]
-fn how_long_no_stream_is_wanted_does_not_depend_on_the_polls() {
+fn retry_after_of_streams_outlives_failed_polls() {
     let refused = || {
         let mut core = started(Until::Stopped);
         let too_many = Refusal { retry_after: Some(600_000), ..refusal(429, "too_many_streams") };
-        core.handle(0, Input::StreamRefused(too_many));
+        core.handle(0, Event::StreamRefused(too_many));
         core
     };
     let mut core = refused();
     let mut now = 0;
     for _ in 0..8 {
-        core.handle(now, Input::Polled(Err(Failure::NoAnswer("cut".into()))));
-        // Whoever is in a hurry does not have it asked for earlier either.
-        assert!(asks_for_a_stream(&core.handle(now, hurry())));
-        let effects = greet(&mut core, now);
-        let opens = effects.iter().any(|effect| matches!(effect, Effect::OpenStream { .. }));
-        assert_eq!((opens, polls(&effects)), (false, 1), "{effects:?}");
+        core.handle(now, Event::Polled(Err(Failure::NoAnswer("cut".into()))));
+        // A retry-now request does not request a stream earlier.
+        assert!(asks_for_a_stream(&core.handle(now, retry_now())));
+        let actions = greet(&mut core, now);
+        let opens = actions.iter().any(|action| matches!(action, Action::OpenStream { .. }));
+        assert_eq!((opens, polls(&actions)), (false, 1), "{actions:?}");
         now += 10_000;
     }
-    let effects = core.handle(now, nothing_new());
-    assert!(matches!(effects[0], Effect::Greet { .. }), "the polls are contact: {effects:?}");
-    assert!(polling(&effects).is_some_and(|why| why.contains("too_many_streams")), "{effects:?}");
-    while !asks_for_a_stream(&core.handle(core.wake_at().unwrap(), Input::Timer)) {
+    let actions = core.handle(now, nothing_new());
+    assert!(matches!(actions[0], Action::SaveContact { .. }), "polls are contact: {actions:?}");
+    assert!(polling(&actions).is_some_and(|why| why.contains("too_many_streams")), "{actions:?}");
+    while !asks_for_a_stream(&core.handle(core.wake_at().unwrap(), Event::Timer)) {
         now += 20_000;
         core.handle(now, nothing_new());
     }
     assert!(now >= 560_000, "{now}");
-    assert!(matches!(greet(&mut core, 600_000)[..], [Effect::OpenStream { .. }]));
-    // Another key has streams of its own.
+    assert!(matches!(greet(&mut core, 600_000)[..], [Action::OpenStream { .. }]));
+    // The limit does not apply to another key.
     let mut core = refused();
-    core.handle(1, Input::KeyChanged);
-    assert!(matches!(greet(&mut core, 2)[..], [Effect::OpenStream { .. }]));
+    core.handle(1, Event::KeyChanged);
+    assert!(matches!(greet(&mut core, 2)[..], [Action::OpenStream { .. }]));
 }
 
 #[test]
-fn streams_that_are_cut_each_time_are_made_up_for_by_polls() {
-    let ended = || Input::StreamEnded { reason: "cut".into() };
-    let some = |id| Input::Frames(Stretch { events: vec![event(id)], ..Stretch::default() });
+fn streams_cut_early_are_replaced_by_polls() {
+    let ended = || Event::StreamEnded { reason: "cut".into() };
+    let some = |id| Event::StreamBatch(FeedBatch { events: vec![event(id)], ..FeedBatch::default() });
     let mut core = opened(Until::Stopped);
     let mut now = 0;
     for id in 1..3 {
         core.handle(now, some(id));
-        assert_eq!(polls(&core.handle(now, ended())), 0, "a line may break");
+        assert_eq!(polls(&core.handle(now, ended())), 0, "a line may break by chance");
         now = core.wake_at().unwrap();
-        assert!(asks_for_a_stream(&core.handle(now, Input::Timer)) && now < 1_500, "{now}");
+        assert!(asks_for_a_stream(&core.handle(now, Event::Timer)) && now < 1_500, "{now}");
         greet(&mut core, now);
-        core.handle(now, Input::StreamOpened);
+        core.handle(now, Event::StreamOpened);
     }
     let mut pauses = Vec::new();
     for id in 3..11 {
         core.handle(now, some(id));
-        let effects = core.handle(now, ended());
-        assert_eq!((&effects[0], polls(&effects)), (&Effect::CloseStream, 1), "{effects:?}");
-        let effects = core.handle(now, nothing_new());
-        assert!(polling(&effects).is_some_and(|why| why.contains("cut")), "{effects:?}");
-        core.handle(now, Input::EditsChanged);
+        let actions = core.handle(now, ended());
+        assert_eq!((&actions[0], polls(&actions)), (&Action::CloseStream, 1), "{actions:?}");
+        let actions = core.handle(now, nothing_new());
+        assert!(polling(&actions).is_some_and(|why| why.contains("cut")), "{actions:?}");
+        core.handle(now, Event::EditsChanged);
         assert_eq!(sent(&core.handle(now, planned(&[id], true))), [id], "contact stays");
         core.handle(now, accepted(id, id));
         core.handle(now, planned(&[], false));
         let began = now;
         loop {
             now = core.wake_at().unwrap();
-            if asks_for_a_stream(&core.handle(now, Input::Timer)) {
+            if asks_for_a_stream(&core.handle(now, Event::Timer)) {
                 break;
             }
             core.handle(now, nothing_new());
         }
         pauses.push(now - began);
         greet(&mut core, now);
-        core.handle(now, Input::StreamOpened);
+        core.handle(now, Event::StreamOpened);
     }
     assert!((30_000..60_000).contains(&pauses[0]) && pauses[0] < pauses[2], "{pauses:?}");
     assert!((600_000..630_000).contains(&pauses[7]), "{pauses:?}");
-    // One that has held is no such stream any more.
+    // A stable stream resets the count.
     core.handle(now, ready(10));
     for _ in 0..2 {
-        assert_eq!(polls(&core.handle(now + HELD, ended())), 0);
+        assert_eq!(polls(&core.handle(now + STABLE_AFTER, ended())), 0);
         now = core.wake_at().unwrap();
-        core.handle(now, Input::Timer);
+        core.handle(now, Event::Timer);
         greet(&mut core, now);
-        core.handle(now, Input::StreamOpened);
+        core.handle(now, Event::StreamOpened);
         core.handle(now, ready(10));
-        now -= HELD;
+        now -= STABLE_AFTER;
     }
 }
 
 #[test]
-fn what_is_to_end_soon_does_not_wait_for_a_stream_that_is_kept_back() {
+fn single_run_polls_after_ten_seconds() {
     let mut core = started(Until::Current);
     assert_eq!(core.wake_at(), Some(10_000));
-    core.handle(3_000, Input::StreamOpened);
-    core.handle(8_000, Input::Contact);
-    assert_eq!(core.wake_at(), Some(10_000), "from the start, whatever comments come");
-    assert_eq!(polls(&core.handle(10_000, Input::Timer)), 1);
+    core.handle(3_000, Event::StreamOpened);
+    core.handle(8_000, Event::StreamActive);
+    assert_eq!(core.wake_at(), Some(10_000), "from the request, despite comments");
+    assert_eq!(polls(&core.handle(10_000, Event::Timer)), 1);
     assert!(polling(&core.handle(10_001, nothing_new())).is_some());
-    assert!(core.handle(10_001, applied()).contains(&Effect::Finish(Verdict::Done)));
-    // What has said something has the usual time.
+    assert!(core.handle(10_001, applied()).contains(&Action::Finish(EndReason::Done)));
+    // A stream with a batch has the usual limit.
     let mut core = opened(Until::Pushed);
-    core.handle(1, Input::Frames(Stretch { events: vec![event(2)], ..Stretch::default() }));
+    core.handle(1, Event::StreamBatch(FeedBatch { events: vec![event(2)], ..FeedBatch::default() }));
     assert_eq!(core.wake_at(), Some(45_001));
 }
 
 #[test]
-fn comments_put_the_silence_off_but_prove_nothing() {
+fn comments_delay_silence_but_prove_nothing() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     let mut now = 0;
     while core.wake_at().unwrap() > now + 5_000 {
         now += 5_000;
-        let effects = core.handle(now, Input::Contact);
-        assert!(!effects.contains(&Effect::Touch { current: true }), "{effects:?}");
+        let actions = core.handle(now, Event::StreamActive);
+        assert!(!actions.contains(&Action::TouchContact { is_current: true }), "{actions:?}");
     }
     let at = core.wake_at().unwrap();
-    assert_eq!(at, 150_000, "the server would have said where it is twice");
-    assert_eq!(polls(&core.handle(at, Input::Timer)), 1);
-    assert!(polling(&core.handle(at, nothing_new())).is_some(), "what comments cover for is not tried again at once");
-    // From the server's own heartbeats it never comes to that.
+    assert_eq!(at, 150_000, "two heartbeats are missing");
+    assert_eq!(polls(&core.handle(at, Event::Timer)), 1);
+    assert!(polling(&core.handle(at, nothing_new())).is_some(), "the stream is not retried at once");
+    // The server's heartbeats keep the stream.
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
     for beat in 1..20 {
-        let heartbeat = Stretch { cursor: Some("c9".into()), ..Stretch::default() };
+        let heartbeat = FeedBatch { cursor: Some("c9".into()), ..FeedBatch::default() };
         for quarter in 1..4 {
-            core.handle(beat * 60_000 - 60_000 + quarter * 15_000, Input::Contact);
+            core.handle(beat * 60_000 - 60_000 + quarter * 15_000, Event::StreamActive);
         }
-        let effects = core.handle(beat * 60_000, Input::Frames(heartbeat));
-        assert!(matches!(effects[..], [Effect::Apply { current: true, .. }]), "{effects:?}");
+        let actions = core.handle(beat * 60_000, Event::StreamBatch(heartbeat));
+        assert!(matches!(actions[..], [Action::ApplyBatch { is_current: true, .. }]), "{actions:?}");
         core.handle(beat * 60_000, applied());
         assert_eq!(core.wake_at(), Some(beat * 60_000 + 45_000));
     }
 }
 
 #[test]
-fn comments_from_the_first_byte_on_are_no_stream() {
+fn stream_of_comments_only_is_polled() {
     let mut core = opened(Until::Stopped);
     for second in 1..9 {
-        core.handle(second * 5_000, Input::Contact);
+        core.handle(second * 5_000, Event::StreamActive);
     }
     assert_eq!(core.wake_at(), Some(45_000));
-    assert_eq!(polls(&core.handle(45_000, Input::Timer)), 1);
+    assert_eq!(polls(&core.handle(45_000, Event::Timer)), 1);
     assert!(polling(&core.handle(45_001, nothing_new())).is_some());
 }
 
 #[test]
-fn a_stranger_who_forbids_it_has_refused_no_key() {
+fn foreign_403_is_offline() {
     let mut core = Core::new(Until::Stopped, 7);
     let cursor = Some("c1".into());
-    core.handle(0, Input::Started { cursor, filled: true, home: None, recovery: None, paused: false });
-    let effects = core.handle(1, Input::Met(Err(Failure::Refused(page(403)))));
-    assert_eq!(phases(&effects), [Phase::Offline]);
+    core.handle(0, Event::Started { cursor, is_filled: true, home_id: None, recovery: None, is_paused: false });
+    let actions = core.handle(1, Event::IdentityReceived(Err(Failure::Refused(page(403)))));
+    assert_eq!(phases(&actions), [Phase::Offline]);
     assert!(core.wake_at().unwrap() < BACKOFF_FIRST + 1, "the network's own pauses");
 }

@@ -1,147 +1,146 @@
-//! Moments of the push: what goes together and when, and what answers mean.
+//! The push: which edits are sent together and when, and what responses mean.
 
 use super::*;
-use crate::model::Phase;
 
 /// Edits of one kind.
-fn alike(edits: std::ops::Range<i64>) -> Input {
-    let one = |edit| Ready { edits: vec![edit], kind: Kind::Task, frozen: false, bytes: 100 };
-    Input::Planned { ready: edits.map(one).collect(), open: true }
+fn alike(edits: std::ops::Range<i64>) -> Event {
+    let one = |edit| ReadyEdits { edits: vec![edit], kind: Kind::Task, is_frozen: false, bytes: 100 };
+    Event::EditsPlanned { ready: edits.map(one).collect(), has_open_edits: true }
 }
 
-fn refused(edit: i64, refusal: Refusal) -> Input {
-    told(edit, Word::Refused(refusal))
+fn refused(edit: i64, refusal: Refusal) -> Event {
+    edit_answered(edit, EditResponse::Refused(refusal))
 }
 
-/// The key does not do for it.
-fn turned_away(edit: i64, kind: &str) -> Input {
-    Input::Answered { sent: vec![edit], carried: vec![edit], outcome: Outcome::Refused(refusal(403, kind)) }
+/// The server refuses the key for an edit.
+fn key_refused(edit: i64, kind: &str) -> Event {
+    Event::SendCompleted { sent: vec![edit], carried: vec![edit], outcome: SendOutcome::Refused(refusal(403, kind)) }
 }
 
-fn no_answer(edits: &[i64]) -> Input {
-    let outcome = Outcome::NoAnswer { reason: "cut".into() };
-    Input::Answered { sent: edits.to_vec(), carried: edits.to_vec(), outcome }
+fn no_answer(edits: &[i64]) -> Event {
+    let outcome = SendOutcome::NoAnswer { reason: "cut".into() };
+    Event::SendCompleted { sent: edits.to_vec(), carried: edits.to_vec(), outcome }
 }
 
-/// How the edits of an answer end.
-fn endings(effects: &[Effect]) -> Vec<(i64, Ending)> {
-    let endings = |e: &Effect| if let Effect::Record { endings } = e { endings.clone() } else { Vec::new() };
-    effects.iter().flat_map(endings).collect()
+/// The outcomes saved.
+fn outcomes(actions: &[Action]) -> Vec<(i64, WriteOutcome)> {
+    let outcomes = |e: &Action| if let Action::SaveOutcomes { outcomes } = e { outcomes.clone() } else { Vec::new() };
+    actions.iter().flat_map(outcomes).collect()
 }
 
-/// An open core with these edits under way.
+/// An open core with these edits in flight, as far as allowed.
 fn sending(edits: &[i64]) -> Core {
     let mut core = opened(Until::Stopped);
-    core.handle(0, Input::EditsChanged);
+    core.handle(0, Event::EditsChanged);
     core.handle(0, planned(edits, true));
     core
 }
 
 #[test]
-fn nothing_is_pushed_before_the_cursor_is_accepted() {
+fn push_waits_for_an_accepted_cursor() {
     let mut core = started(Until::Stopped);
-    let effects = core.handle(0, planned(&[1, 2, 3], true));
-    assert!(sent(&effects).is_empty());
-    let effects = core.handle(1, Input::StreamOpened);
-    assert_eq!(sent(&effects), [1, 2]);
-    assert!(sent(&core.handle(1, planned(&[1, 2, 3], true))).is_empty(), "two at a time, and none of them twice");
+    let actions = core.handle(0, planned(&[1, 2, 3], true));
+    assert!(sent(&actions).is_empty());
+    let actions = core.handle(1, Event::StreamOpened);
+    assert_eq!(sent(&actions), [1, 2]);
+    assert!(sent(&core.handle(1, planned(&[1, 2, 3], true))).is_empty(), "two at a time, and no edit twice");
     assert_eq!(sent(&core.handle(2, accepted(2, 5))), [3]);
 }
 
 #[test]
-fn a_lost_answer_is_asked_again_when_contact_is_back() {
+fn lost_answer_is_retried_on_contact() {
     let mut core = sending(&[1]);
     core.handle(1, ready(9));
-    let effects = core.handle(5, no_answer(&[1]));
-    assert!(matches!(endings(&effects)[..], [(1, Ending::Later { .. })]), "{effects:?}");
-    let frozen = Ready { edits: vec![1], kind: Kind::Task, frozen: true, bytes: 100 };
-    assert!(sent(&core.handle(5, Input::Planned { ready: vec![frozen], open: true })).is_empty());
-    core.handle(6, Input::StreamEnded { reason: "cut".into() });
+    let actions = core.handle(5, no_answer(&[1]));
+    assert!(matches!(outcomes(&actions)[..], [(1, WriteOutcome::Retry { .. })]), "{actions:?}");
+    let frozen = ReadyEdits { edits: vec![1], kind: Kind::Task, is_frozen: true, bytes: 100 };
+    assert!(sent(&core.handle(5, Event::EditsPlanned { ready: vec![frozen], has_open_edits: true })).is_empty());
+    core.handle(6, Event::StreamEnded { reason: "cut".into() });
     let at = core.wake_at().unwrap();
-    assert!(sent(&core.handle(at, Input::Timer)).is_empty());
+    assert!(sent(&core.handle(at, Event::Timer)).is_empty());
     greet(&mut core, at);
-    let effects = core.handle(at, Input::StreamOpened);
-    assert!(sent(&effects).is_empty(), "whether it may go again depends on what was read since");
-    assert!(effects.contains(&Effect::Plan));
-    assert_eq!(sent(&core.handle(at, planned(&[1], true))), [1], "at once, whatever the pause was");
+    let actions = core.handle(at, Event::StreamOpened);
+    assert!(sent(&actions).is_empty(), "the plan decides whether to repeat");
+    assert!(actions.contains(&Action::PlanEdits));
+    assert_eq!(sent(&core.handle(at, planned(&[1], true))), [1], "the pause has ended");
 }
 
 #[test]
-fn a_refused_edit_lets_the_others_go_on() {
+fn rejected_edit_does_not_stop_others() {
     let mut core = sending(&[1, 2, 3]);
-    let effects = core.handle(1, refused(1, refusal(422, "validation_failed")));
-    assert!(matches!(endings(&effects)[..], [(1, Ending::Rejected { .. })]));
-    assert_eq!(sent(&effects), [3]);
+    let actions = core.handle(1, refused(1, refusal(422, "validation_failed")));
+    assert!(matches!(outcomes(&actions)[..], [(1, WriteOutcome::Rejected { .. })]));
+    assert_eq!(sent(&actions), [3]);
 }
 
 #[test]
-fn only_the_server_knows_that_a_record_was_deleted() {
-    let ends = |kind: &str| endings(&sending(&[1]).handle(1, refused(1, refusal(404, kind)))).remove(0).1;
-    assert!(matches!(ends("not_found"), Ending::Conflict { gone: true, .. }));
+fn only_not_found_is_a_deleted_record() {
+    let ends = |kind: &str| outcomes(&sending(&[1]).handle(1, refused(1, refusal(404, kind)))).remove(0).1;
+    assert!(matches!(ends("not_found"), WriteOutcome::Conflict { is_deleted: true, .. }));
     for of_the_path in ["route_not_found", "not_here", ""] {
-        assert!(matches!(ends(of_the_path), Ending::Rejected { .. }), "{of_the_path}");
+        assert!(matches!(ends(of_the_path), WriteOutcome::Rejected { .. }), "{of_the_path}");
     }
 }
 
 #[test]
-fn an_edit_the_server_stumbles_over_does_not_hold_the_others() {
+fn edit_with_500_does_not_stop_others() {
     let mut core = sending(&[1, 2, 3]);
-    let effects = core.handle(1, refused(1, refusal(500, "internal_error")));
-    assert_eq!(sent(&effects), [3]);
+    let actions = core.handle(1, refused(1, refusal(500, "internal_error")));
+    assert_eq!(sent(&actions), [3]);
     core.handle(1, accepted(2, 3));
     core.handle(1, planned(&[1, 3], true));
-    let effects = core.handle(1, accepted(3, 4));
-    assert!(effects.contains(&Effect::Plan), "what waited for these may go");
+    let actions = core.handle(1, accepted(3, 4));
+    assert!(actions.contains(&Action::PlanEdits), "edits behind these may be sent");
     core.handle(1, planned(&[1], true));
     let at = core.wake_at().unwrap();
     assert!(at > 1);
-    assert_eq!(sent(&core.handle(at, Input::Timer)), [1]);
+    assert_eq!(sent(&core.handle(at, Event::Timer)), [1]);
 }
 
 #[test]
-fn what_breaks_the_connection_does_not_hold_the_others() {
+fn edit_without_answer_does_not_stop_others() {
     let mut core = sending(&[1, 2, 3]);
     core.handle(1, no_answer(&[1]));
     core.handle(1, no_answer(&[2]));
     let at = core.wake_at().unwrap();
-    assert_eq!(sent(&core.handle(at, Input::Timer)), [3, 1]);
+    assert_eq!(sent(&core.handle(at, Event::Timer)), [3, 1]);
 }
 
 #[test]
-fn what_gets_no_answer_time_after_time_waits_alone() {
+fn repeatedly_unanswered_edit_waits_alone() {
     let mut core = sending(&[1]);
     let mut now = 1;
     core.handle(now, no_answer(&[1]));
     for others in 0..6 {
         core.handle(now, planned(&[1], true));
-        core.handle(now, Input::Contact);
+        core.handle(now, Event::StreamActive);
         let mut again = Vec::new();
         while again.is_empty() {
             now = core.wake_at().unwrap();
-            again = sent(&core.handle(now, Input::Timer));
+            again = sent(&core.handle(now, Event::Timer));
         }
         assert_eq!(again, [1]);
-        // Meanwhile others come and are answered, and what waits is looked through.
+        // In between, another edit is sent and answered.
         let other = 2 + others;
-        core.handle(now, Input::EditsChanged);
+        core.handle(now, Event::EditsChanged);
         assert_eq!(sent(&core.handle(now, planned(&[1, other], true))), [other]);
         core.handle(now, no_answer(&[1]));
         core.handle(now, accepted(other, 5));
     }
     core.handle(now, planned(&[1], true));
-    core.handle(now, Input::EditsChanged);
-    assert_eq!(sent(&core.handle(now, planned(&[1, 10], true))), [10], "another goes at once");
+    core.handle(now, Event::EditsChanged);
+    assert_eq!(sent(&core.handle(now, planned(&[1, 10], true))), [10], "another edit is sent at once");
     core.handle(now, accepted(10, 6));
     core.handle(now, planned(&[1], true));
-    assert!(core.wake_at().unwrap() > now + BACKOFF_FIRST, "its own pauses grow");
+    assert!(core.wake_at().unwrap() > now + BACKOFF_FIRST, "the pauses grow");
 }
 
-/// Goes on to where something is sent.
+/// Moves the time forward until edits are sent. Returns the edits.
 fn next_sent(core: &mut Core, now: &mut Millis) -> Vec<i64> {
     loop {
-        core.handle(*now, Input::Contact);
+        core.handle(*now, Event::StreamActive);
         *now = core.wake_at().unwrap();
-        let edits = sent(&core.handle(*now, Input::Timer));
+        let edits = sent(&core.handle(*now, Event::Timer));
         if !edits.is_empty() {
             return edits;
         }
@@ -149,25 +148,25 @@ fn next_sent(core: &mut Core, now: &mut Millis) -> Vec<i64> {
 }
 
 #[test]
-fn many_that_get_no_answer_hold_up_nothing_else() {
+fn many_unanswered_edits_do_not_stop_others() {
     let (mut core, mut now) = (sending(&[1, 2, 3, 4]), 1);
     for edits in [[1, 2], [3, 4]] {
         core.handle(now, no_answer(&edits[..1]));
         core.handle(now, no_answer(&edits[1..]));
         if edits[0] == 1 {
-            assert_eq!(next_sent(&mut core, &mut now), [3, 4], "those that were not tried yet go first");
+            assert_eq!(next_sent(&mut core, &mut now), [3, 4], "edits without a failure go first");
         }
     }
     for good in 10..30 {
-        core.handle(now, Input::EditsChanged);
+        core.handle(now, Event::EditsChanged);
         let mut under_way = sent(&core.handle(now, planned(&[1, 2, 3, 4, good], true)));
         while !under_way.contains(&good) {
-            assert_eq!(under_way, [] as [i64; 0], "a new one goes before those");
+            assert_eq!(under_way, [] as [i64; 0], "a new edit goes first");
             under_way = next_sent(&mut core, &mut now);
         }
         under_way.extend(sent(&core.handle(now, accepted(good, good))));
         under_way.retain(|edit| *edit != good);
-        assert!(under_way.len() <= 1, "one at a time of these: {under_way:?}");
+        assert!(under_way.len() <= 1, "one failed edit at a time: {under_way:?}");
         let mut waiting = vec![1, 2, 3, 4];
         while let [bad] = under_way[..] {
             core.handle(now, no_answer(&[bad]));
@@ -179,249 +178,273 @@ fn many_that_get_no_answer_hold_up_nothing_else() {
 }
 
 #[test]
-fn what_the_server_asks_for_is_a_floor_that_neither_another_answer_nor_contact_nor_hurry_lowers() {
+fn retry_after_outlives_contact_and_retry_now() {
     let mut core = sending(&[1, 2]);
     core.handle(0, ready(9));
     let busy = |retry_after| Refusal { retry_after, ..refusal(503, "unavailable") };
     core.handle(1, refused(1, busy(Some(30_000))));
     core.handle(2, refused(2, busy(None)));
-    core.handle(3, Input::Wished { paused: false, reconcile: None, hurry: true });
-    core.handle(6, Input::StreamEnded { reason: "cut".into() });
+    core.handle(3, Event::ControlChanged { is_paused: false, reconcile: None, retry_now: true });
+    core.handle(6, Event::StreamEnded { reason: "cut".into() });
     let at = core.wake_at().unwrap();
-    core.handle(at, Input::Timer);
+    core.handle(at, Event::Timer);
     greet(&mut core, at);
-    core.handle(at, Input::StreamOpened);
+    core.handle(at, Event::StreamOpened);
     assert!(sent(&core.handle(at, planned(&[1, 2], true))).is_empty());
-    assert_eq!(sent(&core.handle(30_001, Input::Timer)), [1, 2]);
+    assert_eq!(sent(&core.handle(30_001, Event::Timer)), [1, 2]);
 }
 
 #[test]
-fn who_is_in_a_hurry_ends_our_own_pause() {
+fn retry_now_ends_the_replicas_own_pause() {
     let mut core = sending(&[1]);
     for now in 1..20 {
         core.handle(now, refused(1, refusal(503, "unavailable")));
         core.handle(now, planned(&[1], true));
-        let wish = Input::Wished { paused: false, reconcile: None, hurry: true };
-        assert_eq!(sent(&core.handle(now, wish)), [1]);
+        let retry_now = Event::ControlChanged { is_paused: false, reconcile: None, retry_now: true };
+        assert_eq!(sent(&core.handle(now, retry_now)), [1]);
     }
 }
 
 #[test]
-fn an_answer_of_an_earlier_contact_makes_nothing_wait() {
+fn stale_answer_causes_no_pause() {
     let mut core = sending(&[1, 2, 3]);
-    let outcome = Outcome::TooLate { reason: "late".into() };
-    core.handle(5, Input::Answered { sent: vec![1], carried: vec![1], outcome });
+    let outcome = SendOutcome::Stale { reason: "late".into() };
+    core.handle(5, Event::SendCompleted { sent: vec![1], carried: vec![1], outcome });
     assert_eq!(sent(&core.handle(5, planned(&[1, 2, 3], true))), [] as [i64; 0], "two at a time: 2 and 3");
     assert_eq!(sent(&core.handle(5, accepted(2, 5))), [1]);
 }
 
 #[test]
-fn a_refused_key_loses_nothing_and_is_tried_again() {
+fn refused_key_keeps_edits_and_retries() {
     let mut core = sending(&[1, 2, 3]);
-    let effects = core.handle(1, turned_away(1, "plan_required"));
-    assert_eq!(endings(&effects), [(1, Ending::TurnedAway { reason: "plan_required".into() })]);
-    assert_eq!(phases(&effects), [Phase::NeedsKey]);
-    assert!(sent(&effects).is_empty(), "no other would fare better");
-    core.handle(1, turned_away(2, "plan_required"));
-    core.handle(40_000, Input::Frames(Stretch { cursor: Some("c9".into()), ..Stretch::default() }));
+    let actions = core.handle(1, key_refused(1, "plan_required"));
+    assert_eq!(outcomes(&actions), [(1, WriteOutcome::KeyRefused { reason: "plan_required".into() })]);
+    assert_eq!(phases(&actions), [Phase::NeedsKey]);
+    assert!(sent(&actions).is_empty(), "the key is refused for all edits");
+    core.handle(1, key_refused(2, "plan_required"));
+    core.handle(40_000, Event::StreamBatch(FeedBatch { cursor: Some("c9".into()), ..FeedBatch::default() }));
     let at = core.wake_at().unwrap();
-    assert_eq!(sent(&core.handle(at, Input::Timer)), [3]);
-    let effects = core.handle(at, accepted(3, 3));
-    assert_eq!(phases(&effects), [Phase::CatchingUp]);
-    assert!(effects.contains(&Effect::Plan), "the others go now");
+    assert_eq!(sent(&core.handle(at, Event::Timer)), [3]);
+    let actions = core.handle(at, accepted(3, 3));
+    assert_eq!(phases(&actions), [Phase::CatchingUp]);
+    assert!(actions.contains(&Action::PlanEdits), "the key works again");
 }
 
 #[test]
-fn an_edit_that_something_on_the_way_does_not_let_through_holds_no_other_up() {
+fn edits_forbidden_by_a_proxy_are_split() {
     let mut core = sending(&[1, 2, 3]);
     core.handle(0, ready(9));
     let page = || Refusal { message: "something between".into(), ..refusal(403, "") };
-    let forbidden = |edits: &[i64]| Input::Answered {
+    let forbidden = |edits: &[i64]| Event::SendCompleted {
         sent: edits.to_vec(),
         carried: edits.to_vec(),
-        outcome: Outcome::Refused(page()),
+        outcome: SendOutcome::Refused(page()),
     };
-    let effects = core.handle(1, forbidden(&[1]));
-    let [(1, Ending::Later { at: Some(again), reason })] = &endings(&effects)[..] else { panic!("{effects:?}") };
-    assert_eq!((reason.as_str(), sent(&effects)), ("something between", vec![3]));
-    assert!(phases(&effects).is_empty(), "no key is refused: {effects:?}");
+    let actions = core.handle(1, forbidden(&[1]));
+    let [(1, WriteOutcome::Retry { at: Some(again), reason, .. })] = &outcomes(&actions)[..] else {
+        panic!("{actions:?}")
+    };
+    assert_eq!((reason.as_str(), sent(&actions)), ("something between", vec![3]));
+    assert!(phases(&actions).is_empty(), "the key is not refused: {actions:?}");
     core.handle(1, accepted(2, 10));
     core.handle(1, accepted(3, 11));
     core.handle(1, planned(&[1], true));
-    assert_eq!(sent(&core.handle(*again, Input::Timer)), [1], "its time comes again");
+    assert_eq!(sent(&core.handle(*again, Event::Timer)), [1], "the next attempt");
 
-    // What is refused together is tried with the same bytes first, and then each by itself. No answer, after which it may
-    // be in, counts for nothing.
-    let unanswered = |edits: &[i64]| Input::Answered {
+    // A refused bulk call is repeated with the same bytes, then split. Missing answers do not count as refusals.
+    let unanswered = |edits: &[i64]| Event::SendCompleted {
         sent: edits.to_vec(),
         carried: edits.to_vec(),
-        outcome: Outcome::NoAnswer { reason: "none".into() },
+        outcome: SendOutcome::NoAnswer { reason: "none".into() },
     };
     let mut core = sending(&[]);
     core.handle(0, ready(9));
     let all: Vec<i64> = (1..11).collect();
     let mut now = 1;
-    let mut effects = core.handle(now, alike(1..11));
+    let mut actions = core.handle(now, alike(1..11));
     for input in [unanswered(&all), forbidden(&all), unanswered(&all), forbidden(&all), forbidden(&all)] {
-        assert_eq!(calls(&effects), std::slice::from_ref(&all));
-        effects = core.handle(now, input);
-        assert!(endings(&effects).iter().all(|(_, ending)| matches!(ending, Ending::Later { .. })), "{effects:?}");
-        let frozen = Ready { edits: all.clone(), kind: Kind::Task, frozen: true, bytes: 1000 };
-        core.handle(now, Input::Planned { ready: vec![frozen], open: true });
+        assert_eq!(calls(&actions), std::slice::from_ref(&all));
+        actions = core.handle(now, input);
+        assert!(
+            outcomes(&actions).iter().all(|(_, outcome)| matches!(outcome, WriteOutcome::Retry { .. })),
+            "{actions:?}"
+        );
+        let frozen = ReadyEdits { edits: all.clone(), kind: Kind::Task, is_frozen: true, bytes: 1000 };
+        core.handle(now, Event::EditsPlanned { ready: vec![frozen], has_open_edits: true });
         now = core.wake_at().unwrap();
-        effects = core.handle(now, Input::Timer);
+        actions = core.handle(now, Event::Timer);
     }
-    let effects = core.handle(now, forbidden(&all));
-    assert!(endings(&effects).iter().all(|(_, ending)| *ending == Ending::Apart), "{effects:?}");
+    let actions = core.handle(now, forbidden(&all));
+    assert!(outcomes(&actions).iter().all(|(_, outcome)| *outcome == WriteOutcome::SendAlone), "{actions:?}");
     assert_eq!(calls(&core.handle(now, alike(1..11))), [[1], [2]]);
 }
 
 #[test]
-fn a_key_that_may_not_write_one_collection_does_for_the_others() {
+fn missing_scope_affects_one_collection() {
     let mut core = sending(&[1, 2, 3]);
     core.handle(1, ready(9));
-    let effects = core.handle(1, turned_away(1, "insufficient_scope"));
-    assert_eq!((phases(&effects), sent(&effects)), (vec![Phase::NeedsKey], vec![3]));
-    let effects = core.handle(1, accepted(2, 10));
-    assert!(phases(&effects).is_empty(), "what is in of another collection says nothing of this one");
+    let actions = core.handle(1, key_refused(1, "insufficient_scope"));
+    assert_eq!((phases(&actions), sent(&actions)), (vec![Phase::NeedsKey], vec![3]));
+    let actions = core.handle(1, accepted(2, 10));
+    assert!(phases(&actions).is_empty(), "another collection proves nothing");
     core.handle(1, accepted(3, 11));
-    let effects = core.handle(1, ready(11));
-    let [Effect::Apply { phase: Phase::NeedsKey, reason: Some(reason), .. }, ..] = &effects[..] else {
-        panic!("what the feed brings says nothing of it either: {effects:?}")
+    let actions = core.handle(1, ready(11));
+    let [Action::ApplyBatch { phase: Phase::NeedsKey, reason: Some(reason), .. }, ..] = &actions[..] else {
+        panic!("the feed proves nothing: {actions:?}")
     };
-    assert_eq!((reason.as_str(), phases(&effects).len()), ("insufficient_scope", 0));
-    // Another of the same collection waits as well; contact alone gives no right.
+    assert_eq!((reason.as_str(), phases(&actions).len()), ("insufficient_scope", 0));
+    // Another edit of the collection waits too.
     assert!(sent(&core.handle(2, planned(&[1, 4], true))).is_empty());
-    core.handle(40_000, Input::Contact);
+    core.handle(40_000, Event::StreamActive);
     let at = core.wake_at().unwrap();
-    assert_eq!(sent(&core.handle(at, Input::Timer)), [1, 4]);
-    assert!(phases(&core.handle(at, turned_away(1, "insufficient_scope"))).is_empty());
-    assert_eq!(phases(&core.handle(at, accepted(4, 12))), [Phase::Live], "now it may");
+    assert_eq!(sent(&core.handle(at, Event::Timer)), [1, 4]);
+    assert!(phases(&core.handle(at, key_refused(1, "insufficient_scope"))).is_empty());
+    assert_eq!(phases(&core.handle(at, accepted(4, 12))), [Phase::Live], "the scope is back");
 }
 
 #[test]
-fn a_key_that_may_not_write_one_collection_ends_a_single_sync_after_all_else() {
+fn missing_scope_ends_a_single_run_last() {
     let mut core = opened(Until::Pushed);
-    core.handle(0, Input::EditsChanged);
+    core.handle(0, Event::EditsChanged);
     core.handle(0, planned(&[1, 2], true));
-    let ended = |effects: &[Effect]| effects.iter().any(|e| matches!(e, Effect::Finish(Verdict::NeedsKey(_))));
-    assert!(!ended(&core.handle(1, turned_away(1, "insufficient_scope"))));
+    let ended = |actions: &[Action]| actions.iter().any(|e| matches!(e, Action::Finish(EndReason::NeedsKey(_))));
+    assert!(!ended(&core.handle(1, key_refused(1, "insufficient_scope"))));
     assert!(!ended(&core.handle(1, accepted(2, 10))));
     core.handle(1, planned(&[1], true));
-    assert!(!ended(&core.handle(1, planned(&[1], true))), "the present is not reached yet");
+    assert!(!ended(&core.handle(1, planned(&[1], true))), "the present is not reached");
     core.handle(2, ready(10));
-    let applied = Input::Applied { cursor: None, tail: 10, leapt: false, touched_edits: false, found_edits: false };
+    let applied = Event::BatchApplied {
+        cursor: None,
+        position: 10,
+        has_id_gap: false,
+        affects_edits: false,
+        confirms_edits: false,
+    };
     assert!(ended(&core.handle(2, applied)));
 }
 
 #[test]
-fn a_key_that_is_too_weak_for_an_edit_does_for_reaching_the_present() {
+fn missing_scope_does_not_stop_until_current() {
     let mut core = opened(Until::Current);
-    core.handle(0, Input::EditsChanged);
+    core.handle(0, Event::EditsChanged);
     core.handle(0, planned(&[1], true));
-    core.handle(1, turned_away(1, "insufficient_scope"));
+    core.handle(1, key_refused(1, "insufficient_scope"));
     core.handle(1, planned(&[1], true));
     core.handle(2, ready(10));
-    let applied = Input::Applied { cursor: None, tail: 10, leapt: false, touched_edits: false, found_edits: false };
-    let effects = core.handle(2, applied);
-    assert!(effects.contains(&Effect::Finish(Verdict::Done)), "{effects:?}");
+    let applied = Event::BatchApplied {
+        cursor: None,
+        position: 10,
+        has_id_gap: false,
+        affects_edits: false,
+        confirms_edits: false,
+    };
+    let actions = core.handle(2, applied);
+    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
 }
 
 #[test]
-fn a_key_that_was_too_weak_for_an_edit_is_good_again_once_the_edit_does_not_go_any_more() {
+fn missing_scope_is_forgotten_with_its_edit() {
     let mut core = sending(&[1, 2]);
-    core.handle(1, turned_away(1, "insufficient_scope"));
-    core.handle(2, Input::EditsChanged);
-    assert_eq!(phases(&core.handle(2, planned(&[3], true))), [Phase::CatchingUp], "though others are on their way");
+    core.handle(1, key_refused(1, "insufficient_scope"));
+    core.handle(2, Event::EditsChanged);
+    assert_eq!(phases(&core.handle(2, planned(&[3], true))), [Phase::CatchingUp], "with other edits in flight");
 }
 
 #[test]
-fn a_create_that_meets_its_own_id_is_looked_at() {
+fn id_collision_fetches_the_record() {
     let mut core = sending(&[1, 2]);
     let taken = || refusal(409, "already_exists");
-    let effects = core.handle(1, refused(1, taken()));
-    assert!(effects.contains(&Effect::Ask(Errand::Look { edit: 1 })), "{effects:?}");
-    assert!(sent(&core.handle(1, planned(&[1, 2], true))).is_empty(), "its answer is awaited");
-    let effects = core.handle(1, Input::Looked { edit: 1, there: There::Same { rev: 4 } });
-    assert_eq!(endings(&effects), [(1, Ending::There { rev: 4 })]);
+    let actions = core.handle(1, refused(1, taken()));
+    assert!(actions.contains(&Action::Request(Request::FetchRecord { edit: 1 })), "{actions:?}");
+    assert!(sent(&core.handle(1, planned(&[1, 2], true))).is_empty(), "the record is being fetched");
+    let actions = core.handle(1, Event::RecordFetched { edit: 1, existing: ExistingRecord::SameValues { rev: 4 } });
+    assert_eq!(outcomes(&actions), [(1, WriteOutcome::AlreadyExists { rev: 4 })]);
     core.handle(1, refused(2, taken()));
-    let effects = core.handle(1, Input::Looked { edit: 2, there: There::Other });
-    assert!(matches!(endings(&effects)[..], [(2, Ending::Conflict { .. })]), "{effects:?}");
+    let actions = core.handle(1, Event::RecordFetched { edit: 2, existing: ExistingRecord::Different });
+    assert!(matches!(outcomes(&actions)[..], [(2, WriteOutcome::Conflict { .. })]), "{actions:?}");
 }
 
 #[test]
-fn what_a_create_has_met_counts_no_more_in_the_next_contact() {
+fn id_collision_is_forgotten_on_contact() {
     let mut core = sending(&[1, 2]);
     for edit in [1, 2] {
         core.handle(1, refused(edit, refusal(409, "already_exists")));
     }
     core.handle(1, ready(9));
-    core.handle(2, Input::StreamEnded { reason: "cut".into() });
+    core.handle(2, Event::StreamEnded { reason: "cut".into() });
     let at = core.wake_at().unwrap();
-    core.handle(at, Input::Timer);
+    core.handle(at, Event::Timer);
     greet(&mut core, at);
-    core.handle(at, Input::StreamOpened);
-    assert_eq!(sent(&core.handle(at, planned(&[1, 2], true))), [2], "it goes again");
-    let nothing = There::Unknown(Failure::NoAnswer("too late".into()));
-    let effects = core.handle(at, Input::Looked { edit: 1, there: nothing });
-    assert!(!effects.contains(&Effect::Ask(Errand::Look { edit: 2 })), "{effects:?}");
+    core.handle(at, Event::StreamOpened);
+    assert_eq!(sent(&core.handle(at, planned(&[1, 2], true))), [2], "the create is repeated");
+    let nothing = ExistingRecord::Unknown(Failure::NoAnswer("too late".into()));
+    let actions = core.handle(at, Event::RecordFetched { edit: 1, existing: nothing });
+    assert!(!actions.contains(&Action::Request(Request::FetchRecord { edit: 2 })), "{actions:?}");
 }
 
 #[test]
-fn what_the_record_has_outrun_waits_for_the_feed() {
+fn outdated_edit_waits_for_the_feed() {
     let mut core = sending(&[1]);
-    let effects = core.handle(1, refused(1, refusal(412, "precondition_failed")));
-    assert_eq!(endings(&effects), [(1, Ending::Overtaken)]);
+    let actions = core.handle(1, refused(1, refusal(412, "precondition_failed")));
+    assert_eq!(outcomes(&actions), [(1, WriteOutcome::Outdated)]);
     core.handle(1, planned(&[], true));
-    assert_eq!(core.wake_at(), Some(45_000), "only the feed can help, or its silence");
-    let effects =
-        core.handle(2, Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: true, found_edits: false });
-    assert!(effects.contains(&Effect::Plan));
+    assert_eq!(core.wake_at(), Some(45_000), "the stream limit");
+    let actions = core.handle(
+        2,
+        Event::BatchApplied {
+            cursor: None,
+            position: 0,
+            has_id_gap: false,
+            affects_edits: true,
+            confirms_edits: false,
+        },
+    );
+    assert!(actions.contains(&Action::PlanEdits));
     assert_eq!(sent(&core.handle(2, planned(&[1], true))), [1]);
 }
 
 #[test]
-fn what_is_outrun_again_and_again_is_sent_less_and_less_often() {
+fn repeatedly_outdated_edit_is_sent_less_often() {
     let mut core = sending(&[1]);
     let (mut now, mut times) = (1, 0);
     while now < 8_000 {
         times += 1;
-        assert!(times < 30, "without end");
-        let effects = core.handle(now, refused(1, refusal(412, "precondition_failed")));
-        assert_eq!(endings(&effects), [(1, Ending::Overtaken)], "judged anew each time");
-        // As a create: it insists on nothing, so there is nothing for it to wait for.
+        assert!(times < 30, "an endless loop");
+        let actions = core.handle(now, refused(1, refusal(412, "precondition_failed")));
+        assert_eq!(outcomes(&actions), [(1, WriteOutcome::Outdated)], "merged again each time");
+        // A create has no precondition, so the plan offers the create again at once.
         if sent(&core.handle(now, planned(&[1], true))).is_empty() {
-            core.handle(now, Input::Contact);
+            core.handle(now, Event::StreamActive);
             now = core.wake_at().unwrap();
-            assert_eq!(sent(&core.handle(now, Input::Timer)), [1]);
+            assert_eq!(sent(&core.handle(now, Event::Timer)), [1]);
         }
     }
     assert!(times < 15, "{times}");
-    // Another does not wait for it, and what is in has no past.
-    core.handle(now, Input::EditsChanged);
+    // Another edit does not wait, and an accepted edit has no failures.
+    core.handle(now, Event::EditsChanged);
     assert_eq!(sent(&core.handle(now, planned(&[1, 2], true))), [2]);
     core.handle(now, accepted(1, 9));
     assert_eq!(sent(&core.handle(now, planned(&[1], true))), [1]);
 }
 
 #[test]
-fn many_that_are_outrun_again_and_again_are_sent_less_and_less_often() {
+fn many_outdated_edits_are_sent_less_often() {
     let mut core = sending(&[]);
     let mut under_way = calls(&core.handle(1, alike(1..9)));
     let (mut now, mut times) = (1, 0);
     while now < 8_000 {
         let Some(edits) = under_way.pop() else {
-            core.handle(now, Input::Contact);
+            core.handle(now, Event::StreamActive);
             now = core.wake_at().unwrap();
-            under_way = calls(&core.handle(now, Input::Timer));
+            under_way = calls(&core.handle(now, Event::Timer));
             continue;
         };
         times += 1;
-        assert!(times < 100, "without end");
+        assert!(times < 100, "an endless loop");
         let moved_on = refusal(412, "precondition_failed");
         let input = match edits[..] {
             [edit] => refused(edit, moved_on),
-            _ => Input::Answered { sent: edits.clone(), carried: edits, outcome: Outcome::Refused(moved_on) },
+            _ => Event::SendCompleted { sent: edits.clone(), carried: edits, outcome: SendOutcome::Refused(moved_on) },
         };
         under_way.extend(calls(&core.handle(now, input)));
         under_way.extend(calls(&core.handle(now, alike(1..9))));
@@ -430,123 +453,133 @@ fn many_that_are_outrun_again_and_again_are_sent_less_and_less_often() {
 }
 
 #[test]
-fn an_edit_that_the_feed_is_quicker_to_tell_of_is_looked_up_after_its_answer() {
+fn confirmed_edit_is_planned_after_its_answer() {
     let mut core = sending(&[1]);
-    let found = || Input::Applied { cursor: None, tail: 0, leapt: false, touched_edits: false, found_edits: true };
-    let effects = core.handle(1, found());
-    assert!(!effects.contains(&Effect::Plan), "{effects:?}");
-    let effects = core.handle(2, accepted(1, 9));
-    assert!(effects.contains(&Effect::Plan), "what waited for it may go");
+    let found = || Event::BatchApplied {
+        cursor: None,
+        position: 0,
+        has_id_gap: false,
+        affects_edits: false,
+        confirms_edits: true,
+    };
+    let actions = core.handle(1, found());
+    assert!(!actions.contains(&Action::PlanEdits), "{actions:?}");
+    let actions = core.handle(2, accepted(1, 9));
+    assert!(actions.contains(&Action::PlanEdits), "edits behind the edit may be sent");
     core.handle(2, planned(&[], true));
-    // Of an edit that nobody awaits an answer for, the feed alone tells.
-    assert!(core.handle(3, found()).contains(&Effect::Plan));
+    // With no answer awaited, the plan follows at once.
+    assert!(core.handle(3, found()).contains(&Action::PlanEdits));
 }
 
 #[test]
-fn many_edits_of_a_collection_go_as_one_call() {
+fn many_edits_form_bulk_calls() {
     let mut core = sending(&[]);
-    let effects = core.handle(1, alike(1..121));
-    assert_eq!(calls(&effects).iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20]);
+    let actions = core.handle(1, alike(1..121));
+    assert_eq!(calls(&actions).iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20]);
     let first: Vec<i64> = (1..51).collect();
-    let words = first.iter().map(|edit| match edit {
-        7 => (7, Word::Refused(refusal(422, "validation_failed"))),
-        9 => (9, Word::Refused(refusal(412, "precondition_failed"))),
-        edit => (*edit, Word::Accepted { rev: Some(100 + edit) }),
+    let responses = first.iter().map(|edit| match edit {
+        7 => (7, EditResponse::Refused(refusal(422, "validation_failed"))),
+        9 => (9, EditResponse::Refused(refusal(412, "precondition_failed"))),
+        edit => (*edit, EditResponse::Accepted { rev: Some(100 + edit) }),
     });
-    let outcome = Outcome::Told(words.collect());
-    let effects = core.handle(2, Input::Answered { sent: first.clone(), carried: first, outcome });
-    let ends = endings(&effects);
-    assert_eq!(ends[0], (1, Ending::Sent { rev: Some(101) }));
-    assert!(matches!(ends[6], (7, Ending::Rejected { .. })));
-    assert_eq!(ends[8], (9, Ending::Overtaken));
+    let outcome = SendOutcome::Answered(responses.collect());
+    let actions = core.handle(2, Event::SendCompleted { sent: first.clone(), carried: first, outcome });
+    let ends = outcomes(&actions);
+    assert_eq!(ends[0], (1, WriteOutcome::Accepted { rev: Some(101) }));
+    assert!(matches!(ends[6], (7, WriteOutcome::Rejected { .. })));
+    assert_eq!(ends[8], (9, WriteOutcome::Outdated));
 }
 
 #[test]
-fn calls_are_written_down_several_at_a_time() {
+fn bulk_calls_are_refilled_at_half() {
     let mut core = sending(&[]);
     let first = calls(&core.handle(1, alike(1..961)));
     assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [50; 16]);
     for (number, call) in first.iter().take(8).enumerate() {
-        let words = call.iter().map(|edit| (*edit, Word::Accepted { rev: Some(*edit) })).collect();
-        let outcome = Outcome::Told(words);
-        let effects = core.handle(2, Input::Answered { sent: call.clone(), carried: call.clone(), outcome });
-        assert!(!effects.contains(&Effect::Plan), "nothing is looked up while enough is known");
-        let more: Vec<usize> = calls(&effects).iter().map(Vec::len).collect();
-        assert_eq!(more, if number < 7 { vec![] } else { vec![50, 50, 50, 10] }, "once half of them are answered");
+        let responses = call.iter().map(|edit| (*edit, EditResponse::Accepted { rev: Some(*edit) })).collect();
+        let outcome = SendOutcome::Answered(responses);
+        let actions = core.handle(2, Event::SendCompleted { sent: call.clone(), carried: call.clone(), outcome });
+        assert!(!actions.contains(&Action::PlanEdits), "enough edits are ready");
+        let more: Vec<usize> = calls(&actions).iter().map(Vec::len).collect();
+        assert_eq!(more, if number < 7 { vec![] } else { vec![50, 50, 50, 10] }, "refilled at half");
     }
 }
 
 #[test]
-fn a_backlog_of_long_texts_fits_a_slow_line() {
+fn large_edits_fit_a_slow_line() {
     let mut core = sending(&[]);
-    let long = |edit| Ready { edits: vec![edit], kind: Kind::Room, frozen: false, bytes: 9_100 };
-    let planned = Input::Planned { ready: (1..43).map(long).collect(), open: true };
+    let long = |edit| ReadyEdits { edits: vec![edit], kind: Kind::Room, is_frozen: false, bytes: 9_100 };
+    let planned = Event::EditsPlanned { ready: (1..43).map(long).collect(), has_open_edits: true };
     let first = calls(&core.handle(1, planned));
-    // At 10 kB a second this is 38 s, and the server waits for 30.
+    // At 10 kB/s these calls take 38 s, and the server waits 30 s.
     assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [7; 6]);
-    // They keep their bytes, but not so many go at once again.
+    // The calls are repeated with the same bytes, but one at a time.
     for call in &first {
         core.handle(2, no_answer(call));
     }
     let at = core.wake_at().unwrap();
-    assert_eq!(calls(&core.handle(at, Input::Timer)).iter().map(Vec::len).collect::<Vec<_>>(), [7]);
-    // Nor do others beside it.
+    assert_eq!(calls(&core.handle(at, Event::Timer)).iter().map(Vec::len).collect::<Vec<_>>(), [7]);
+    // New edits do not add to the load.
     let more = (50..100).map(long).collect();
-    let more = calls(&core.handle(at, Input::Planned { ready: more, open: true }));
+    let more = calls(&core.handle(at, Event::EditsPlanned { ready: more, has_open_edits: true }));
     assert_eq!(more.iter().map(Vec::len).collect::<Vec<_>>(), [7]);
-    // What is larger by itself goes alone.
+    // A request above the limit is sent alone.
     let mut core = sending(&[]);
-    let huge = |edit| Ready { edits: vec![edit], kind: Kind::Room, frozen: false, bytes: 200_000 };
-    let planned = Input::Planned { ready: (1..9).map(huge).collect(), open: true };
+    let huge = |edit| ReadyEdits { edits: vec![edit], kind: Kind::Room, is_frozen: false, bytes: 200_000 };
+    let planned = Event::EditsPlanned { ready: (1..9).map(huge).collect(), has_open_edits: true };
     assert_eq!(calls(&core.handle(1, planned)), [[1]]);
     assert_eq!(calls(&core.handle(2, accepted(1, 9))), [[2]]);
 }
 
 #[test]
-fn a_few_edits_go_one_by_one() {
+fn few_edits_are_sent_singly() {
     let mut core = sending(&[]);
     assert_eq!(calls(&core.handle(1, alike(1..5))), [[1], [2]]);
 }
 
 #[test]
-fn a_call_that_is_refused_as_a_whole_is_taken_apart() {
+fn refused_bulk_call_is_split() {
     let mut core = sending(&[]);
     core.handle(1, alike(1..11));
     let all: Vec<i64> = (1..11).collect();
-    let outcome = Outcome::Refused(refusal(422, "validation_failed"));
-    let effects = core.handle(2, Input::Answered { sent: all.clone(), carried: all.clone(), outcome });
-    assert!(endings(&effects).iter().all(|(_, ending)| *ending == Ending::Apart));
-    assert!(effects.contains(&Effect::Plan));
+    let outcome = SendOutcome::Refused(refusal(422, "validation_failed"));
+    let actions = core.handle(2, Event::SendCompleted { sent: all.clone(), carried: all.clone(), outcome });
+    assert!(outcomes(&actions).iter().all(|(_, outcome)| *outcome == WriteOutcome::SendAlone));
+    assert!(actions.contains(&Action::PlanEdits));
     assert_eq!(calls(&core.handle(2, alike(1..11))), [[1], [2]]);
     assert_eq!(calls(&core.handle(3, accepted(1, 9))), [[3]]);
 }
 
 #[test]
-fn a_call_without_an_answer_goes_again_as_it_was() {
+fn unanswered_bulk_call_keeps_its_edits() {
     let mut core = sending(&[]);
     core.handle(1, alike(1..11));
     let all: Vec<i64> = (1..11).collect();
     core.handle(2, no_answer(&all));
     let at = core.wake_at().unwrap();
-    let effects = core.handle(at, Input::Timer);
-    assert_eq!(calls(&effects), std::slice::from_ref(&all));
-    // The server may still hold the first: only its window is waited for, and single edits go on.
+    let actions = core.handle(at, Event::Timer);
+    assert_eq!(calls(&actions), std::slice::from_ref(&all));
+    // 429 delays bulk calls only; single edits continue.
     let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
-    core.handle(at, Input::Answered { sent: all.clone(), carried: all.clone(), outcome: Outcome::Refused(limited) });
+    core.handle(
+        at,
+        Event::SendCompleted { sent: all.clone(), carried: all.clone(), outcome: SendOutcome::Refused(limited) },
+    );
     let wake = core.wake_at().unwrap();
     assert!(wake >= at + 30_000, "{wake}");
-    core.handle(at, Input::EditsChanged);
-    let mut ready: Vec<Ready> = vec![Ready { edits: all.clone(), kind: Kind::Task, frozen: true, bytes: 1000 }];
-    ready.push(Ready { edits: vec![11], kind: Kind::Task, frozen: false, bytes: 100 });
-    assert_eq!(calls(&core.handle(at, Input::Planned { ready, open: true })), [[11]]);
+    core.handle(at, Event::EditsChanged);
+    let mut ready: Vec<ReadyEdits> =
+        vec![ReadyEdits { edits: all.clone(), kind: Kind::Task, is_frozen: true, bytes: 1000 }];
+    ready.push(ReadyEdits { edits: vec![11], kind: Kind::Task, is_frozen: false, bytes: 100 });
+    assert_eq!(calls(&core.handle(at, Event::EditsPlanned { ready, has_open_edits: true })), [[11]]);
     core.handle(at, accepted(11, 5));
-    assert_eq!(calls(&core.handle(wake, Input::Timer)), [all]);
+    assert_eq!(calls(&core.handle(wake, Event::Timer)), [all]);
 }
 
 #[test]
-fn a_backlog_stays_within_the_servers_windows() {
+fn backlog_respects_bulk_limit() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: false });
+    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, recovery: None, is_paused: false });
     let limits = Some(Limits { reads: 300, writes: 60, bulk: 2 });
     let identity = Identity {
         home_id: "home".into(),
@@ -555,19 +588,21 @@ fn a_backlog_stays_within_the_servers_windows() {
         scopes: vec![],
         limits,
     };
-    core.handle(0, Input::Met(Ok(identity)));
-    core.handle(0, Input::FeedStands(Ok(Standing::default())));
-    core.handle(0, Input::StreamOpened);
+    core.handle(0, Event::IdentityReceived(Ok(identity)));
+    core.handle(0, Event::FeedHeadReceived(Ok(FeedHead::default())));
+    core.handle(0, Event::StreamOpened);
     assert_eq!(calls(&core.handle(1, alike(1..201))).len(), 2);
     for first in [1, 51] {
         let edits: Vec<i64> = (first..first + 50).collect();
-        let words = edits.iter().map(|edit| (*edit, Word::Accepted { rev: Some(*edit) })).collect();
-        let effects =
-            core.handle(2, Input::Answered { sent: edits.clone(), carried: edits, outcome: Outcome::Told(words) });
-        assert!(calls(&effects).is_empty(), "single writes are left for others");
+        let responses = edits.iter().map(|edit| (*edit, EditResponse::Accepted { rev: Some(*edit) })).collect();
+        let actions = core.handle(
+            2,
+            Event::SendCompleted { sent: edits.clone(), carried: edits, outcome: SendOutcome::Answered(responses) },
+        );
+        assert!(calls(&actions).is_empty(), "single writes stay free");
     }
     core.handle(30_000, ready(9));
     let at = core.wake_at().unwrap();
     assert!((60_000..62_000).contains(&at), "{at}");
-    assert_eq!(calls(&core.handle(at, Input::Timer)).len(), 2);
+    assert_eq!(calls(&core.handle(at, Event::Timer)).len(), 2);
 }

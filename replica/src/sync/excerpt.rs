@@ -1,14 +1,14 @@
-//! What the server says in words, as much of it as is worth keeping: it is stored with edits, shown and logged, and nothing
-//! else bounds it. Must not judge what it says.
+//! Shortens the server's texts and error objects before they are saved with edits, shown or logged: no other limit exists.
+//! Must not interpret them.
 
 use serde_json::{Map, Value};
 
-/// Characters of a sentence. The server's own are shorter than a fifth of this.
+/// Characters of a sentence. The server's own sentences are shorter than a fifth.
 const SENTENCE_CHARS_MAX: usize = 1000;
-/// Bytes of an error object: all fields of a record can be at fault at once (contract 12), and fit.
+/// Bytes of an error object. An object with errors in all fields of a record fits (contract 12).
 const PROBLEM_BYTES_MAX: usize = 16 << 10;
 
-/// A sentence, cut where it is too long for one.
+/// A sentence, cut at [`SENTENCE_CHARS_MAX`].
 pub(super) fn sentence(text: &str) -> String {
     match text.char_indices().nth(SENTENCE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -16,35 +16,34 @@ pub(super) fn sentence(text: &str) -> String {
     }
 }
 
-/// An error object, without what makes it too large.
+/// An error object without the members that exceed [`PROBLEM_BYTES_MAX`]. Null for a large value of another type.
 pub(super) fn problem(problem: Value) -> Value {
     if fits(&problem, PROBLEM_BYTES_MAX) {
         return problem;
     }
     let Value::Object(members) = problem else { return Value::Null };
     let mut kept = Map::new();
-    let mut left = PROBLEM_BYTES_MAX;
+    let mut bytes_left = PROBLEM_BYTES_MAX;
     for (name, value) in members {
         let value = match value {
             Value::String(text) => Value::String(sentence(&text)),
             value => value,
         };
-        // A few names and sentences always fit, so what is left out is a list or what nobody has heard of.
-        let bytes = bytes(&value) + name.len() + r#""":,"#.len();
-        if bytes <= left {
-            left -= bytes;
+        // Names and sentences always fit, so only lists and unknown members are dropped.
+        let bytes = json_bytes(&value) + name.len() + r#""":,"#.len();
+        if bytes <= bytes_left {
+            bytes_left -= bytes;
             kept.insert(name, value);
         }
     }
     Value::Object(kept)
 }
 
-fn fits(value: &Value, most: usize) -> bool {
-    bytes(value) <= most
+fn fits(value: &Value, limit: usize) -> bool {
+    json_bytes(value) <= limit
 }
 
-/// How long it is as text.
-fn bytes(value: &Value) -> usize {
+fn json_bytes(value: &Value) -> usize {
     value.to_string().len()
 }
 
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_is_cut_between_characters() {
+    fn sentence_is_cut_between_characters() {
         assert_eq!(sentence("Too many."), "Too many.");
         let whole = "é".repeat(SENTENCE_CHARS_MAX);
         assert_eq!(sentence(&whole), whole);
@@ -63,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_error_object_what_fits_is_kept() {
+    fn large_problem_keeps_members_that_fit() {
         let usual = json!({ "type": "validation_failed", "message": "x".repeat(900), "details": { "fields": [] } });
         assert_eq!(problem(usual.clone()), usual);
         let fields = vec![json!({ "field": "notes", "code": "too_long", "message": "It is too long." }); 100_000];

@@ -1,0 +1,72 @@
+//! Inputs of the core. Plain values; must not decide anything.
+
+use hearth_contract::schema::Kind;
+
+use super::feed::FeedBatch;
+use super::identity::{FeedHead, Identity};
+use super::outcome::{ExistingRecord, Failure, ReadyEdits, Refusal, SendOutcome};
+use crate::model::BlockCause;
+use crate::recovery::{Found, Recovery, Swept};
+
+/// An input of the core.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The sync starts from the state on disk. `is_filled`: the first backfill is complete.
+    Started {
+        cursor: Option<String>,
+        is_filled: bool,
+        home_id: Option<String>,
+        recovery: Option<Recovery>,
+        is_paused: bool,
+    },
+    /// A person's requests were read from the database. `reconcile`: compare with the server; true accepts all deletions.
+    /// `retry_now`: do not wait for the replica's own retry pauses.
+    ControlChanged { is_paused: bool, reconcile: Option<bool>, retry_now: bool },
+    /// `GET /v1/me` has an answer.
+    IdentityReceived(Result<Identity, Failure>),
+    /// The request for the feed head has an answer.
+    FeedHeadReceived(Result<FeedHead, Failure>),
+    /// The server has accepted the cursor of the stream.
+    StreamOpened,
+    /// Bytes arrived on the stream, perhaps only a comment.
+    StreamActive,
+    /// Events arrived on the stream.
+    StreamBatch(FeedBatch),
+    /// The stream has ended or could not be opened.
+    StreamEnded { reason: String },
+    /// The server has refused the stream.
+    StreamRefused(Refusal),
+    /// A poll of the feed has an answer.
+    Polled(Result<FeedBatch, Failure>),
+    /// A batch is applied up to `position`. `has_id_gap`: ids are missing in the batch, so the server was restored.
+    /// `affects_edits`: unsent edits must be planned again. `confirms_edits`: events have confirmed edits.
+    BatchApplied { cursor: Option<String>, position: i64, has_id_gap: bool, affects_edits: bool, confirms_edits: bool },
+    /// The disk has refused a write; the transaction is rolled back.
+    WriteFailed { reason: String, cause: BlockCause },
+    /// Another program has changed the database.
+    EditsChanged,
+    /// The plan of the edits is ready. `has_open_edits`: some edits are unsettled and need no person.
+    EditsPlanned { ready: Vec<ReadyEdits>, has_open_edits: bool },
+    /// A request with edits has ended. `sent`: the edits the core asked to send; `carried`: the edits in the request.
+    SendCompleted { sent: Vec<i64>, carried: Vec<i64>, outcome: SendOutcome },
+    /// The record of a create whose id already exists was fetched.
+    RecordFetched { edit: i64, existing: ExistingRecord },
+    /// A reconcile was started. None: nothing to reconcile.
+    ReconcileStarted(Option<Recovery>),
+    /// A page or record for the reconcile has an answer.
+    ReconcileAnswered { epoch: u64, answer: Result<Found, Failure> },
+    /// Ids of records that the server has in a newer form.
+    MissingListed(Vec<String>),
+    /// A collection was swept, or the sweep was refused.
+    Swept { kind: Kind, swept: Swept },
+    /// The scopes of the key were fetched for the reconcile.
+    ScopesChecked { epoch: u64, answer: Result<Identity, Failure> },
+    /// The final check of the feed cursor has an answer.
+    CursorChecked { epoch: u64, answer: Result<(), Failure> },
+    /// Requests carry another key from now on.
+    KeyChanged,
+    /// The time of [`super::Core::wake_at`] has come.
+    Timer,
+    /// A person or the system stops the sync.
+    StopRequested,
+}

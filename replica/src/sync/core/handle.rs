@@ -1,0 +1,92 @@
+//! Entry of the core: dispatches each event, then lets push, reconcile and status react. Must not contain rules of a single
+//! activity.
+
+use super::action::Action;
+use super::clock::Millis;
+use super::event::Event;
+use super::goal::EndReason;
+use super::state::{Core, Link};
+
+impl Core {
+    /// When to send [`Event::Timer`], if nothing else happens. None: no timer is needed.
+    pub(crate) fn wake_at(&self) -> Option<Millis> {
+        let link = match self.link {
+            Link::Down { retry_at, .. } => Some(retry_at),
+            _ => self.transport_due_at(),
+        };
+        link.into_iter().chain(self.push.wake_at).chain(self.reconcile_due_at()).min()
+    }
+
+    /// Takes an event and returns the actions to carry out, in order.
+    pub(crate) fn handle(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let is_start = matches!(event, Event::Started { .. });
+        // A refused write revives an ended sync: the actions before the end were not saved, so the end was not reported.
+        if self.link == Link::Ended && !is_start && !matches!(event, Event::WriteFailed { .. }) {
+            return actions;
+        }
+        if matches!(event, Event::StopRequested) {
+            actions.extend([Action::CloseStream, Action::Finish(EndReason::Done)]);
+            self.link = Link::Ended;
+            return actions;
+        }
+        self.dispatch(now, event, &mut actions);
+        self.send_due_edits(now, &mut actions);
+        self.continue_reconcile(now, &mut actions);
+        self.show(&mut actions);
+        // A start never ends a sync: the control event that follows may answer the question on which a sync would end.
+        if !is_start {
+            self.finish_at_goal(&mut actions);
+        }
+        actions
+    }
+
+    fn dispatch(&mut self, now: Millis, event: Event, actions: &mut Vec<Action>) {
+        match event {
+            Event::Started { cursor, is_filled, home_id, recovery, is_paused } => {
+                (self.cursor, self.is_filled, self.home_id) = (cursor, is_filled, home_id);
+                self.start(recovery, is_paused, actions);
+            }
+            Event::ControlChanged { is_paused, reconcile, retry_now } => {
+                self.set_paused(is_paused, actions);
+                if let Some(accepted) = reconcile {
+                    self.reconcile_requested(accepted, actions);
+                }
+                if retry_now {
+                    self.retry_now(now, actions);
+                }
+            }
+            Event::KeyChanged => self.key_changed(actions),
+            Event::WriteFailed { reason, cause } => self.write_failed(now, reason, cause, actions),
+            Event::Timer => self.timer(now, actions),
+            Event::StopRequested => {}
+
+            Event::IdentityReceived(answer) => self.identity_received(now, answer, actions),
+            Event::FeedHeadReceived(answer) => self.feed_head_received(now, answer, actions),
+            Event::StreamOpened => self.stream_opened(now, actions),
+            Event::StreamActive => self.stream_active(now, actions),
+            Event::StreamBatch(batch) => self.stream_batch(now, batch, actions),
+            Event::StreamEnded { reason } => self.stream_ended(now, reason, actions),
+            Event::StreamRefused(refusal) => self.stream_refused(now, refusal, actions),
+            Event::Polled(answer) => self.polled(now, answer, actions),
+            Event::BatchApplied { cursor, position, has_id_gap, affects_edits, confirms_edits } => {
+                self.batch_applied(cursor, position, has_id_gap);
+                self.feed_applied(affects_edits, confirms_edits, actions);
+            }
+
+            Event::EditsChanged => self.plan(actions),
+            Event::EditsPlanned { ready, has_open_edits } => self.edits_planned(ready, has_open_edits, actions),
+            Event::SendCompleted { sent, carried, outcome } => {
+                self.send_completed(now, &sent, carried, outcome, actions);
+            }
+            Event::RecordFetched { edit, existing } => self.record_fetched(now, edit, existing, actions),
+
+            Event::ReconcileStarted(recovery) => self.set_reconcile(recovery),
+            Event::ReconcileAnswered { epoch, answer } => self.reconcile_answered(now, epoch, answer, actions),
+            Event::MissingListed(ids) => self.missing_listed(now, ids, actions),
+            Event::Swept { kind, swept } => self.swept(now, kind, swept, actions),
+            Event::ScopesChecked { epoch, answer } => self.scopes_checked(now, epoch, answer, actions),
+            Event::CursorChecked { epoch, answer } => self.cursor_checked(now, epoch, answer, actions),
+        }
+    }
+}

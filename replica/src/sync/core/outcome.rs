@@ -1,0 +1,167 @@
+//! Results of requests. Plain values; must not decide what follows from a result.
+
+use hearth_contract::problem::ProblemType;
+use hearth_contract::schema::Kind;
+use serde_json::Value;
+
+use super::clock::Millis;
+use crate::model::ReasonCode;
+
+/// Why a request has no usable answer.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum Failure {
+    /// No answer arrived, or the answer makes no sense.
+    #[error("{0}")]
+    NoAnswer(String),
+    /// An error response.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+}
+
+/// An error response.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// `error.type`.
+    pub error_type: ErrorType,
+    /// `error.message`, or a sentence about the status.
+    pub message: String,
+    /// Details of a 410 for an expired cursor.
+    pub expired: Option<Expired>,
+    /// The whole error object; null if the response has none.
+    pub problem: Value,
+    /// `Retry-After` in milliseconds.
+    pub retry_after: Option<Millis>,
+}
+
+/// `error.type` of an error response (contract 12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorType {
+    /// A type of the contract.
+    Known(ProblemType),
+    /// A type of a newer contract.
+    Unknown,
+    /// No type: a proxy or a network's sign-in page has answered instead of the server.
+    Foreign,
+}
+
+impl ErrorType {
+    /// The type for the text of `error.type`; an empty text is [`ErrorType::Foreign`].
+    pub(crate) fn parse(text: &str) -> ErrorType {
+        match ProblemType::parse(text) {
+            Some(known) => ErrorType::Known(known),
+            None if text.is_empty() => ErrorType::Foreign,
+            None => ErrorType::Unknown,
+        }
+    }
+}
+
+impl Refusal {
+    /// Whether `error.type` is the given type.
+    pub(super) fn is(&self, problem_type: ProblemType) -> bool {
+        self.error_type == ErrorType::Known(problem_type)
+    }
+
+    /// Whether the Hearth server has answered, rather than a proxy on the way.
+    pub(crate) fn is_from_server(&self) -> bool {
+        self.error_type != ErrorType::Foreign
+    }
+
+    /// Whether the server refuses the key. A 401 or 403 of a proxy does not count.
+    pub(super) fn is_of_the_key(&self) -> bool {
+        matches!(self.status, 401 | 403) && self.is_from_server()
+    }
+
+    /// Whether the server refuses the feed cursor.
+    pub(super) fn is_of_the_cursor(&self) -> bool {
+        self.status == 410 && self.is_from_server() || self.is(ProblemType::InvalidCursor)
+    }
+
+    /// Whether a poll would get the same refusal as the stream, because key or cursor are refused.
+    pub(super) fn is_of_the_replica(&self) -> bool {
+        self.is_of_the_key() || self.is_of_the_cursor()
+    }
+}
+
+/// Why a cursor has expired, and where the feed continues (contract 9.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expired {
+    /// True: the server was restored, and the cursor belongs to the discarded history. False: the events after the cursor
+    /// are older than the retention.
+    pub restored: bool,
+    /// The cursor to continue from.
+    pub resume: String,
+    /// The last position that both histories share. None: unknown.
+    pub fork: Option<i64>,
+}
+
+/// Edits that may be sent together in one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReadyEdits {
+    /// The edits of a frozen request, or an edit with the later edits coalesced into the same request.
+    pub edits: Vec<i64>,
+    /// The kind of their records.
+    pub kind: Kind,
+    /// Whether the request is already frozen in the outbox, so a repeated attempt sends the same bytes.
+    pub is_frozen: bool,
+    /// Approximate size of the request body in bytes.
+    pub bytes: usize,
+}
+
+/// Result of one attempt to send edits.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum SendOutcome {
+    /// The server has answered each edit.
+    Answered(Vec<(i64, EditResponse)>),
+    /// The server has refused the whole request; no edit was applied.
+    Refused(Refusal),
+    /// No answer arrived; the edits may have been applied.
+    NoAnswer { reason: String },
+    /// The answer belongs to an earlier connection epoch. A repetition with the same key gets the true answer.
+    Stale { reason: String },
+    /// Nothing was sent: the edits are settled or wait for a person.
+    NotSent,
+}
+
+/// The server's answer to one edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum EditResponse {
+    /// The edit is applied. `rev`: the position of the write, if the response tells.
+    Accepted { rev: Option<i64> },
+    /// The edit is not applied.
+    Refused(Refusal),
+}
+
+/// The record that already exists under the id of a create.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ExistingRecord {
+    /// The record holds all values of the create: an earlier attempt was applied and its answer was lost.
+    SameValues { rev: i64 },
+    /// The record has other values, or is deleted by now.
+    Different,
+    /// The record could not be fetched.
+    Unknown(Failure),
+}
+
+/// What follows from an attempt for one edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum WriteOutcome {
+    /// The server holds the edit, at this position if known.
+    Accepted { rev: Option<i64> },
+    /// The server holds a record with all values of the create. Others may have changed the record since; `rev` is its
+    /// present revision.
+    AlreadyExists { rev: i64 },
+    /// The edit is sent again, at `at` if the time is known. `code`: None when the key is refused.
+    Retry { at: Option<Millis>, code: Option<ReasonCode>, reason: String },
+    /// The server refused the key before looking at the edit. The edit is sent again.
+    KeyRefused { reason: String },
+    /// 412: the record has changed on the server. The feed brings the new version; then the edit is merged again.
+    Outdated,
+    /// A bulk call was refused as a whole. The edit is sent again in a request of its own.
+    SendAlone,
+    /// The server rejects the edit for good.
+    Rejected { reason: String, problem: Value },
+    /// Another person has changed the record, or deleted the record (`is_deleted`). A person must decide.
+    Conflict { reason: String, problem: Value, is_deleted: bool },
+}

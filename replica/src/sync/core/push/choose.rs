@@ -1,0 +1,89 @@
+//! Which edits are sent next, and which are sent together. Pure. Must not know what responses mean.
+
+use hearth_contract::schema::Kind;
+
+use super::super::clock::Millis;
+use super::super::outcome::ReadyEdits;
+use super::state::Push;
+
+/// Operations of a bulk call (contract 7).
+const OPERATIONS_MAX: usize = 50;
+/// Approximate bytes of a bulk call. A frozen call keeps its bytes for ever, so a call too large for a slow line would never
+/// arrive within the 30 s that the server allows for a body (contract 12).
+const BULK_BYTES_MAX: usize = 64 << 10;
+/// Edits of one collection from which on a bulk call is used. Fewer edits arrive sooner one by one.
+const BULK_FROM: usize = 5;
+
+/// What can be sent.
+pub(super) enum Choice {
+    /// Send these entries of [`Push::ready`], given by index, in one request.
+    Send(Vec<usize>),
+    /// Nothing before this time.
+    Wait(Millis),
+    /// Nothing is ready.
+    Nothing,
+}
+
+impl Push {
+    /// Chooses the next request. Edits that have failed before go last, and one at a time: a failing request may occupy a
+    /// place for as long as an answer may take.
+    pub(super) fn choose(&self, now: Millis) -> Choice {
+        let mut soonest: Option<Millis> = None;
+        let mut not_before = |at: Millis| soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
+        // A backlog uses bulk calls, to leave single writes for new edits.
+        let bulk_from = if self.writes.is_scarce(now) { 2 } else { BULK_FROM };
+        let mut waits_for_bulk: Option<Kind> = None;
+        let has_failed = |ready: &ReadyEdits| self.failures_of(ready) > 0;
+        let is_retrying = self.in_flight.iter().any(has_failed);
+        let fresh = self.ready.iter().enumerate().filter(|(_, ready)| !has_failed(ready));
+        let failed = self.ready.iter().enumerate().filter(|(_, ready)| !is_retrying && has_failed(ready));
+        for (index, first) in fresh.chain(failed) {
+            let due_at = self.due_at(first);
+            if due_at > now {
+                not_before(due_at);
+                continue;
+            }
+            let can_join = self.can_join_bulk(now, first);
+            if can_join && waits_for_bulk == Some(first.kind) {
+                continue;
+            }
+            let indexes = if can_join { self.bulk_of(now, index, first, bulk_from) } else { vec![index] };
+            let is_bulk = indexes.len() > 1 || (first.is_frozen && first.edits.len() > 1);
+            let free_at = if is_bulk { self.bulk.free_at(now) } else { self.writes.free_at(now) };
+            if free_at <= now {
+                return Choice::Send(indexes);
+            }
+            not_before(free_at);
+            if is_bulk && !first.is_frozen {
+                waits_for_bulk = Some(first.kind);
+            }
+        }
+        soonest.map_or(Choice::Nothing, Choice::Wait)
+    }
+
+    /// Whether these edits may be part of a bulk call now.
+    fn can_join_bulk(&self, now: Millis, ready: &ReadyEdits) -> bool {
+        !ready.kind.is_singleton()
+            && !ready.is_frozen
+            && self.failures_of(ready) == 0
+            && self.due_at(ready) <= now
+            && ready.edits.first().is_some_and(|edit| !self.send_alone.contains(edit))
+    }
+
+    /// The indexes of a bulk call that begins with `first`; only `index` if fewer than `bulk_from` would go together.
+    fn bulk_of(&self, now: Millis, index: usize, first: &ReadyEdits, bulk_from: usize) -> Vec<usize> {
+        let joins = |ready: &ReadyEdits| ready.kind == first.kind && self.can_join_bulk(now, ready);
+        let later = self.ready.iter().enumerate().skip(index + 1).filter(|(_, ready)| joins(ready));
+        let mut bytes = first.bytes;
+        let fits = |(_, ready): &(usize, &ReadyEdits)| {
+            bytes += ready.bytes;
+            bytes <= BULK_BYTES_MAX
+        };
+        let mut indexes = vec![index];
+        indexes.extend(later.take_while(fits).map(|(index, _)| index).take(OPERATIONS_MAX - 1));
+        if indexes.len() < bulk_from {
+            indexes.truncate(1);
+        }
+        indexes
+    }
+}

@@ -1,0 +1,146 @@
+//! State of a reconcile, and the order of its steps. Must not know the link or the push.
+
+use hearth_contract::schema::Kind;
+
+use super::super::clock::Millis;
+use super::super::rate_limiter::RateLimiter;
+use crate::recovery::{Found, Question, Recovery, Step, Swept};
+
+/// A reconcile in progress.
+#[derive(Debug)]
+pub(in super::super) struct Reconciler {
+    /// The progress as on disk.
+    pub(in super::super) recovery: Recovery,
+    /// Answers with another epoch are discarded.
+    pub(in super::super) epoch: u64,
+    /// The question that awaits an answer.
+    pub(in super::super) asked: Option<Question>,
+    /// An answer read at a position beyond the feed. The answer counts once the feed has reached the position.
+    pub(in super::super) ahead_of_feed: Option<(Question, Found)>,
+    /// Ids of records still to be fetched one by one.
+    pub(in super::super) missing: Vec<String>,
+    /// A missing record was answered with 404.
+    pub(in super::super) was_missing_deleted: bool,
+    /// Lookups in a row that waited for the delete event of such a record.
+    pub(in super::super) delete_event_waits: u32,
+    /// The final check of the feed cursor awaits an answer.
+    pub(in super::super) is_checking_cursor: bool,
+    /// A sweep that the mass-delete guard refused, while the key's scopes are checked.
+    pub(in super::super) refused_sweep: Option<(Kind, Swept)>,
+    /// Why the server refuses the key for the reconcile.
+    pub(in super::super) key_refusal: Option<String>,
+    pub(in super::super) failures: u32,
+    /// Restarts of the present list in a row. The first page works each time, so `failures` does not count restarts.
+    pub(in super::super) restarts: u32,
+    /// Why the last question failed.
+    pub(in super::super) last_failure: Option<String>,
+    /// When the reconcile continues.
+    pub(in super::super) next_at: Millis,
+    pub(in super::super) reads: RateLimiter,
+}
+
+impl Reconciler {
+    pub(in super::super) fn new(recovery: Recovery, epoch: u64, reads: RateLimiter) -> Reconciler {
+        Reconciler {
+            recovery,
+            epoch,
+            asked: None,
+            ahead_of_feed: None,
+            missing: Vec::new(),
+            was_missing_deleted: false,
+            delete_event_waits: 0,
+            is_checking_cursor: false,
+            refused_sweep: None,
+            key_refusal: None,
+            failures: 0,
+            restarts: 0,
+            last_failure: None,
+            next_at: Millis::MIN,
+            reads,
+        }
+    }
+
+    /// The question for a person, if the reconcile waits for a person.
+    pub(in super::super) fn question(&self) -> Option<&String> {
+        self.recovery.question.as_ref()
+    }
+
+    /// A sentence for people about a comparison that fails again and again. None: no failure.
+    pub(in super::super) fn failure_text(&self) -> Option<String> {
+        let failure = self.last_failure.as_ref().filter(|_| self.failures > 0);
+        failure.map(|failure| format!("the comparison with the server does not come on: {failure}"))
+    }
+
+    pub(in super::super) fn is_busy(&self) -> bool {
+        self.awaits_answer() || self.recovery.question.is_some()
+    }
+
+    pub(in super::super) fn awaits_answer(&self) -> bool {
+        self.asked.is_some() || self.ahead_of_feed.is_some() || self.refused_sweep.is_some() || self.is_checking_cursor
+    }
+
+    /// Discards pending answers. The questions are asked again in the new epoch.
+    pub(in super::super) fn discard_answers(&mut self, epoch: u64) {
+        self.epoch = epoch;
+        (self.asked, self.ahead_of_feed, self.is_checking_cursor) = (None, None, false);
+        if self.refused_sweep.take().is_some() {
+            self.next_at = Millis::MIN;
+        }
+    }
+
+    /// The question of the present step. None: the step needs no request.
+    pub(super) fn next_question(&self) -> Option<Question> {
+        match self.recovery.step.clone() {
+            Step::Property => Some(Question::Property),
+            Step::Changes { kind, cursor } => {
+                Some(Question::Changes { kind, since: self.recovery.since.clone(), cursor })
+            }
+            Step::Ids { kind, cursor, .. } => Some(Question::Ids { kind, cursor }),
+            Step::Records { kind, .. } => self.missing.last().map(|id| Question::Record { kind, id: id.clone() }),
+            Step::Sweep { .. } | Step::Done => None,
+        }
+    }
+
+    /// The present list from its first page on.
+    pub(super) fn restarted_list(&self) -> Step {
+        match self.recovery.step.clone() {
+            Step::Changes { kind, .. } => Step::Changes { kind, cursor: None },
+            Step::Ids { kind, .. } => first_ids_step(kind),
+            step => step,
+        }
+    }
+}
+
+/// The step that lists all ids of a collection from the first page on.
+pub(super) fn first_ids_step(kind: Kind) -> Step {
+    Step::Ids { kind, cursor: None, as_of: 0 }
+}
+
+/// The first step of the collection after `kind`. None: the first collection.
+pub(super) fn next_collection(kind: Option<Kind>) -> Step {
+    let mut kinds = Kind::COLLECTIONS.into_iter();
+    if let Some(kind) = kind {
+        kinds.find(|k| *k == kind);
+    }
+    kinds.next().map_or(Step::Done, |kind| Step::Changes { kind, cursor: None })
+}
+
+/// The step after an answer to the question of `step`.
+pub(super) fn step_after(step: &Step, found: &Found) -> Step {
+    let next_page = found.next_cursor.clone();
+    match step.clone() {
+        Step::Property => next_collection(None),
+        Step::Changes { kind, .. } => match next_page {
+            cursor @ Some(_) => Step::Changes { kind, cursor },
+            None => first_ids_step(kind),
+        },
+        Step::Ids { kind, cursor, as_of } => {
+            let as_of = if cursor.is_none() { found.as_of } else { as_of };
+            match next_page {
+                cursor @ Some(_) => Step::Ids { kind, cursor, as_of },
+                None => Step::Records { kind, as_of },
+            }
+        }
+        step => step,
+    }
+}

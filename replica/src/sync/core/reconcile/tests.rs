@@ -1,0 +1,588 @@
+//! Reconciles as events and actions: the order of steps, interruptions, and what stops a reconcile. A small model of
+//! server and disk answers, so each point of interruption can be tried.
+
+use serde_json::json;
+
+use super::super::{
+    Action, BatchEnd, Core, ErrorType, Event, Expired, Failure, FeedBatch, FeedHead, Millis, Refusal, Request,
+};
+use super::*;
+use crate::model::Phase;
+use crate::sync::{EndReason, Identity, Limits, Until};
+
+/// The end of a batch that reaches the present.
+fn present(head: i64) -> BatchEnd {
+    BatchEnd::Present { head: Some(head) }
+}
+
+fn identity(scopes: &[&str]) -> Identity {
+    Identity {
+        home_id: "home".into(),
+        home_name: "Home".into(),
+        environment: "live".into(),
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        limits: Some(Limits { reads: 300, writes: 60, bulk: 20 }),
+    }
+}
+
+fn refusal(status: u16, kind: &str) -> Refusal {
+    Refusal {
+        status,
+        error_type: ErrorType::parse(kind),
+        message: kind.into(),
+        expired: None,
+        problem: json!({}),
+        retry_after: None,
+    }
+}
+
+fn new_recovery(since: Option<&str>) -> Recovery {
+    let since = since.map(str::to_owned);
+    Recovery { since, tail: 0, step: Step::Property, accepted: false, question: None }
+}
+
+/// A model of disk and server, enough to answer a core.
+struct World {
+    core: Core,
+    saved: Option<Recovery>,
+    /// Ids in the server's list, two per page.
+    rooms: Vec<&'static str>,
+    missing: Vec<String>,
+    too_many: bool,
+    not_walked: bool,
+    /// The next batch has an id gap.
+    has_id_gap: bool,
+    questions: Vec<Question>,
+    shown: Vec<Phase>,
+    finished: Option<EndReason>,
+    deleted: usize,
+    /// Whether the disk was last marked as the present.
+    is_current: bool,
+    head: i64,
+}
+
+impl World {
+    fn new(saved: Option<Recovery>) -> World {
+        World {
+            core: Core::new(Until::Stopped, 7),
+            saved,
+            rooms: vec!["a", "b", "c"],
+            missing: Vec::new(),
+            too_many: false,
+            not_walked: false,
+            has_id_gap: false,
+            questions: Vec::new(),
+            shown: Vec::new(),
+            finished: None,
+            deleted: 0,
+            is_current: false,
+            head: 9,
+        }
+    }
+
+    /// Starts a process from the saved state; the server accepts the cursor. Returns the requests of the reconcile.
+    fn start(&mut self) -> Vec<Request> {
+        let recovery = self.saved.clone();
+        let mut waiting = Vec::new();
+        let cursor = Some("c1".to_owned());
+        let started =
+            Event::Started { cursor, is_filled: true, home_id: Some("home".into()), recovery, is_paused: false };
+        for event in [
+            started,
+            Event::IdentityReceived(Ok(identity(&[]))),
+            Event::FeedHeadReceived(Ok(FeedHead::default())),
+            Event::StreamOpened,
+            Event::StreamBatch(FeedBatch { end: present(self.head), ..FeedBatch::default() }),
+        ] {
+            waiting.extend(self.handle(0, event));
+        }
+        waiting.retain(|request| {
+            matches!(request, Request::Reconcile { .. } | Request::CheckCursor { .. } | Request::CheckScopes { .. })
+        });
+        waiting
+    }
+
+    /// Passes an event to the core and carries the actions out. Returns the requests to the server.
+    fn handle(&mut self, now: Millis, event: Event) -> Vec<Request> {
+        let mut events = vec![event];
+        let mut requests = Vec::new();
+        while !events.is_empty() {
+            for action in self.core.handle(now, events.remove(0)) {
+                match action {
+                    Action::Request(request) => requests.push(request),
+                    Action::StartReconcile(_) => {
+                        let since = self.saved.take().and_then(|before| before.since);
+                        self.saved = Some(new_recovery(since.as_deref()));
+                        events.push(Event::ReconcileStarted(self.saved.clone()));
+                    }
+                    Action::SaveAnswer { question, next_step, .. } => {
+                        if let Question::Record { id, .. } = &question {
+                            self.missing.retain(|missing| missing != id);
+                        }
+                        if let Some(saved) = &mut self.saved {
+                            saved.step = next_step;
+                        }
+                    }
+                    Action::SaveStep(step) => self.save(|saved| saved.step = step),
+                    Action::ListMissing { kind } => events.push(Event::MissingListed(match kind {
+                        Kind::Room => self.missing.clone(),
+                        _ => Vec::new(),
+                    })),
+                    Action::Sweep { kind, next_step, .. } => {
+                        let accepted = self.saved.as_ref().is_some_and(|saved| saved.accepted);
+                        let swept = if std::mem::take(&mut self.not_walked) {
+                            Swept::NotWalked
+                        } else if self.too_many && kind == Kind::Room && !accepted {
+                            Swept::TooMany { gone: 60, of: 80 }
+                        } else {
+                            self.deleted += 1;
+                            self.save(|saved| saved.step = next_step);
+                            Swept::Done
+                        };
+                        events.push(Event::Swept { kind, swept });
+                    }
+                    Action::AskPerson(question) => self.save(|saved| saved.question = Some(question)),
+                    Action::ClearReconcileRequest { accepted } => self.save(|saved| {
+                        if accepted {
+                            (saved.accepted, saved.question) = (true, None);
+                        }
+                    }),
+                    Action::FinishReconcile => self.saved = None,
+                    Action::TouchContact { is_current } => self.is_current = is_current,
+                    Action::ShowPhase { phase, .. } => self.shown.push(phase),
+                    Action::Finish(reason) => self.finished = Some(reason),
+                    Action::PlanEdits => events.push(Event::EditsPlanned { ready: vec![], has_open_edits: false }),
+                    Action::ApplyBatch { batch, phase, is_current, .. } => {
+                        self.shown.push(phase);
+                        self.is_current = is_current;
+                        let position = batch.head().unwrap_or(self.head);
+                        events.push(Event::BatchApplied {
+                            cursor: batch.cursor,
+                            position,
+                            has_id_gap: self.has_id_gap,
+                            affects_edits: false,
+                            confirms_edits: false,
+                        });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        requests
+    }
+
+    fn save(&mut self, change: impl FnOnce(&mut Recovery)) {
+        if let Some(saved) = &mut self.saved {
+            change(saved);
+        }
+    }
+
+    fn answer(&self, question: &Question) -> Found {
+        let record = |id: &str| json!({ "id": id, "rev": 5 }).as_object().cloned().unwrap();
+        let (records, next_cursor) = match question {
+            Question::Ids { kind: Kind::Room, cursor } => {
+                let from = cursor.as_ref().map_or(0, |cursor| cursor.parse().unwrap());
+                // The core ignores the ids of a page and uses only the cursor.
+                (Vec::new(), (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
+            }
+            Question::Record { id, .. } => (vec![record(id)], None),
+            _ => (Vec::new(), None),
+        };
+        Found { records, ids: Vec::new(), next_cursor, as_of: 9 }
+    }
+
+    /// Answers at most `limit` requests and the requests that follow. Returns the requests left.
+    fn answer_requests(&mut self, mut requests: Vec<Request>, limit: usize) -> Vec<Request> {
+        let mut answered = 0;
+        while !requests.is_empty() && answered < limit {
+            answered += 1;
+            requests = match requests.remove(0) {
+                Request::Reconcile { epoch, question } => {
+                    self.questions.push(question.clone());
+                    let found = self.answer(&question);
+                    self.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found) })
+                }
+                Request::CheckCursor { epoch, .. } => self.handle(1, Event::CursorChecked { epoch, answer: Ok(()) }),
+                _ => Vec::new(),
+            };
+        }
+        requests
+    }
+}
+
+#[test]
+fn reconcile_handles_every_collection() {
+    let mut world = World::new(Some(new_recovery(Some("2026-06-01T00:00:00.000Z"))));
+    world.missing = vec!["b".into()];
+    let requests = world.start();
+    world.answer_requests(requests, usize::MAX);
+    assert_eq!((world.saved.as_ref(), world.deleted), (None, 5));
+    assert_eq!((world.shown.last(), world.is_current), (Some(&Phase::Live), true), "the end proves the present");
+    assert!(!world.shown.contains(&Phase::CatchingUp), "{:?}", world.shown);
+    assert_eq!(world.questions[0], Question::Property);
+    let of_rooms: Vec<&Question> = world
+        .questions
+        .iter()
+        .filter(|question| match question {
+            Question::Changes { kind, .. } | Question::Ids { kind, .. } | Question::Record { kind, .. } => {
+                *kind == Kind::Room
+            }
+            _ => false,
+        })
+        .collect();
+    let since = Some("2026-06-01T00:00:00.000Z".to_owned());
+    assert_eq!(
+        of_rooms,
+        [
+            &Question::Changes { kind: Kind::Room, since, cursor: None },
+            &Question::Ids { kind: Kind::Room, cursor: None },
+            &Question::Ids { kind: Kind::Room, cursor: Some("2".into()) },
+            &Question::Record { kind: Kind::Room, id: "b".into() },
+        ]
+    );
+}
+
+#[test]
+fn missing_record_waits_for_its_delete_event() {
+    let mut world = World::new(Some(new_recovery(None)));
+    world.missing = vec!["b".into(), "c".into()];
+    let mut requests = world.start();
+    let mut asked = Vec::new();
+    let mut now = 1;
+    while world.saved.is_some() {
+        let (epoch, question) = match requests.pop() {
+            Some(Request::Reconcile { epoch, question }) => (epoch, question),
+            Some(Request::CheckCursor { epoch, .. }) => {
+                requests = world.handle(now, Event::CursorChecked { epoch, answer: Ok(()) });
+                continue;
+            }
+            _ => {
+                now = world.core.wake_at().expect("a timer");
+                requests = world.handle(now, Event::Timer);
+                continue;
+            }
+        };
+        let mut found = world.answer(&question);
+        if let Question::Record { id, .. } = &question {
+            asked.push(id.clone());
+            assert!(asked.len() < 10, "{asked:?}");
+            if id == "b" {
+                found = Found::default();
+                if asked.len() == 3 {
+                    // The feed has brought the delete.
+                    world.missing.clear();
+                }
+            }
+        }
+        requests = world.handle(now, Event::ReconcileAnswered { epoch, answer: Ok(found) });
+    }
+    assert_eq!(asked, ["c", "b", "b"], "other records do not wait");
+}
+
+#[test]
+fn interrupted_reconcile_continues() {
+    let whole = {
+        let mut world = World::new(Some(new_recovery(None)));
+        world.missing = vec!["b".into()];
+        let requests = world.start();
+        world.answer_requests(requests, usize::MAX);
+        world.questions
+    };
+    for cut in 0..=whole.len() {
+        let mut world = World::new(Some(new_recovery(None)));
+        world.missing = vec!["b".into()];
+        let requests = world.start();
+        world.answer_requests(requests, cut);
+        // The process dies, and another process continues from the disk.
+        world.core = Core::new(Until::Stopped, 8);
+        let requests = world.start();
+        world.answer_requests(requests, usize::MAX);
+        assert_eq!(world.questions, whole, "cut after {cut} answers");
+        assert_eq!((world.saved, world.deleted), (None, 5), "cut after {cut} answers");
+    }
+}
+
+#[test]
+fn restore_during_reconcile_is_noticed() {
+    let mut world = World::new(Some(new_recovery(None)));
+    let requests = world.start();
+    let questions = 1 + 2 * Kind::COLLECTIONS.len() + 1;
+    let requests = world.answer_requests(requests, questions);
+    let [Request::CheckCursor { epoch, cursor }] = &requests[..] else { panic!("{requests:?}") };
+    assert_eq!((cursor.as_deref(), world.deleted), (Some("c1"), 5));
+    assert!(world.saved.is_some(), "the reconcile continues");
+    assert_eq!(world.core.wake_at().filter(|at| *at <= 1), None, "no timer before the answer");
+
+    let failed = Event::CursorChecked { epoch: *epoch, answer: Err(Failure::NoAnswer("cut".into())) };
+    assert!(world.handle(1, failed).is_empty());
+    let at = world.core.wake_at().unwrap();
+    let requests = world.handle(at, Event::Timer);
+    let [Request::CheckCursor { epoch, .. }] = requests[..] else { panic!("requested again: {requests:?}") };
+    let expired = Expired { restored: true, resume: "d4".into(), fork: None };
+    let gone = Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") };
+    world.handle(at, Event::CursorChecked { epoch, answer: Err(Failure::Refused(gone)) });
+    assert_eq!(world.saved, Some(new_recovery(None)), "started again");
+    world.handle(at, Event::IdentityReceived(Ok(identity(&[]))));
+    let actions = world.core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
+    assert_eq!(actions, [Action::OpenStream { cursor: Some("d4".into()) }]);
+}
+
+#[test]
+fn expired_cursor_starts_a_reconcile() {
+    let mut world = World::new(None);
+    world.start();
+    world.handle(1, Event::StreamEnded { reason: "cut".into() });
+    let at = world.core.wake_at().unwrap();
+    world.handle(at, Event::Timer);
+    world.handle(at, Event::IdentityReceived(Ok(identity(&[]))));
+    world.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
+    let expired = Expired { restored: false, resume: "c40".into(), fork: None };
+    let gone = Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") };
+    world.handle(at, Event::StreamRefused(gone));
+    assert!(world.saved.is_some());
+    world.handle(at, Event::IdentityReceived(Ok(identity(&[]))));
+    let actions = world.core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
+    assert_eq!(actions, [Action::OpenStream { cursor: Some("c40".into()) }]);
+    let requests = world.handle(at, Event::StreamOpened);
+    assert!(requests.iter().any(|request| matches!(request, Request::Reconcile { .. })), "{requests:?}");
+    assert_eq!(world.shown.last(), Some(&Phase::Reconciling));
+}
+
+#[test]
+fn answer_of_earlier_epoch_is_discarded() {
+    let mut world = World::new(Some(new_recovery(None)));
+    let requests = world.start();
+    let Some(Request::Reconcile { epoch, .. }) = requests.first().cloned() else { panic!("{requests:?}") };
+    world.handle(1, Event::ReconcileStarted(Some(new_recovery(None))));
+    let found = Found { as_of: 3, ..Found::default() };
+    assert!(world.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found) }).is_empty());
+    assert_eq!(world.saved, Some(new_recovery(None)));
+}
+
+#[test]
+fn mass_delete_waits_for_a_person() {
+    let mut world = World::new(Some(new_recovery(None)));
+    world.too_many = true;
+    let requests = world.start();
+    let scopes = world.answer_requests(requests, usize::MAX);
+    assert!(scopes.is_empty());
+    let epoch = 1;
+    world.handle(2, Event::ScopesChecked { epoch, answer: Ok(identity(&["rooms:read"])) });
+    let question = world.saved.as_ref().and_then(|saved| saved.question.clone()).unwrap();
+    assert!(question.contains("60 of 80 rooms"), "{question}");
+    assert_eq!(world.shown.last(), Some(&Phase::Blocked));
+
+    world.core = Core::new(Until::Stopped, 8);
+    assert!(world.start().is_empty());
+    assert_eq!(world.shown.last(), Some(&Phase::Blocked));
+    let proof = world.handle(3, Event::ControlChanged { is_paused: false, reconcile: Some(true), retry_now: false });
+    world.answer_requests(proof, usize::MAX);
+    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
+
+    let mut once = World::new(Some(Recovery { question: Some(question.clone()), ..new_recovery(None) }));
+    once.core = Core::new(Until::Current, 8);
+    once.start();
+    assert_eq!(once.finished, Some(EndReason::Asks(question)));
+}
+
+#[test]
+fn confirmation_before_start_is_used() {
+    let asked = Recovery { question: Some("60 of 80".into()), ..new_recovery(None) };
+    let mut world = World::new(Some(asked));
+    world.core = Core::new(Until::Current, 8);
+    let recovery = world.saved.clone();
+    let home_id = Some("home".into());
+    world.handle(0, Event::Started { cursor: Some("c1".into()), is_filled: true, home_id, recovery, is_paused: false });
+    world.handle(0, Event::ControlChanged { is_paused: false, reconcile: Some(true), retry_now: false });
+    assert_eq!(world.finished, None);
+    assert!(world.saved.is_some_and(|saved| saved.accepted && saved.question.is_none()));
+}
+
+#[test]
+fn unreadable_records_are_not_deleted() {
+    let mut world = World::new(Some(new_recovery(None)));
+    world.too_many = true;
+    let requests = world.start();
+    world.answer_requests(requests, usize::MAX);
+    world.handle(2, Event::ScopesChecked { epoch: 1, answer: Ok(identity(&["tasks:read"])) });
+    assert_eq!(world.shown.last(), Some(&Phase::NeedsKey));
+    assert_eq!(world.saved.as_ref().map(|saved| saved.question.is_none()), Some(true));
+    world.too_many = false;
+    world.handle(30_000, Event::StreamActive);
+    let at = world.core.wake_at().unwrap();
+    let requests = world.handle(at, Event::Timer);
+    world.answer_requests(requests, usize::MAX);
+    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
+}
+
+#[test]
+fn refused_list_respects_retry_after() {
+    let mut world = World::new(Some(new_recovery(None)));
+    let requests = world.start();
+    let Some(Request::Reconcile { epoch, question }) = requests.first().cloned() else { panic!("{requests:?}") };
+    let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
+    assert!(world.handle(1, Event::ReconcileAnswered { epoch, answer: Err(Failure::Refused(limited)) }).is_empty());
+    assert!(world.core.wake_at().unwrap() >= 30_001);
+    let again = world.handle(40_000, Event::Timer);
+    assert_eq!(again, [Request::Reconcile { epoch, question }]);
+    let narrowed = refusal(403, "insufficient_scope");
+    world.handle(40_001, Event::ReconcileAnswered { epoch, answer: Err(Failure::Refused(narrowed)) });
+    assert_eq!((world.shown.last(), world.deleted), (Some(&Phase::NeedsKey), 0));
+    world.handle(80_000, Event::StreamActive);
+    assert!(world.core.wake_at().unwrap() >= 100_000);
+}
+
+#[test]
+fn failing_list_is_shown_as_reason() {
+    let mut world = World::new(Some(new_recovery(None)));
+    let asked = world.start();
+    let [Request::Reconcile { epoch, .. }] = asked[..] else { panic!("{asked:?}") };
+    let reasons = |actions: Vec<Action>| -> Vec<Option<String>> {
+        let reason = |action| match action {
+            Action::ShowPhase { phase: Phase::Reconciling, reason, .. } | Action::ApplyBatch { reason, .. } => {
+                Some(reason)
+            }
+            _ => None,
+        };
+        actions.into_iter().filter_map(reason).collect()
+    };
+    let broken = Failure::Refused(refusal(500, "the list is broken"));
+    let shown = reasons(world.core.handle(0, Event::ReconcileAnswered { epoch, answer: Err(broken) }));
+    let [Some(reason)] = &shown[..] else { panic!("{shown:?}") };
+    assert!(reason.contains("the list is broken"), "{reason}");
+    // A batch does not remove the reason.
+    let heartbeat = Event::StreamBatch(FeedBatch { cursor: Some("c9".into()), ..FeedBatch::default() });
+    assert_eq!(reasons(world.core.handle(1, heartbeat)), shown);
+    let at = world.core.wake_at().unwrap();
+    let again = world.handle(at, Event::Timer);
+    let [Request::Reconcile { epoch, .. }] = again[..] else { panic!("{again:?}") };
+    let lost = Failure::NoAnswer("cut".into());
+    let shown = reasons(world.core.handle(at, Event::ReconcileAnswered { epoch, answer: Err(lost) }));
+    assert!(matches!(&shown[..], [Some(reason)] if reason.contains("cut")), "{shown:?}");
+    let at = world.core.wake_at().unwrap();
+    let again = world.handle(at, Event::Timer);
+    let [Request::Reconcile { epoch, ref question }] = again[..] else { panic!("{again:?}") };
+    let found = world.answer(question);
+    assert_eq!(reasons(world.core.handle(at, Event::ReconcileAnswered { epoch, answer: Ok(found) })), [None]);
+}
+
+#[test]
+fn list_with_unknown_cursor_restarts() {
+    let step = Step::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
+    let mut world = World::new(Some(Recovery { step, ..new_recovery(None) }));
+    let requests = world.start();
+    let Some(Request::Reconcile { epoch, .. }) = requests.first().cloned() else { panic!("{requests:?}") };
+    let unknown = Failure::Refused(refusal(400, "invalid_cursor"));
+    world.handle(1, Event::ReconcileAnswered { epoch, answer: Err(unknown) });
+    let at = world.core.wake_at().unwrap();
+    let requests = world.handle(at, Event::Timer);
+    let question = Question::Ids { kind: Kind::Room, cursor: None };
+    assert_eq!(requests, [Request::Reconcile { epoch, question }]);
+}
+
+#[test]
+fn restarting_list_slows_down() {
+    let mut world = World::new(Some(new_recovery(None)));
+    let mut requests = world.start();
+    let (mut now, mut begun) = (0, 0);
+    while now < 120_000 {
+        while let [Request::Reconcile { epoch, question }] = &requests[..] {
+            let (epoch, question) = (*epoch, question.clone());
+            begun += u32::from(question == Question::Ids { kind: Kind::Room, cursor: None });
+            let answer = match &question {
+                Question::Ids { cursor: Some(_), .. } => Err(Failure::Refused(refusal(400, "invalid_cursor"))),
+                question => Ok(world.answer(question)),
+            };
+            requests = world.handle(now, Event::ReconcileAnswered { epoch, answer });
+        }
+        world.handle(now, Event::StreamActive);
+        now = world.core.wake_at().unwrap();
+        requests = world.handle(now, Event::Timer);
+        requests.retain(|request| matches!(request, Request::Reconcile { .. }));
+    }
+    assert!((3..30).contains(&begun), "{begun}");
+}
+
+#[test]
+fn sweep_without_id_list_lists_ids_first() {
+    let kind = Kind::Room;
+    let mut world = World::new(Some(Recovery { step: Step::Sweep { kind, as_of: 4 }, ..new_recovery(None) }));
+    world.not_walked = true;
+    let requests = world.start();
+    let question = Question::Ids { kind, cursor: None };
+    assert!(
+        matches!(&requests[..], [Request::Reconcile { question: asked, .. }] if *asked == question),
+        "{requests:?}"
+    );
+    world.answer_requests(requests, usize::MAX);
+    assert_eq!(world.saved, None);
+}
+
+#[test]
+fn reconcile_leaves_reads_to_others() {
+    let mut world = World::new(Some(new_recovery(None)));
+    let many: Vec<&'static str> = (0..2000).map(|n| &*Box::leak(n.to_string().into_boxed_str())).collect();
+    world.rooms = many;
+    let requests = world.start();
+    world.answer_requests(requests, usize::MAX);
+    assert_eq!(world.questions.len(), 240);
+    world.handle(30_000, Event::StreamActive);
+    let at = world.core.wake_at().unwrap();
+    assert!(at >= 60_000, "{at}");
+}
+
+/// A reconcile whose first answer was read at position 12, with the feed at 9.
+fn ahead_of_feed() -> (World, u64, Found) {
+    let mut world = World::new(Some(new_recovery(None)));
+    let requests = world.start();
+    let [Request::Reconcile { epoch, question: Question::Property }] = requests[..] else { panic!("{requests:?}") };
+    let found = Found { as_of: 12, ..Found::default() };
+    let asked = world.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found.clone()) });
+    assert!(asked.is_empty(), "{asked:?}");
+    assert_eq!(world.saved, Some(new_recovery(None)), "no answer is saved");
+    (world, epoch, found)
+}
+
+#[test]
+fn answer_ahead_of_feed_waits() {
+    let (mut world, ..) = ahead_of_feed();
+    let up_to = |head| Event::StreamBatch(FeedBatch { end: present(head), ..FeedBatch::default() });
+    assert!(world.handle(2, up_to(11)).is_empty());
+    let asked = world.handle(3, up_to(12));
+    assert!(matches!(asked[..], [Request::Reconcile { question: Question::Changes { .. }, .. }]), "{asked:?}");
+    assert_ne!(world.saved, Some(new_recovery(None)));
+}
+
+#[test]
+fn id_gap_discards_answer_ahead_of_feed() {
+    let (mut world, ..) = ahead_of_feed();
+    world.has_id_gap = true;
+    let asked = world.handle(2, Event::StreamBatch(FeedBatch { end: present(1_000_012), ..FeedBatch::default() }));
+    assert!(matches!(asked[..], [Request::Reconcile { question: Question::Property, .. }]), "{asked:?}");
+    assert_eq!(world.saved, Some(new_recovery(None)));
+}
+
+#[test]
+fn contact_discards_answer_ahead_of_feed() {
+    let (mut world, epoch, found) = ahead_of_feed();
+    world.handle(2, Event::StreamEnded { reason: "cut".into() });
+    let at = world.core.wake_at().unwrap();
+    let mut asked = world.handle(at, Event::Timer);
+    // The server may have been restored in between, and have reached position 12 again.
+    for event in [
+        Event::IdentityReceived(Ok(identity(&[]))),
+        Event::FeedHeadReceived(Ok(FeedHead::default())),
+        Event::StreamOpened,
+        Event::StreamBatch(FeedBatch { end: present(14), ..FeedBatch::default() }),
+    ] {
+        asked.extend(world.handle(at, event));
+    }
+    let recovers = |request: &&Request| matches!(request, Request::Reconcile { .. });
+    let again: Vec<_> = asked.iter().filter(recovers).collect();
+    assert!(matches!(again[..], [Request::Reconcile { question: Question::Property, .. }]), "{asked:?}");
+    assert!(
+        world.handle(at, Event::ReconcileAnswered { epoch, answer: Ok(found) }).is_empty(),
+        "an answer of an earlier epoch"
+    );
+    assert_eq!(world.saved, Some(new_recovery(None)));
+}

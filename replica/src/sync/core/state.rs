@@ -1,0 +1,128 @@
+//! State of the core: fields and state types, without rules. Must not decide anything.
+
+use super::backoff::Backoff;
+use super::clock::Millis;
+use super::goal::Until;
+use super::identity::{FeedHead, Identity, ServerInfo};
+use super::push::state::Push;
+use super::reconcile::state::Reconciler;
+use super::stream_health::StreamHealth;
+use crate::model::{BlockCause, Phase};
+
+/// A refused key is tried again after a minute: the key's rights may have been restored.
+pub(super) const KEY_RETRY: Millis = 60_000;
+
+/// The reason of a new contact after the feed has ended before a head from an earlier response. That head, and all answers
+/// compared with that head, belong to a discarded history.
+pub(super) const RESTORED: &str = "the server was put back to an older copy meanwhile";
+
+/// State of the connection that brings the feed. The diagram is at the head of `core.rs`.
+#[derive(Debug, PartialEq)]
+pub(super) enum Link {
+    /// No contact. The next attempt is at `retry_at`. Even a retry-now request waits until `not_before`, the server's pause.
+    Down { retry_at: Millis, not_before: Millis },
+    /// Identity and feed head are requested.
+    Greeting { identity: Option<Identity>, feed_head: Option<FeedHead> },
+    /// The stream is requested.
+    Opening(ServerInfo),
+    /// The stream is open. `is_current`: the feed has reached the present.
+    Open { is_current: bool },
+    /// Polls replace the stream.
+    Polling(Polling),
+    /// Until a person resumes the sync.
+    Paused,
+    /// The sync is over.
+    Ended,
+}
+
+/// State of polling.
+#[derive(Debug, PartialEq)]
+pub(super) struct Polling {
+    /// The server's greeting, until the first poll has succeeded: then contact begins.
+    pub(super) server: Option<ServerInfo>,
+    /// The stream did not bring the batch that each stream begins with (contract 9.4), so even an empty poll proves that
+    /// polls work better.
+    pub(super) is_empty_poll_proof: bool,
+    /// Why no stream is used, as shown to people once polls are proven.
+    pub(super) why: String,
+    /// A poll has brought more than the stream did.
+    pub(super) is_proven: bool,
+    /// The feed has reached the present.
+    pub(super) is_current: bool,
+    /// A poll awaits an answer.
+    pub(super) is_waiting: bool,
+    /// When the next poll is due.
+    pub(super) next_at: Millis,
+    /// When a stream is tried again.
+    pub(super) stream_at: Millis,
+}
+
+/// The state of one sync.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(super) until: Until,
+    pub(super) link: Link,
+    /// The feed cursor. None: the feed is read from the first event.
+    pub(super) cursor: Option<String>,
+    /// The first backfill is complete.
+    pub(super) is_filled: bool,
+    /// The home of the replica. None: not known before the first contact.
+    pub(super) home_id: Option<String>,
+    /// Why the link is down or polls, for people.
+    pub(super) reason: Option<String>,
+    /// The server's message about a refused key.
+    pub(super) key_refusal: Option<String>,
+    /// Failed contacts in a row.
+    pub(super) failures: u32,
+    /// Batches handed out and not yet applied.
+    pub(super) batches_pending: usize,
+    pub(super) stream: StreamHealth,
+    /// The server did not know the cursor, and no batch has arrived since.
+    pub(super) has_expired_cursor: bool,
+    /// Why the disk refused a write. While set, memory may be ahead of the database.
+    pub(super) disk: Option<BlockCause>,
+    pub(super) reconciler: Option<Reconciler>,
+    /// Reads per minute of the key. None: unlimited or unknown.
+    pub(super) read_limit: Option<u32>,
+    /// The connection epoch given out last. An answer to a question of an earlier epoch is discarded.
+    pub(super) epoch: u64,
+    /// The position up to which the feed is applied.
+    pub(super) position: i64,
+    /// Phase, reason and retry time as saved last.
+    pub(super) shown: Option<(Phase, Option<String>, Option<Millis>)>,
+    /// The feed head at the beginning of the contact.
+    pub(super) head_at_contact: Option<i64>,
+    /// When the time of the last contact was saved.
+    pub(super) touched_at: Millis,
+    pub(super) push: Push,
+    pub(super) backoff: Backoff,
+}
+
+impl Core {
+    /// A core with the goal `until`. `seed` spreads the retry times of many replicas.
+    pub(crate) fn new(until: Until, seed: u64) -> Core {
+        Core {
+            until,
+            link: Link::Ended,
+            cursor: None,
+            is_filled: false,
+            home_id: None,
+            reason: None,
+            key_refusal: None,
+            failures: 0,
+            batches_pending: 0,
+            stream: StreamHealth::new(until.is_single_run()),
+            has_expired_cursor: false,
+            disk: None,
+            reconciler: None,
+            read_limit: None,
+            epoch: 0,
+            position: 0,
+            shown: None,
+            head_at_contact: None,
+            touched_at: Millis::MIN / 2,
+            push: Push::default(),
+            backoff: Backoff::new(seed),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The phase shown to status readers, and the end of a sync with a goal. Must not change the state of link, push or
+//! reconcile, except to end.
+
+use super::action::Action;
+use super::goal::{EndReason, Until};
+use super::reconcile::state::Reconciler;
+use super::state::{Core, Link, Polling};
+use crate::model::{BlockCause, Phase};
+
+impl Core {
+    pub(super) fn phase(&self) -> Phase {
+        match (&self.link, &self.key_refusal) {
+            (Link::Paused, _) => Phase::Paused,
+            (_, Some(_)) => Phase::NeedsKey,
+            _ if self.disk.is_some() => Phase::Blocked,
+            _ if self.in_contact() && self.reconciler.is_some() => self.reconcile_phase(),
+            (Link::Open { is_current: true }, _) => Phase::Live,
+            (Link::Polling(Polling { is_current: true, .. }), _) => Phase::Polling,
+            _ if self.in_contact() && self.is_filled => Phase::CatchingUp,
+            _ if self.in_contact() => Phase::Backfilling,
+            _ => Phase::Offline,
+        }
+    }
+
+    fn reconcile_phase(&self) -> Phase {
+        match &self.reconciler {
+            Some(reconciler) if reconciler.question().is_some() => Phase::Blocked,
+            Some(reconciler) if reconciler.key_refusal.is_some() => Phase::NeedsKey,
+            _ => Phase::Reconciling,
+        }
+    }
+
+    /// Why the phase is [`Phase::Blocked`]. None in other phases.
+    fn blocked_by(&self) -> Option<BlockCause> {
+        (self.phase() == Phase::Blocked).then(|| self.disk.unwrap_or(BlockCause::Deletions))
+    }
+
+    /// Whether the feed is followed, by stream or by proven polls.
+    pub(super) fn in_contact(&self) -> bool {
+        matches!(self.link, Link::Open { .. } | Link::Polling(Polling { is_proven: true, .. }))
+    }
+
+    /// Whether the feed has reached the present, perhaps during a reconcile.
+    fn is_feed_current(&self) -> bool {
+        matches!(self.link, Link::Open { is_current: true } | Link::Polling(Polling { is_current: true, .. }))
+    }
+
+    /// Whether the tables show the present. The phase may still name a problem, such as a key without a scope for an edit.
+    pub(super) fn is_at_present(&self) -> bool {
+        self.is_feed_current() && self.disk.is_none() && self.reconciler.is_none()
+    }
+
+    /// The sentence about the phase for people. A refused key and a question for a person go first.
+    pub(super) fn reason(&self) -> Option<String> {
+        let reconciler = self.reconciler.as_ref().filter(|_| self.in_contact());
+        let blocking = reconciler.and_then(|reconciler| reconciler.key_refusal.as_ref().or(reconciler.question()));
+        let failure = || reconciler.and_then(Reconciler::failure_text);
+        self.key_refusal.as_ref().or(blocking).cloned().or_else(failure).or_else(|| self.reason.clone())
+    }
+
+    /// Saves the phase, if phase, reason or retry time have changed.
+    pub(super) fn show(&mut self, actions: &mut Vec<Action>) {
+        if matches!(
+            self.link,
+            Link::Greeting { .. } | Link::Opening(_) | Link::Polling(Polling { is_proven: false, .. }) | Link::Ended
+        ) {
+            return; // Nothing new is proven, so the saved phase stays.
+        }
+        let retry_at = match self.link {
+            Link::Down { retry_at, .. } => Some(retry_at),
+            _ => None,
+        };
+        let state = (self.phase(), self.reason(), retry_at);
+        if self.shown.as_ref() != Some(&state) {
+            let (phase, reason, retry_at) = state.clone();
+            let blocked_by = self.blocked_by();
+            actions.push(Action::ShowPhase { phase, blocked_by, reason, retry_at });
+            self.shown = Some(state);
+        }
+    }
+
+    /// Ends a sync that has reached the goal or can never reach the goal.
+    pub(super) fn finish_at_goal(&mut self, actions: &mut Vec<Action>) {
+        if self.until.is_single_run()
+            && let Some(reason) = self.end_reason()
+        {
+            actions.extend([Action::CloseStream, Action::Finish(reason)]);
+            self.link = Link::Ended;
+        }
+    }
+
+    /// Why a single run ends now. None: the run continues.
+    fn end_reason(&self) -> Option<EndReason> {
+        let is_current = self.is_feed_current() && self.batches_pending == 0 && self.reconciler.is_none();
+        let reconcile_key_refusal = self.reconciler.as_ref().and_then(|reconciler| reconciler.key_refusal.as_ref());
+        let question = self.reconciler.as_ref().and_then(Reconciler::question);
+        let is_pushed = self.push.has_open_edits == Some(false) && !self.push.is_busy();
+        // A key that may not write some collections still serves for the others and for all reads.
+        let only_scopes_left = is_current && self.until != Until::Current && self.push.waits_for_scopes_only();
+        let continues = self.in_contact() && !self.push.is_allowed_all() && !only_scopes_left;
+        let key_refusal = self.key_refusal.as_ref().filter(|_| !continues).or(reconcile_key_refusal);
+        match (key_refusal, question) {
+            _ if self.link == Link::Paused => Some(EndReason::Paused),
+            (Some(why), _) => Some(EndReason::NeedsKey(why.clone())),
+            (None, Some(question)) => Some(EndReason::Asks(question.clone())),
+            (None, None) if is_current && (is_pushed || self.until == Until::Current) => Some(EndReason::Done),
+            (None, None) => None,
+        }
+    }
+}

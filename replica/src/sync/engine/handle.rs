@@ -1,0 +1,147 @@
+//! The loop of the engine: driver events become core events, and actions of the core are carried out until none is left.
+//! Must not decide what to do next.
+
+use std::collections::VecDeque;
+
+use super::disk::{block_cause, ignore_disk_full};
+use super::messages::{DriverEvent, Moment, StepOutput};
+use super::state::Engine;
+use crate::store::edits::numbers;
+use crate::store::{StoreError, open, recovery, reserve, standing, wishes};
+use crate::sync::core::{Action, Event, Request};
+use crate::sync::wire;
+
+impl Engine {
+    /// Starts from the state on disk, and saves `process` as the syncing process.
+    pub fn start(&mut self, process: u32, now: Moment) -> Result<StepOutput, StoreError> {
+        self.process = Some(process);
+        ignore_disk_full(reserve::hold(&self.db))?;
+        let mut disk_failure = None;
+        if let Err(error) = self.write(|c| standing::set_daemon(c, Some(process), now.wall)) {
+            disk_failure = Some(block_cause(&self.db, &error));
+            ignore_disk_full(Err(error))?;
+            // An earlier process may have ended on a full disk with the reserve in place. The reserve is for the status row,
+            // so the WAL must not take the space first.
+            open::take_over_log(&self.connection, &self.db, false)?;
+            reserve::release(&self.db);
+            ignore_disk_full(self.write(|c| standing::set_daemon(c, Some(process), now.wall)))?;
+        }
+        ignore_disk_full(self.retry_busy(numbers::set_right))?;
+        let known_refusal = self.retry_busy(|c| standing::refused(c))?;
+        self.phase_log.set_known_refusal(known_refusal);
+        if let Some((cause, reason)) = disk_failure {
+            let output = self.run(now, [Event::WriteFailed { reason, cause }])?;
+            open::take_over_log(&self.connection, &self.db, true)?;
+            return Ok(output);
+        }
+        let events = self.initial_events()?;
+        self.run(now, events)
+    }
+
+    /// Takes a report of the driver. Returns the commands that follow.
+    pub fn handle(&mut self, now: Moment, event: DriverEvent) -> Result<StepOutput, StoreError> {
+        self.place.is_kept()?;
+        let event = match event {
+            DriverEvent::DatabaseChanged => {
+                // The notification also follows the engine's own commits.
+                let data_version = self.retry_busy(|c| open::data_version(c))?;
+                if std::mem::replace(&mut self.data_version, data_version) == data_version {
+                    return Ok(StepOutput::default());
+                }
+                let control = self.control_event()?;
+                return self.run(now, [control, Event::EditsChanged]);
+            }
+            DriverEvent::Response { ticket, response } => match self.pending.remove(&ticket) {
+                // A new contact sends its own requests.
+                Some(pending) if pending.is_stale && pending.request.is_of_contact() => {
+                    return Ok(StepOutput::default());
+                }
+                Some(pending) => self.response_event(pending, response)?,
+                None => return Ok(StepOutput::default()),
+            },
+            DriverEvent::StreamOpened => Event::StreamOpened,
+            DriverEvent::StreamRefused(response) => Event::StreamRefused(wire::refusal(&response)),
+            DriverEvent::StreamBatch(batch) => Event::StreamBatch(batch),
+            DriverEvent::StreamActive => Event::StreamActive,
+            DriverEvent::StreamEnded { reason } => Event::StreamEnded { reason },
+            DriverEvent::KeyChanged => {
+                self.phase_log.key_changed();
+                Event::KeyChanged
+            }
+            DriverEvent::Timer => Event::Timer,
+            DriverEvent::StopRequested => Event::StopRequested,
+        };
+        self.run(now, [event])
+    }
+
+    /// Saves that no process syncs any longer.
+    pub fn close(&mut self, now: Moment) -> Result<(), StoreError> {
+        ignore_disk_full(self.write(|c| standing::set_daemon(c, None, now.wall)))
+    }
+
+    /// The events to start from: the state on disk and people's requests.
+    pub(super) fn initial_events(&mut self) -> Result<[Event; 2], StoreError> {
+        let standing::Standing { cursor, filled, home_id } = self.retry_busy(|c| standing::read(c))?;
+        let recovery = self.retry_busy(|c| recovery::read(c))?;
+        let is_paused = self.retry_busy(|c| wishes::read(c))?.paused;
+        let started = Event::Started { cursor, is_filled: filled, home_id, recovery, is_paused };
+        Ok([started, self.control_event()?])
+    }
+
+    /// People's requests in the database. A retry-now request counts once.
+    fn control_event(&mut self) -> Result<Event, StoreError> {
+        let wishes::Wishes { paused, reconcile, hurried } = self.retry_busy(|c| wishes::read(c))?;
+        let retry_now = hurried > std::mem::replace(&mut self.retry_requests, hurried);
+        Ok(Event::ControlChanged { is_paused: paused, reconcile, retry_now })
+    }
+
+    /// Passes events to the core and carries out the actions, until no event is left. A refused write drops the remaining
+    /// actions and events, which depend on the write, and tells the core.
+    pub(super) fn run<const N: usize>(&mut self, now: Moment, events: [Event; N]) -> Result<StepOutput, StoreError> {
+        let mut events = VecDeque::from(events);
+        let mut is_log_full = false;
+        while let Some(event) = events.pop_front() {
+            let mut actions = VecDeque::from(self.core.handle(now.steady, event));
+            while let Some(action) = actions.pop_front() {
+                match self.carry_out_next(now, action, &mut actions) {
+                    Ok(more) => events.extend(more),
+                    Err(error)
+                        if error.is_unwritten()
+                            && hearth_simulated::planted(hearth_simulated::Fault::DiskFullIsSuccess) => {}
+                    Err(error) if error.is_unwritten() => {
+                        tracing::warn!(%error, "a write has failed");
+                        // The cause is found before space is freed.
+                        let (cause, reason) = block_cause(&self.db, &error);
+                        // The checkpoint may need space too; the reserve is for the status row.
+                        is_log_full = open::give_back_log(&self.connection).is_err();
+                        reserve::release(&self.db);
+                        events = VecDeque::from([Event::WriteFailed { reason, cause }]);
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        if is_log_full && let Err(error) = open::give_back_log(&self.connection) {
+            tracing::warn!(%error, "the WAL could not be truncated");
+        }
+        Ok(std::mem::take(&mut self.output))
+    }
+
+    /// Carries an action out. Consecutive requests with edits are frozen in one transaction.
+    fn carry_out_next(
+        &mut self,
+        now: Moment,
+        action: Action,
+        following: &mut VecDeque<Action>,
+    ) -> Result<Vec<Event>, StoreError> {
+        let Action::Request(Request::SendEdits { groups }) = action else { return self.carry_out(now, action) };
+        let mut requests = vec![groups];
+        while let Some(Action::Request(Request::SendEdits { groups })) =
+            following.pop_front_if(|next| next.sends_edits())
+        {
+            requests.push(groups);
+        }
+        self.send_edits(now, requests)
+    }
+}

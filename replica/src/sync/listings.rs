@@ -1,0 +1,144 @@
+//! Reads all records of a server, for a comparison. Sends one request at a time, at a rate that leaves reads to other
+//! programs with the same key, and repeats lost requests. Must not compare.
+
+use std::time::Duration;
+
+use hearth_contract::schema::Kind;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::client::{Client, ClientError};
+use super::config::SyncConfig;
+use super::core::{Expired, Failure, Limits, Refusal};
+use super::wire::{self, HttpRequest, HttpResponse};
+use crate::recovery::Question;
+use crate::store::recovery::verify::Listing;
+
+/// Pause before a repetition when the server names none.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
+/// Attempts at one request while the server answers 429 or 503.
+const ATTEMPTS_MAX: u32 = 30;
+/// Lost responses to one request in a row: a restarted server is back before the last.
+const LOST_MAX: u32 = 7;
+/// Pause after the first lost response. The pause doubles up to [`LOST_PAUSE_MAX`].
+const LOST_PAUSE: Duration = Duration::from_millis(500);
+const LOST_PAUSE_MAX: Duration = Duration::from_secs(8);
+/// The server's window of a minute starts when the first request arrives, a little after the request has left.
+const WINDOW: Duration = Duration::from_millis(60_500);
+
+/// Reads all records of all kinds. `cursor`: the replica's feed cursor ([`crate::Replica::cursor`]); the call fails if the
+/// cursor belongs to a history that the server has discarded since.
+pub async fn fetch_listings(config: &SyncConfig, cursor: Option<&str>) -> Result<Vec<(Kind, Listing)>, ClientError> {
+    let client = Client::new(&config.server, &config.key)?;
+    fetch_all(&client, cursor, async |request: &HttpRequest| client.send(request).await).await
+}
+
+/// The same, with `send` as the network. `client` makes the errors.
+async fn fetch_all(
+    client: &Client,
+    cursor: Option<&str>,
+    send: impl AsyncFn(&HttpRequest) -> Result<HttpResponse, String>,
+) -> Result<Vec<(Kind, Listing)>, ClientError> {
+    let mut reader = Reader { client, send, limit: None, window_start: Instant::now(), requests: 0 };
+    let limits = reader.fetch(&HttpRequest::identity(), wire::identity).await?.limits;
+    reader.limit = limits.map(|limits| Limits::share(limits.reads).max(1));
+    let mut all = Vec::new();
+    for kind in Kind::ALL {
+        let mut listing = Listing::default();
+        let mut page_cursor = None;
+        loop {
+            let question = match kind {
+                Kind::Property => Question::Property,
+                kind => Question::Walk { kind, cursor: page_cursor },
+            };
+            let parse = |response: &HttpResponse| wire::reconcile_answer(&question, response);
+            let page = reader.fetch(&HttpRequest::reconcile(&question), parse).await?;
+            listing.as_of = page.as_of;
+            listing.records.extend(page.records.into_iter().map(|record| (record, page.as_of)));
+            page_cursor = page.next_cursor;
+            if page_cursor.is_none() {
+                break;
+            }
+        }
+        all.push((kind, listing));
+    }
+    reader.fetch(&HttpRequest::check_cursor(cursor), check_history).await?;
+    Ok(all)
+}
+
+/// Ok if the cursor belongs to the server's history; a cursor older than the retention does too.
+fn check_history(response: &HttpResponse) -> Result<(), Failure> {
+    match wire::feed_head(response) {
+        Err(Failure::Refused(Refusal { expired: Some(Expired { restored: false, .. }), .. })) => Ok(()),
+        answer => answer.map(drop),
+    }
+}
+
+/// Sends requests within a rate limit.
+struct Reader<'c, S> {
+    client: &'c Client,
+    send: S,
+    /// Requests per window. None: unlimited.
+    limit: Option<u32>,
+    window_start: Instant,
+    /// Requests in the present window.
+    requests: u32,
+}
+
+impl<S: AsyncFn(&HttpRequest) -> Result<HttpResponse, String>> Reader<'_, S> {
+    /// Sends a request until a response can be parsed. Err: a failure that a repetition cannot cure.
+    async fn fetch<T>(
+        &mut self,
+        request: &HttpRequest,
+        parse: impl Fn(&HttpResponse) -> Result<T, Failure>,
+    ) -> Result<T, ClientError> {
+        let (mut attempts, mut lost) = (0, 0);
+        loop {
+            self.wait_for_turn().await;
+            attempts += 1;
+            let response = (self.send)(request).await;
+            let failure = match &response {
+                Ok(response) => match parse(response) {
+                    Ok(parsed) => return Ok(parsed),
+                    Err(failure) => failure,
+                },
+                Err(why) => Failure::NoAnswer(why.clone()),
+            };
+            let is_lost = match &failure {
+                Failure::Refused(refusal) => matches!(refusal.status, 408 | 500..) && refusal.status != 503,
+                Failure::NoAnswer(_) => response.as_ref().map_or(true, |response| response.is_cut),
+            };
+            match failure {
+                Failure::Refused(Refusal { status: 429 | 503, retry_after, .. }) if attempts < ATTEMPTS_MAX => {
+                    lost = 0;
+                    let server_pause = |millis: i64| Duration::from_millis(millis.max(0).unsigned_abs());
+                    sleep(retry_after.map_or(RETRY_PAUSE, server_pause)).await;
+                }
+                _ if is_lost && lost < LOST_MAX => {
+                    sleep((LOST_PAUSE * (1 << lost)).min(LOST_PAUSE_MAX)).await;
+                    lost += 1;
+                }
+                failure => {
+                    return Err(match response {
+                        Ok(response) => self.client.client_error(&response, failure),
+                        Err(why) => self.client.unreachable(why),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Waits until the rate limit allows another request.
+    async fn wait_for_turn(&mut self) {
+        let window_end = self.window_start + WINDOW;
+        if self.limit.is_some_and(|limit| self.requests >= limit) {
+            sleep_until(window_end).await;
+        }
+        if Instant::now() >= window_end {
+            (self.window_start, self.requests) = (Instant::now(), 0);
+        }
+        self.requests += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

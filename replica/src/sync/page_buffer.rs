@@ -1,0 +1,62 @@
+//! Buffers pages of an id list, to write several pages in one transaction. Must not write.
+//!
+//! The core counts a buffered page as saved. The owner must therefore write the buffer before any other action, and drop
+//! the buffer after a failed write: the list then continues from the state on disk.
+
+use crate::recovery::{Found, Question, Step};
+
+/// Ids in the buffer: ten pages.
+const IDS_MAX: usize = 1000;
+
+/// An answer to a question of a reconcile, and the step that follows.
+#[derive(Debug)]
+pub(super) struct PageAnswer {
+    pub question: Question,
+    pub found: Found,
+    pub next_step: Step,
+}
+
+impl PageAnswer {
+    /// Whether the write may wait for the next page.
+    pub(super) fn may_wait(&self) -> bool {
+        matches!((&self.question, &self.next_step), (Question::Ids { .. }, Step::Ids { .. }))
+            && self.found.ids.len() < IDS_MAX
+    }
+
+    /// Appends the next page.
+    pub(super) fn extend(&mut self, next: PageAnswer) {
+        self.found.ids.extend(next.found.ids);
+        self.found.next_cursor = next.found.next_cursor;
+        self.found.as_of = self.found.as_of.max(next.found.as_of);
+        self.next_step = next.next_step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::schema::Kind;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::recovery::Listed;
+
+    fn page(cursor: Option<&str>, next_step: Step, as_of: i64) -> PageAnswer {
+        let found = Found { ids: vec![Listed { id: Uuid::nil(), rev: 1 }], as_of, ..Found::default() };
+        let question = Question::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) };
+        PageAnswer { question, found, next_step }
+    }
+
+    #[test]
+    fn pages_wait_until_the_list_ends() {
+        let more = |cursor: &str| Step::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()), as_of: 5 };
+        let mut buffer = page(None, more("b"), 5);
+        assert!(buffer.may_wait());
+        buffer.extend(page(Some("b"), more("c"), 9));
+        assert!(buffer.may_wait());
+        buffer.extend(page(Some("c"), Step::Records { kind: Kind::Room, as_of: 5 }, 7));
+        assert!(!buffer.may_wait());
+        assert_eq!((buffer.found.ids.len(), buffer.found.as_of), (3, 9));
+        assert_eq!(buffer.question, Question::Ids { kind: Kind::Room, cursor: None }, "the first page's question");
+    }
+}

@@ -1,0 +1,111 @@
+//! Builds the requests to the server. Must not know how bytes travel.
+
+use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
+use hearth_contract::paths;
+use hearth_contract::record::etag;
+use hearth_contract::schema::Kind;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+
+use super::message::HttpRequest;
+use crate::recovery::Question;
+use crate::store::edits::push;
+
+/// The header of each request: the API version of this program.
+pub(in crate::sync) const VERSION: (&str, &str) = (SERVICE_API_VERSION, CURRENT_VERSION);
+/// Events per poll (contract 9.1 allows 1000).
+const POLL_EVENTS: u32 = 500;
+/// Records per page of a list (contract 5).
+const PAGE_RECORDS: u32 = 100;
+
+/// Characters that are percent-encoded in a query: all except the unreserved characters of RFC 3986 2.3.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A cursor for a query. Cursors are opaque (contract 5) and may hold any character.
+fn encoded(cursor: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(cursor, ENCODED)
+}
+
+impl HttpRequest {
+    fn get(path: impl Into<String>) -> HttpRequest {
+        HttpRequest { method: "GET".to_owned(), path: path.into(), headers: Vec::new(), body: None }
+    }
+
+    /// Fetches the owner, scopes and limits of the key.
+    pub(in crate::sync) fn identity() -> HttpRequest {
+        HttpRequest::get(paths::ME)
+    }
+
+    /// Fetches the feed head.
+    pub(in crate::sync) fn feed_head() -> HttpRequest {
+        HttpRequest::events(1, None)
+    }
+
+    /// Fetches events after the cursor. None: from the first event.
+    pub(in crate::sync) fn poll(cursor: Option<&str>) -> HttpRequest {
+        HttpRequest::events(POLL_EVENTS, cursor)
+    }
+
+    /// Checks that the server still knows the cursor.
+    pub(in crate::sync) fn check_cursor(cursor: Option<&str>) -> HttpRequest {
+        HttpRequest::events(1, cursor)
+    }
+
+    fn events(limit: u32, cursor: Option<&str>) -> HttpRequest {
+        let cursor = cursor.map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
+        HttpRequest::get(format!("{}?limit={limit}{cursor}", paths::EVENTS))
+    }
+
+    /// Opens the stream after the cursor. None: from the first event. The path repeats the header's cursor, because a proxy
+    /// may drop the header. Without a cursor the stream would begin at the present (contract 9.4).
+    pub(in crate::sync) fn stream(cursor: Option<&str>) -> HttpRequest {
+        let path = format!("{}?cursor={}", paths::STREAM, encoded(cursor.unwrap_or("start")));
+        let mut request = HttpRequest::get(path);
+        request.headers.push(("accept", "text/event-stream".to_owned()));
+        request.headers.extend(cursor.map(|cursor| (LAST_EVENT_ID, cursor.to_owned())));
+        request
+    }
+
+    /// Sends edits.
+    pub(in crate::sync) fn edits(request: &push::Request) -> HttpRequest {
+        let mut headers = vec![(IDEMPOTENCY_KEY, request.key.clone())];
+        match request.guard {
+            Some(guard) => headers.push(("if-match", etag(guard))),
+            // Only the profile is created by an update. A repetition after the server has forgotten the idempotency key
+            // must not overwrite a profile that another person has created (RFC 9110 13.1.2).
+            None if request.path == paths::PROPERTY
+                && !hearth_simulated::planted(hearth_simulated::Fault::IfMatchNotSent) =>
+            {
+                headers.push(("if-none-match", "*".to_owned()));
+            }
+            None => {}
+        }
+        if request.body.is_some() {
+            headers.push(("content-type", "application/json".to_owned()));
+        }
+        let (method, path) = (request.verb.clone(), request.path.clone());
+        HttpRequest { method, path, headers, body: request.body.clone() }
+    }
+
+    /// Fetches a record of a collection.
+    pub(in crate::sync) fn record(kind: Kind, record: &str) -> HttpRequest {
+        HttpRequest::get(format!("{}/{record}", paths::collection(kind)))
+    }
+
+    /// Asks a question of a reconcile.
+    pub(in crate::sync) fn reconcile(question: &Question) -> HttpRequest {
+        let list = |kind, sort: &str, cursor: &Option<String>| {
+            let cursor = cursor.as_ref().map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
+            format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{cursor}", paths::collection(kind))
+        };
+        HttpRequest::get(match question {
+            Question::Property => paths::PROPERTY.to_owned(),
+            Question::Changes { kind, since, cursor } => {
+                let since = since.as_ref().map(|since| format!("&updated_since={since}")).unwrap_or_default();
+                list(*kind, "updated_at", cursor) + &since
+            }
+            Question::Walk { kind, cursor } => list(*kind, "created_at", cursor),
+            Question::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
+            Question::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
+        })
+    }
+}

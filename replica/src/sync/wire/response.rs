@@ -1,0 +1,189 @@
+//! Reads successful responses. Must not know how bytes travel, nor whether to try again.
+
+use hearth_contract::envelope::{Feed, ListResponse, Meta, SingleResponse};
+use hearth_contract::event::Event;
+use hearth_contract::record::parse_etag;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+use serde_json::{Map, Value};
+
+use super::message::HttpResponse;
+use super::refusal::{edit_failure, failure, is_not_found, operation_refusal};
+use crate::recovery::{Found, Listed, Question};
+use crate::sync::core::{BatchEnd, EditResponse, Failure, FeedBatch, FeedHead, Identity, Limits, SendOutcome};
+use crate::sync::excerpt;
+
+/// The owner, scopes and limits of a key, from the response to [`super::HttpRequest::identity`].
+pub(in crate::sync) fn identity(response: &HttpResponse) -> Result<Identity, Failure> {
+    #[derive(Deserialize)]
+    struct Me {
+        team: Team,
+        home: Home,
+        scopes: Vec<String>,
+        rate_limits: Option<RateLimits>,
+    }
+    #[derive(Deserialize)]
+    #[expect(clippy::struct_field_names, reason = "the contract's words")]
+    struct RateLimits {
+        reads_per_minute: Option<u32>,
+        writes_per_minute: Option<u32>,
+        bulk_per_minute: Option<u32>,
+    }
+    #[derive(Deserialize)]
+    struct Team {
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Home {
+        id: String,
+        environment: String,
+    }
+    let SingleResponse { data: Me { team, home, scopes, rate_limits }, .. } = success(response)?;
+    let limits = rate_limits.and_then(|limits| {
+        let (reads, writes) = (limits.reads_per_minute?, limits.writes_per_minute?);
+        Some(Limits { reads, writes, bulk: limits.bulk_per_minute? })
+    });
+    Ok(Identity { home_id: home.id, home_name: team.name, environment: home.environment, scopes, limits })
+}
+
+/// The feed head, from the response to [`super::HttpRequest::feed_head`].
+pub(in crate::sync) fn feed_head(response: &HttpResponse) -> Result<FeedHead, Failure> {
+    let page: ListResponse<Value> = success(response)?;
+    let Some(Feed { head, retention_seconds, .. }) = page.meta.feed else { return Ok(FeedHead::default()) };
+    let retention_seconds = retention_seconds.and_then(|seconds| i64::try_from(seconds).ok());
+    Ok(FeedHead { head: Some(head), retention_seconds })
+}
+
+/// The events of a poll. A page without more events reaches the present; without a head in the response, the last event
+/// is the head.
+pub(in crate::sync) fn poll_batch(response: &HttpResponse) -> Result<FeedBatch, Failure> {
+    let ListResponse { data: events, meta } = success::<ListResponse<Event>>(response)?;
+    let cursor = meta.page.as_ref().and_then(|page| page.next_cursor.clone());
+    let has_more = meta.page.is_some_and(|page| page.has_more);
+    let last_event = events.last().map(|last| last.id);
+    let end = match has_more {
+        true => BatchEnd::More,
+        false => BatchEnd::Present { head: meta.feed.map(|feed| feed.head).or(last_event) },
+    };
+    Ok(FeedBatch { events, cursor, end })
+}
+
+/// The answer to a question of a reconcile.
+pub(in crate::sync) fn reconcile_answer(question: &Question, response: &HttpResponse) -> Result<Found, Failure> {
+    let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
+    let no_position = || Failure::NoAnswer("the list does not name its position".to_owned());
+    match question {
+        Question::Changes { .. } | Question::Walk { .. } => {
+            let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(response)?;
+            let as_of = meta.as_of.ok_or_else(no_position)?;
+            Ok(Found { records, ids: Vec::new(), next_cursor: next(meta), as_of })
+        }
+        // A home has many ids, so they are not read as records.
+        Question::Ids { .. } => {
+            let ListResponse { data: ids, meta } = success::<ListResponse<Listed>>(response)?;
+            let as_of = meta.as_of.ok_or_else(no_position)?;
+            Ok(Found { records: Vec::new(), ids, next_cursor: next(meta), as_of })
+        }
+        // The feed brings the delete with its position.
+        Question::Record { .. } if is_not_found(response) => Ok(Found::default()),
+        Question::Property | Question::Record { .. } => {
+            let SingleResponse { data, meta } = success::<SingleResponse<Option<Map<String, Value>>>>(response)?;
+            Ok(Found {
+                records: data.into_iter().collect(),
+                ids: Vec::new(),
+                next_cursor: None,
+                as_of: meta.as_of.ok_or_else(no_position)?,
+            })
+        }
+    }
+}
+
+/// The answer to a single edit. Err: a sentence why the response makes no sense.
+pub(in crate::sync) fn edit_response(response: &HttpResponse) -> Result<EditResponse, String> {
+    if response.status >= 500 && hearth_simulated::planted(hearth_simulated::Fault::ServerErrorIsSuccess) {
+        return Ok(EditResponse::Accepted { rev: None });
+    }
+    if !(200..300).contains(&response.status) {
+        return match edit_failure(response) {
+            Failure::Refused(refusal) => Ok(EditResponse::Refused(refusal)),
+            Failure::NoAnswer(reason) => Err(reason),
+        };
+    }
+    let etag_rev = response.etag.as_deref().and_then(parse_etag);
+    match success::<SingleResponse<Option<Map<String, Value>>>>(response) {
+        // Responses to a delete and to an empty change have no rev. Then the position of the response serves: the feed
+        // passes the position later.
+        Ok(SingleResponse { data, meta }) => {
+            let body_rev = || data?.get("rev")?.as_i64();
+            Ok(EditResponse::Accepted { rev: etag_rev.or_else(body_rev).or(meta.as_of) })
+        }
+        // The status proves the write, and the ETag tells the position. A complete page of a proxy may have a numeric ETag
+        // too, so only a cut body is accepted.
+        Err(_) if response.is_cut && etag_rev.is_some() => Ok(EditResponse::Accepted { rev: etag_rev }),
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
+/// The outcome of a bulk call. `edits`: edit ids with their record ids, by which the response names results (contract 7).
+pub(in crate::sync) fn bulk_outcome(response: &HttpResponse, edits: &[(i64, String)]) -> SendOutcome {
+    #[derive(Deserialize)]
+    struct Operation {
+        status: u16,
+        id: Option<String>,
+        data: Option<Data>,
+        #[serde(default)]
+        error: Value,
+    }
+    #[derive(Deserialize)]
+    struct Data {
+        rev: Option<i64>,
+    }
+    if !(200..300).contains(&response.status) {
+        return match edit_failure(response) {
+            Failure::Refused(refusal) => SendOutcome::Refused(refusal),
+            Failure::NoAnswer(reason) => SendOutcome::NoAnswer { reason },
+        };
+    }
+    let SingleResponse { data: operations, meta } = match success::<SingleResponse<Vec<Operation>>>(response) {
+        Ok(one) => one,
+        Err(failure) => return SendOutcome::NoAnswer { reason: failure.to_string() },
+    };
+    let mut responses = Vec::with_capacity(edits.len());
+    for (index, (edit, record)) in edits.iter().enumerate() {
+        // Results are in the order of the edits, unless edits were settled since.
+        let mut candidates = operations.get(index).into_iter().chain(&operations);
+        let operation = candidates.find(|operation| operation.id.as_ref() == Some(record));
+        let Some(Operation { status, data, error, .. }) = operation else {
+            return SendOutcome::NoAnswer { reason: format!("the response has no result for the record {record}") };
+        };
+        let answer = match status {
+            200..300 => EditResponse::Accepted { rev: data.as_ref().and_then(|data| data.rev).or(meta.as_of) },
+            status => EditResponse::Refused(operation_refusal(*status, error.clone())),
+        };
+        responses.push((*edit, answer));
+    }
+    SendOutcome::Answered(responses)
+}
+
+/// A record. None: the server has no record with the id.
+pub(in crate::sync) fn record(response: &HttpResponse) -> Result<Option<Map<String, Value>>, Failure> {
+    if is_not_found(response) {
+        return Ok(None);
+    }
+    success::<SingleResponse<Map<String, Value>>>(response).map(|one| Some(one.data))
+}
+
+fn success<T: DeserializeOwned>(response: &HttpResponse) -> Result<T, Failure> {
+    if !(200..300).contains(&response.status) {
+        return Err(failure(response));
+    }
+    serde_json::from_slice(&response.body).map_err(|error| {
+        let why = match error.classify() {
+            Category::Syntax => "the answer is no JSON".to_owned(),
+            Category::Eof => "the answer ends too early".to_owned(),
+            Category::Io | Category::Data => error.to_string(),
+        };
+        Failure::NoAnswer(excerpt::sentence(&format!("it does not answer as a Hearth server: {why}")))
+    })
+}
