@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_where_its_head_says() {
+    fn response_ends_where_its_head_says() {
         assert_eq!(bytes("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd"), Some(41));
         assert_eq!(bytes("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab"), None);
         assert_eq!(bytes("HTTP/1.1 204 No Content\r\n\r\n"), Some(27));

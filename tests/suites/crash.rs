@@ -20,7 +20,7 @@ fn syncing(home: &Home, name: &str) -> (Process, String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_acknowledged_write_survives_a_kill_exactly_once() {
+async fn acknowledged_writes_survive_kill_once() {
     let mut home = Home::new();
     let acknowledged = Arc::new(Mutex::new(BTreeSet::new()));
     for round in 0..3u32 {
@@ -127,7 +127,7 @@ fn turn() -> Vec<Sent> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_storm_of_every_sort_of_write_is_applied_exactly_once_across_kills() {
+async fn mixed_writes_apply_once_across_kills() {
     let mut home = Home::new();
     let storm = Arc::new(Mutex::new(Storm::default()));
     let whole_turns = Arc::new(Mutex::new(0));
@@ -230,7 +230,7 @@ async fn a_storm_of_every_sort_of_write_is_applied_exactly_once_across_kills() {
 }
 
 #[tokio::test]
-async fn two_replicas_find_together_over_a_killed_server_and_a_killed_daemon() {
+async fn replicas_converge_after_kills() {
     let mut home = Home::new();
     let (server, _) = home.serve(&UNLIMITED);
     let (first, first_db) = syncing(&home, "first.db");

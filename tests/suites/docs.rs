@@ -27,7 +27,7 @@ fn document() -> String {
 }
 
 #[test]
-fn each_fault_that_can_be_planted_is_listed() {
+fn every_planted_fault_is_documented() {
     let document = document();
     assert!(document.contains(&format!("So {} faults", PLANTED.len())));
     for planted in &PLANTED {
@@ -48,7 +48,7 @@ fn members(value: &Value) -> BTreeSet<&str> {
 }
 
 #[test]
-fn what_json_has_of_the_tools_is_what_the_document_says() {
+fn json_members_match_document() {
     let document = document();
     let told = members_told(&document);
     let dir = tempfile::tempdir().unwrap();
@@ -89,7 +89,7 @@ fn what_json_has_of_the_tools_is_what_the_document_says() {
 }
 
 #[test]
-fn the_recipes_for_testing_sync_work_as_they_stand() {
+fn testing_sync_recipes_run() {
     let document = document();
     let recipes = recipes(&document);
     assert_eq!(recipes.len(), document.matches("```sh").count());

@@ -16,32 +16,32 @@ fn passes(name: &str) {
 }
 
 #[test]
-fn history_that_was_thinned_out_is_made_up_for() {
+fn retention_loss_drill_passes() {
     passes("retention-loss");
 }
 
 #[test]
-fn lost_answers_lose_and_double_nothing() {
+fn lost_ack_drill_passes() {
     passes("lost-ack");
 }
 
 #[test]
-fn a_poisoned_edit_holds_nothing_up() {
+fn poison_drill_passes() {
     passes("poison");
 }
 
 #[test]
-fn a_server_that_was_put_back_is_followed() {
+fn server_restore_drill_passes() {
     passes("server-restore");
 }
 
 #[test]
-fn kills_lose_and_double_nothing() {
+fn crash_drill_passes() {
     passes("crash");
 }
 
 #[test]
-fn a_full_disk_heals() {
+fn disk_full_drill_passes_or_is_skipped() {
     let (code, told) = drill(&["disk-full"]);
     // Not every machine lets a test mount a disk.
     let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
@@ -49,7 +49,7 @@ fn a_full_disk_heals() {
 }
 
 #[test]
-fn a_wrong_clock_changes_nothing() {
+fn clock_drill_passes_or_is_skipped() {
     let (code, told) = drill(&["clock"]);
     // Not every machine has the program that tells another time.
     let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
@@ -58,7 +58,7 @@ fn a_wrong_clock_changes_nothing() {
 
 /// A server that says that it thins out and does not: the drill must not pass by not having happened.
 #[test]
-fn a_drill_that_did_not_happen_fails() {
+fn drill_without_its_situation_fails() {
     let dir = tempfile::tempdir().unwrap();
     let fake = dir.path().join("hearth-server");
     let real = hearth_tests::process::program("hearth-server");
@@ -74,14 +74,14 @@ fn a_drill_that_did_not_happen_fails() {
 }
 
 #[test]
-fn a_place_for_scratch_files_that_is_empty_is_none() {
+fn empty_tmpdir_uses_default_scratch_dir() {
     let output = command("hearth-replica", &["--json", "drill", "poison"]).env("TMPDIR", "").output().unwrap();
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &told["verdict"]), (Some(0), &"passed".into()), "{told:#}");
 }
 
 #[test]
-fn a_drill_keeps_its_directory_only_when_asked_and_its_programs_never() {
+fn drill_keeps_directory_only_when_asked() {
     let dir = tempfile::tempdir().unwrap();
     let in_dir = |arguments: &[&str]| {
         let output = command("hearth-replica", arguments).env("TMPDIR", dir.path()).output().unwrap();

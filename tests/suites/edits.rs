@@ -34,7 +34,7 @@ async fn task(client: &Client) -> Value {
 }
 
 #[tokio::test]
-async fn both_changed_the_same_field_and_a_person_decides() {
+async fn same_field_conflict_waits_for_decision() {
     let mut home = Home::new();
     let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, second) = two_with_a_task(&home);
@@ -64,7 +64,7 @@ async fn both_changed_the_same_field_and_a_person_decides() {
 }
 
 #[tokio::test]
-async fn the_profile_decides_and_undo_takes_the_decision_back() {
+async fn policy_decision_can_be_undone() {
     for (policy, wins, loses) in [("mine", "Mine", "Theirs"), ("theirs", "Theirs", "Mine")] {
         let mut home = Home::new();
         let (_server, client) = serve(&mut home, &UNLIMITED);
@@ -88,7 +88,7 @@ async fn the_profile_decides_and_undo_takes_the_decision_back() {
 }
 
 #[tokio::test]
-async fn changes_of_different_fields_both_stand() {
+async fn changes_of_different_fields_merge() {
     let mut home = Home::new();
     let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, second) = two_with_a_task(&home);
@@ -103,7 +103,7 @@ async fn changes_of_different_fields_both_stand() {
 }
 
 #[tokio::test]
-async fn a_delete_and_a_change_meet() {
+async fn delete_against_change_is_a_conflict() {
     let mut home = Home::new();
     let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, second) = two_with_a_task(&home);
@@ -128,7 +128,7 @@ async fn a_delete_and_a_change_meet() {
 
 /// Answers are lost, the feed is mute, the programs end; and when they are back, the server has forgotten the keys.
 #[tokio::test]
-async fn a_lost_answer_and_a_forgotten_key_make_one_effect() {
+async fn lost_response_and_forgotten_key_apply_once() {
     let mut home = Home::new();
     let (server, _) = serve(&mut home, &UNLIMITED);
     let device = device(&home, "first.db");
@@ -188,7 +188,7 @@ async fn a_lost_answer_and_a_forgotten_key_make_one_effect() {
 
 /// Its first update is sent again as it was, though somebody has begun one since.
 #[tokio::test]
-async fn a_profile_that_somebody_began_meanwhile_is_not_written_over() {
+async fn profile_created_elsewhere_is_not_overwritten() {
     let mut home = Home::new();
     let faults = ["--faults", "lost-request=always route=writes", "--faults-on-live"];
     let (server, _) = serve(&mut home, &[&UNLIMITED[..], &faults].concat());
@@ -214,7 +214,7 @@ async fn a_profile_that_somebody_began_meanwhile_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn a_poison_edit_holds_what_depends_on_it_and_nothing_else() {
+async fn rejected_edit_blocks_only_its_dependents() {
     let mut home = Home::new();
     let (_server, client) = serve(&mut home, &UNLIMITED);
     let device = device(&home, "first.db");
@@ -243,7 +243,7 @@ async fn a_poison_edit_holds_what_depends_on_it_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn many_edits_of_a_script_go_in_few_calls_within_the_keys_windows() {
+async fn many_edits_go_in_few_bulk_calls() {
     let mut home = Home::new();
     let (_server, client) = serve(&mut home, &["--rate-limits", "reads=300,writes=60,bulk=20"]);
     let device = device(&home, "first.db");
@@ -265,7 +265,7 @@ async fn many_edits_of_a_script_go_in_few_calls_within_the_keys_windows() {
 }
 
 #[tokio::test]
-async fn undo_of_every_sort_reaches_the_server() {
+async fn undo_of_each_method_reaches_server() {
     let mut home = Home::new();
     let (_server, client) = serve(&mut home, &UNLIMITED);
     let (first, _) = two_with_a_task(&home);
@@ -296,7 +296,7 @@ async fn undo_of_every_sort_reaches_the_server() {
 }
 
 #[tokio::test]
-async fn where_no_stream_is_to_be_had_polls_bring_it_in_step() {
+async fn polling_syncs_where_streams_fail() {
     let mut home = Home::new();
     let (_server, url) = home.serve(&[&UNLIMITED[..], &["--max-streams", "1"]].concat());
     let client = Client::new(&url, &home.key);

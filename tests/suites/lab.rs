@@ -63,7 +63,7 @@ async fn end(client: &Client) -> String {
 }
 
 #[tokio::test]
-async fn a_seeded_home_is_sound_and_the_same_for_the_same_seed() {
+async fn seeded_home_is_sound_and_repeatable() {
     let (one, other) = (Place::new(), Place::new());
     for place in [&one, &other] {
         let made = place.lab(&["seed", "--records", "3000", "--seed", "5", "--env", "live", "--live"]);
@@ -92,7 +92,7 @@ async fn a_seeded_home_is_sound_and_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn a_live_home_is_touched_only_when_told_so() {
+fn live_home_needs_explicit_option() {
     let place = Place::new();
     for tool in [
         &["churn", "--count", "1"][..],
@@ -109,7 +109,7 @@ fn a_live_home_is_touched_only_when_told_so() {
 }
 
 #[test]
-fn the_team_must_be_said_when_there_are_several() {
+fn team_is_required_when_several_exist() {
     let place = Place::new();
     place.said(&["team", "create", "Other house"]);
     assert!(place.refused(&["lab", "trim"]).contains("--team"));
@@ -118,7 +118,7 @@ fn the_team_must_be_said_when_there_are_several() {
 }
 
 #[tokio::test]
-async fn churn_is_ordinary_writes_that_open_streams_hear_of() {
+async fn churn_events_reach_open_streams() {
     let place = Place::new();
     let (_server, client) = place.serve();
     let mut frames = client.stream("", None).await;
@@ -133,7 +133,7 @@ async fn churn_is_ordinary_writes_that_open_streams_hear_of() {
 }
 
 #[test]
-fn churn_keeps_its_rate_and_its_end() {
+fn churn_keeps_rate_and_duration() {
     let place = Place::new();
     let began = Instant::now();
     let told = place.lab(&["churn", "--for", "1s", "--rate", "20"]);
@@ -146,7 +146,7 @@ fn churn_keeps_its_rate_and_its_end() {
 }
 
 #[test]
-fn a_change_that_changes_nothing_is_told_as_one() {
+fn churn_marks_changes_without_effect() {
     let place = Place::new();
     let head = |told: &str| told.trim_start().split(' ').next().unwrap().parse::<i64>().unwrap();
     let said = place.said(&["lab", "churn", "--count", "600", "--rate", "10000"]);
@@ -161,7 +161,7 @@ fn a_change_that_changes_nothing_is_told_as_one() {
 }
 
 #[tokio::test]
-async fn a_trimmed_home_refuses_old_cursors_beside_a_running_server() {
+async fn trimmed_home_refuses_old_cursors() {
     let place = Place::new();
     let (_server, client) = place.serve();
     let old = end(&client).await;
@@ -181,7 +181,7 @@ async fn a_trimmed_home_refuses_old_cursors_beside_a_running_server() {
 }
 
 #[tokio::test]
-async fn a_forgotten_key_is_no_replay() {
+async fn forgotten_key_writes_again() {
     let place = Place::new();
     let (_server, client) = place.serve();
     let create = || async {
@@ -197,7 +197,7 @@ async fn a_forgotten_key_is_no_replay() {
 }
 
 #[tokio::test]
-async fn a_home_goes_back_alone_and_its_lost_cursors_are_refused() {
+async fn rewound_home_refuses_lost_cursors() {
     let place = Place::new();
     place.lab(&["seed", "--records", "50", "--env", "live", "--live"]);
     let (server, client) = place.serve();
@@ -239,7 +239,7 @@ async fn a_home_goes_back_alone_and_its_lost_cursors_are_refused() {
 }
 
 #[test]
-fn what_was_thinned_out_cannot_be_gone_back_to() {
+fn rewind_into_compacted_history_is_refused() {
     let place = Place::new();
     let began = place.lab(&["churn", "--count", "30", "--rate", "5000"])["head"].as_i64().unwrap();
     place.lab(&["trim"]);
@@ -250,7 +250,7 @@ fn what_was_thinned_out_cannot_be_gone_back_to() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_taken_back() {
+fn rewind_beyond_first_event_is_refused() {
     let place = Place::new();
     let back = |by: &str| place.refused(&["lab", "rewind", "--by", by, "--env", "live", "--live"]);
     assert!(back("1").contains("the home is at position 0: it is empty, and no event can be undone"));
@@ -259,7 +259,7 @@ fn what_is_not_there_cannot_be_taken_back() {
 }
 
 #[test]
-fn a_script_is_a_timed_list_and_names_the_line_of_a_slip() {
+fn script_error_names_its_line() {
     let place = Place::new();
     let file = place.data().join("night.txt");
     let script = |text: &str| {
@@ -312,7 +312,7 @@ async fn times(client: &Client, title: &str) -> usize {
 }
 
 #[tokio::test]
-async fn requests_are_lost_answers_are_lost_and_some_come_twice() {
+async fn faults_drop_and_repeat_requests() {
     let faults = "lost-request=once:1 route=createTask; lost-answer=once:2 route=create_task; duplicate=once:3 route=create_task";
     let server = faulty(faults, false).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -329,7 +329,7 @@ async fn requests_are_lost_answers_are_lost_and_some_come_twice() {
 }
 
 #[tokio::test]
-async fn refusals_come_in_bursts_with_their_headers_and_flag_nobody() {
+async fn refusal_bursts_have_headers_and_flag_no_key() {
     let faults = "429=first:120 route=list_rooms retry-after=7; 503=burst:2/1h route=writes; 502=always route=get_property; 500=always route=search";
     let server = faulty(faults, false).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -353,7 +353,7 @@ async fn refusals_come_in_bursts_with_their_headers_and_flag_nobody() {
 }
 
 #[tokio::test]
-async fn only_the_keys_and_routes_that_are_meant_are_touched_and_live_ones_not_at_all() {
+async fn faults_hit_only_chosen_keys_and_routes() {
     let server = faulty("503=always route=list_rooms key=no-such-key; 500=always route=list_tasks", false).await;
     let (test, live) = (Client::new(&server.url, &server.test_key), Client::new(&server.url, &server.live_key));
     assert_eq!([test.get("/v1/rooms").await.status, test.get("/v1/tasks").await.status], [200, 500]);
@@ -377,7 +377,7 @@ async fn only_the_keys_and_routes_that_are_meant_are_touched_and_live_ones_not_a
 }
 
 #[tokio::test]
-async fn latency_holds_a_request_up() {
+async fn latency_delays_request() {
     let server = faulty("latency=once:2 by=300ms route=get_me", false).await;
     let client = Client::new(&server.url, &server.test_key);
     client.get("/v1/me").await;
@@ -388,7 +388,7 @@ async fn latency_holds_a_request_up() {
 }
 
 #[tokio::test]
-async fn a_stream_is_cut_in_the_midst_and_goes_on_where_it_was() {
+async fn cut_stream_resumes_from_cursor() {
     let server = faulty("cut=once:8; repeat=once:3", false).await;
     let client = Client::new(&server.url, &server.test_key);
     let response = client.request(Method::GET, "/v1/events/stream?cursor=start").send().await.unwrap();
@@ -413,7 +413,7 @@ async fn a_stream_is_cut_in_the_midst_and_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_mute_stream_says_nothing_for_its_time_and_ends_with_the_service() {
+async fn silent_stream_sends_nothing_until_stop() {
     let server = faulty("mute=once:4 for=400ms; mute=once:9 comments=pass", false).await;
     let client = Client::new(&server.url, &server.test_key);
     let began = Instant::now();
@@ -439,7 +439,7 @@ async fn a_mute_stream_says_nothing_for_its_time_and_ends_with_the_service() {
 }
 
 #[test]
-fn faults_that_are_misspelt_are_shown_where_they_are() {
+fn misspelt_fault_error_shows_position() {
     let place = Place::new();
     let refused = |faults: &str| {
         let output = place.run(&["serve", "--listen", "127.0.0.1:0", "--faults", faults]);

@@ -63,7 +63,7 @@ async fn add_rooms(client: &Client, names: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
+async fn online_backup_restores_with_history_break() {
     let place = Place::new();
     let backup = place.path("backup.db");
     let (server, client) = place.serve();
@@ -141,7 +141,7 @@ async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
 }
 
 #[tokio::test]
-async fn a_fork_is_found_where_two_programs_wrote_in_turn() {
+async fn fork_is_found_after_alternating_writes() {
     let place = Place::new();
     let (server, client) = place.serve();
     add_rooms(&client, &["a", "b"]).await;
@@ -160,7 +160,7 @@ async fn a_fork_is_found_where_two_programs_wrote_in_turn() {
 }
 
 #[test]
-fn a_database_of_a_newer_program_is_left_alone_and_told() {
+fn newer_database_is_refused_untouched() {
     let place = Place::new();
     place.said(&["check"]);
     let file = place.path("data/hearth.db");
@@ -178,7 +178,7 @@ fn a_database_of_a_newer_program_is_left_alone_and_told() {
 }
 
 #[test]
-fn a_database_of_an_older_program_is_changed_by_serving_alone() {
+fn older_database_migrates_only_when_served() {
     let place = Place::new();
     place.said(&["check"]);
     let older = "DELETE FROM _migrations WHERE version = (SELECT max(version) FROM _migrations)";
@@ -193,7 +193,7 @@ fn a_database_of_an_older_program_is_changed_by_serving_alone() {
 }
 
 #[tokio::test]
-async fn what_is_no_sound_backup_is_not_put_back() {
+async fn damaged_backup_is_not_restored() {
     let place = Place::new();
     let (server, client) = place.serve();
     add_rooms(&client, &["a"]).await;
@@ -228,7 +228,7 @@ async fn what_is_no_sound_backup_is_not_put_back() {
 }
 
 #[tokio::test]
-async fn check_finds_what_does_not_agree() {
+async fn check_reports_each_inconsistency() {
     let place = Place::new();
     let (server, client) = place.serve();
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -276,7 +276,7 @@ async fn check_finds_what_does_not_agree() {
 }
 
 #[tokio::test]
-async fn metrics_are_told_on_their_own_address() {
+async fn metrics_have_their_own_address() {
     let place = Place::new();
     let (data, log) = (place.path("data"), place.path("log"));
     let arguments = ["--data", &data, "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
@@ -324,7 +324,7 @@ async fn metrics_are_told_on_their_own_address() {
 }
 
 #[tokio::test]
-async fn no_secret_reaches_the_log() {
+async fn log_contains_no_secret() {
     for form in ["text", "json"] {
         let place = Place::new();
         let (data, log) = (place.path("data"), place.path("log"));
@@ -354,7 +354,7 @@ async fn no_secret_reaches_the_log() {
 }
 
 #[test]
-fn every_command_speaks_json() {
+fn every_command_writes_json() {
     let place = Place::new();
     let json = |arguments: &[&str]| -> Value {
         serde_json::from_str(&place.said(&[arguments, &["--json"]].concat()))
@@ -380,7 +380,7 @@ fn every_command_speaks_json() {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_log_that_nobody_takes_stops_nothing() {
+async fn unread_log_blocks_nothing() {
     let place = Place::new();
     let (unread, log) = std::io::pipe().unwrap();
     let data = place.path("data");
@@ -404,7 +404,7 @@ async fn a_log_that_nobody_takes_stops_nothing() {
 }
 
 #[tokio::test]
-async fn a_stop_lets_what_is_in_flight_end_and_takes_nothing_new() {
+async fn stop_finishes_requests_and_accepts_no_more() {
     for signal in ["TERM", "INT"] {
         let place = Place::new();
         let (server, client) = place.serve();
@@ -442,7 +442,7 @@ async fn a_stop_lets_what_is_in_flight_end_and_takes_nothing_new() {
 }
 
 #[tokio::test]
-async fn teams_and_keys_go_by_id_or_unique_name_and_commands_work_while_it_serves() {
+async fn commands_take_id_or_name_while_serving() {
     let place = Place::new();
     let (_server, client) = place.serve();
     let refused = |arguments: &[&str], words: &str| {

@@ -66,7 +66,7 @@ fn told(device: &Device, words: &str) -> String {
 const TOO_LONG_AWAY: &str = "away longer than the server remembers";
 
 #[tokio::test]
-async fn a_gap_is_closed_and_edits_that_waited_are_kept() {
+async fn gap_is_reconciled_and_edits_kept() {
     let (home, _server, client, device) = away(60).await;
     let there = tasks(&client).await;
     device.sql(&format!(
@@ -101,7 +101,7 @@ async fn a_gap_is_closed_and_edits_that_waited_are_kept() {
 }
 
 #[tokio::test]
-async fn a_first_read_that_is_cut_off_goes_on_although_the_server_has_forgotten() {
+async fn interrupted_backfill_resumes_after_compaction() {
     let mut home = Home::new();
     let (server, client) = serve(&mut home, &["--faults", "mute=once:120frames", "--faults-on-live"]);
     make_tasks(&client, 200).await;
@@ -128,7 +128,7 @@ async fn a_first_read_that_is_cut_off_goes_on_although_the_server_has_forgotten(
 }
 
 #[tokio::test]
-async fn a_walk_that_is_killed_goes_on_where_it_was() {
+async fn killed_reconcile_resumes_where_it_was() {
     let (mut home, server, client, device) = away(250).await;
     let there = tasks(&client).await;
     delete(&client, &there[100..110]).await;
@@ -161,7 +161,7 @@ async fn a_walk_that_is_killed_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_recovery_that_is_killed_again_and_again_and_falls_out_again_comes_to_its_end() {
+async fn repeatedly_killed_reconcile_completes() {
     let (mut home, server, client, device) = away(150).await;
     let there = tasks(&client).await;
     for task in there.iter().skip(1).step_by(10) {
@@ -205,7 +205,7 @@ async fn a_recovery_that_is_killed_again_and_again_and_falls_out_again_comes_to_
 }
 
 #[tokio::test]
-async fn many_deletions_wait_for_a_person() {
+async fn mass_delete_waits_for_person() {
     let (home, _server, client, device) = away(150).await;
     delete(&client, &tasks(&client).await[30..]).await;
     home.lab(&["trim"]);
@@ -233,7 +233,7 @@ async fn many_deletions_wait_for_a_person() {
 }
 
 #[tokio::test]
-async fn what_a_key_may_not_list_is_not_deleted() {
+async fn unlistable_records_are_not_deleted() {
     let (home, _server, client, device) = away(3).await;
     let room = client.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
     change(&client, &format!("/v1/rooms/{room}"), json!({ "floor": "3" })).await;
@@ -307,17 +307,17 @@ async fn put_back(by_files: bool) {
 }
 
 #[tokio::test]
-async fn a_restored_server_is_followed_and_what_it_lost_is_offered_again() {
+async fn restored_server_gets_lost_edits_offered() {
     put_back(false).await;
 }
 
 #[tokio::test]
-async fn a_server_put_back_by_its_files_is_followed_too() {
+async fn server_restored_by_files_is_followed() {
     put_back(true).await;
 }
 
 #[tokio::test]
-async fn a_rebuild_offers_what_the_server_lost_meanwhile() {
+async fn rebuild_offers_edits_the_server_lost() {
     let (mut home, server, _, device) = away(3).await;
     let copy = home.path("copy.db");
     home.said(&["backup", &copy]);
@@ -340,7 +340,7 @@ async fn a_rebuild_offers_what_the_server_lost_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_rebuild_asks_before_it_deletes_what_a_server_that_was_put_back_has_lost() {
+async fn rebuild_asks_before_mass_delete() {
     let mut home = Home::new();
     let copy = home.path("copy.db");
     home.said(&["backup", &copy]);
@@ -371,7 +371,7 @@ async fn a_rebuild_asks_before_it_deletes_what_a_server_that_was_put_back_has_lo
 }
 
 #[tokio::test]
-async fn another_home_is_refused_and_nothing_is_mixed() {
+async fn other_home_is_refused_and_never_mixed() {
     let (home, _server, client, device) = away(3).await;
     // A second home on the same server: its key is the only thing that differs.
     home.said(&["team", "create", "Lake house"]);
@@ -406,7 +406,7 @@ async fn another_home_is_refused_and_nothing_is_mixed() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_loses_nothing_and_another_one_is_taken_up_by_the_running_daemon() {
+async fn running_daemon_takes_replaced_key() {
     let (home, _server, client, device) = away(3).await;
     device.key(&home.new_key("short-lived", "all"));
     let _daemon = device.daemon();
@@ -427,7 +427,7 @@ async fn a_revoked_key_loses_nothing_and_another_one_is_taken_up_by_the_running_
 }
 
 #[tokio::test]
-async fn a_daemon_with_a_key_of_its_own_is_led_to_where_that_comes_from() {
+async fn refused_key_hint_names_its_source() {
     let (home, _server, _client, device) = away(1).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("its.key");
@@ -468,7 +468,7 @@ async fn a_daemon_with_a_key_of_its_own_is_led_to_where_that_comes_from() {
 }
 
 #[tokio::test]
-async fn programs_that_stand_still_lose_and_double_nothing() {
+async fn suspended_programs_lose_and_double_nothing() {
     let (mut home, server, client, device) = away(20).await;
     let daemon = device.daemon();
     device.comes_to("live");
@@ -499,7 +499,7 @@ async fn programs_that_stand_still_lose_and_double_nothing() {
 }
 
 #[tokio::test]
-async fn a_pause_outlives_restarts_and_edits_wait_for_its_end() {
+async fn pause_survives_restart_and_holds_edits() {
     let (_home, _server, client, device) = away(3).await;
     let daemon = device.daemon();
     device.comes_to("live");
@@ -519,7 +519,7 @@ async fn a_pause_outlives_restarts_and_edits_wait_for_its_end() {
 }
 
 #[tokio::test]
-async fn verify_names_what_differs_and_repairs_it() {
+async fn verify_reports_and_repairs_differences() {
     let (_home, _server, _client, device) = away(120).await;
     agrees(&device);
     device.sql(

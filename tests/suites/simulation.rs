@@ -20,7 +20,7 @@ const ONCE_WRONG: &[u64] = &[
 ];
 
 #[test]
-fn a_handful_of_worlds_come_to_rest() {
+fn simulated_worlds_reach_rest() {
     let ground = Ground::new().unwrap();
     // Those that were wrong are as they were then.
     let plans = FIRST.iter().map(|seed| Plan::of(*seed, &[]));
@@ -35,7 +35,7 @@ fn a_handful_of_worlds_come_to_rest() {
 }
 
 #[test]
-fn a_seed_tells_the_same_story_twice() {
+fn same_seed_gives_same_trace() {
     let ground = Ground::new().unwrap();
     // The last three make deleted records anew, under ids that the replica gives.
     for seed in [3, 7, 200_101, 200_117, 200_121] {
@@ -48,7 +48,7 @@ fn a_seed_tells_the_same_story_twice() {
 }
 
 #[test]
-fn a_crash_at_one_point_in_twenty_is_survived() {
+fn every_20th_crash_point_is_survived() {
     let ground = Ground::new().unwrap();
     for story in &STORIES {
         let told = story.tell(&ground, 20);

@@ -72,7 +72,7 @@ fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_write_is_lost_doubled_or_locked_out() {
+async fn concurrent_writers_lose_and_double_nothing() {
     let mut home = Home::new();
     let (_server, url) = home.serve(&UNLIMITED);
     let client = Client::new(&url, &home.key);

@@ -44,7 +44,7 @@ const MEMORY_MAX: u64 = (READERS * EVENTS * EVENT_BYTES) as u64 / 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_that_do_not_read_cost_little_and_are_never_skipped() {
+async fn stalled_readers_cost_little_and_miss_nothing() {
     let place = Place::new();
     let (server, client) = place.serve();
     let operation = json!({ "method": "create", "name": "Room", "notes": "x".repeat(EVENT_BYTES) });
@@ -83,7 +83,7 @@ async fn readers_that_do_not_read_cost_little_and_are_never_skipped() {
 }
 
 #[tokio::test]
-async fn a_full_disk_refuses_writes_and_heals() {
+async fn full_disk_refuses_writes_then_heals() {
     let place = Place::new();
     let (server, client) = place.serve();
     let mut acknowledged = Vec::new();

@@ -35,7 +35,7 @@ fn count(db: &Path, only: &str) -> i64 {
 }
 
 #[test]
-fn nothing_in_the_data_commands_the_terminal() {
+fn data_sends_no_terminal_commands() {
     let title = "'evil ' || char(27) || ']0;pwned' || char(7) || char(27) || '[?1049l' || char(155) || '2J' || char(8238) || 'x'";
     let (_directory, db) = home(&format!(
         "INSERT INTO tasks (title, notes, due_on, rev) VALUES ({title}, {title} || char(10) || {title}, date('now'), 1);
@@ -69,7 +69,7 @@ fn nothing_in_the_data_commands_the_terminal() {
 }
 
 #[test]
-fn an_evening_without_a_network() {
+fn offline_session_queues_all_changes() {
     let (_directory, db) =
         home("INSERT INTO rooms (id, name, rev) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Garage', 1)");
     let mut screen = hearth(&db, (100, 30));
@@ -107,7 +107,7 @@ fn an_evening_without_a_network() {
 }
 
 #[test]
-fn what_was_typed_survives_a_crash_and_the_session_is_found_again() {
+fn crash_keeps_draft_and_session() {
     let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let mut screen = hearth(&db, (80, 24));
     screen.shows("1 Home");
@@ -142,7 +142,7 @@ fn what_was_typed_survives_a_crash_and_the_session_is_found_again() {
 }
 
 #[test]
-fn a_ctrl_c_in_the_editor_is_the_editors() {
+fn ctrl_c_in_editor_reaches_only_editor() {
     let (directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let script = directory.path().join("editor.sh");
     let text =
@@ -171,7 +171,7 @@ fn a_ctrl_c_in_the_editor_is_the_editors() {
 }
 
 #[test]
-fn a_program_that_was_stopped_from_outside_takes_the_terminal_again() {
+fn continued_program_restores_raw_terminal() {
     let (directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let mut screen = Terminal::start("hearth", &["--db", db.to_str().unwrap()], directory.path(), (80, 24));
     screen.shows("1 Home");
@@ -186,7 +186,7 @@ fn a_program_that_was_stopped_from_outside_takes_the_terminal_again() {
 }
 
 #[test]
-fn after_a_signal_too_a_ctrl_c_stops_what_is_still_being_written() {
+fn ctrl_c_after_signal_stops_pending_writes() {
     let (_directory, db) = home(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 12)
          INSERT INTO tasks (title, rev) SELECT 'Errand ' || i, i FROM n",
@@ -213,7 +213,7 @@ fn after_a_signal_too_a_ctrl_c_stops_what_is_still_being_written() {
 }
 
 #[test]
-fn any_size_is_drawn_and_the_terminal_comes_back() {
+fn any_size_draws_and_exit_restores_terminal() {
     let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Bleed radiators', date('now'), 1)");
     let mut screen = hearth(&db, (80, 24));
     screen.shows("Bleed radiators");
@@ -264,7 +264,7 @@ fn vt100_alternate(screen: &vt100::Screen) -> bool {
 }
 
 #[test]
-fn a_first_run_explains_itself_and_begins() {
+fn first_run_explains_and_begins() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
     screen.shows("No home is set up on this machine yet.");
@@ -283,7 +283,7 @@ fn a_first_run_explains_itself_and_begins() {
 }
 
 #[test]
-fn a_first_run_gives_the_terminal_back_when_it_is_told_to_end_and_takes_it_again_when_it_goes_on() {
+fn first_run_restores_terminal_on_exit() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
     screen.shows("No home is set up on this machine yet.");
@@ -305,7 +305,7 @@ fn a_first_run_gives_the_terminal_back_when_it_is_told_to_end_and_takes_it_again
 }
 
 #[test]
-fn settings_with_a_mistake_are_refused_before_the_screen_is_taken() {
+fn invalid_settings_fail_before_first_screen() {
     let (_directory, db) = home("SELECT 1");
     std::fs::write(format!("{}.toml", db.display()), "").unwrap();
     std::fs::write(format!("{}.tui.toml", db.display()), "[keys]\ndoen = \"D\"\n").unwrap();
@@ -327,7 +327,7 @@ fn profiles(home: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_asked_about_whatever_server_the_profile_has() {
+fn missing_database_is_created_only_after_yes() {
     let directory = tempfile::tempdir().unwrap();
     let profiles = profiles(directory.path());
     std::fs::write(profiles.join("home.toml"), "server = \"http://127.0.0.1:9\"\n").unwrap();
@@ -356,7 +356,7 @@ fn a_database_that_is_not_there_is_asked_about_whatever_server_the_profile_has()
 }
 
 #[test]
-fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_changed() {
+fn unreadable_key_is_shown_and_edits_work() {
     let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     std::fs::write(format!("{}.toml", db.display()), "server = \"http://127.0.0.1:9\"\n").unwrap();
     std::fs::create_dir(format!("{}.key", db.display())).unwrap();
@@ -389,7 +389,7 @@ fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_chang
 }
 
 #[test]
-fn a_home_can_be_named_before_a_command_after_it_and_in_the_environment() {
+fn home_is_named_by_option_or_environment() {
     let directory = tempfile::tempdir().unwrap();
     let settings = |key: &str| format!("[keys]\nquit = \"{key}\"\n");
     std::fs::write(profiles(directory.path()).join("two.tui.toml"), settings("Q")).unwrap();
@@ -422,7 +422,7 @@ fn a_home_can_be_named_before_a_command_after_it_and_in_the_environment() {
 }
 
 #[test]
-fn colours_are_left_out_where_they_are_not_wanted() {
+fn no_color_removes_colours() {
     let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Late', '2020-01-01', 1)");
     let arguments = ["--db", db.to_str().unwrap()];
     let coloured = |environment: &[(&str, &str)]| {
@@ -440,7 +440,7 @@ fn colours_are_left_out_where_they_are_not_wanted() {
 }
 
 #[test]
-fn what_changed_late_in_the_evening_counts_for_that_day() {
+fn late_change_counts_for_local_day() {
     // Half past eleven, twelve hours behind UTC, where it is noon of the next day.
     let late = "strftime('%Y-%m-%dT%H:%M:%fZ', date('now', '-12 hours'), '+35 hours', '+30 minutes')";
     let (directory, db) =
@@ -451,7 +451,7 @@ fn what_changed_late_in_the_evening_counts_for_that_day() {
 }
 
 #[test]
-fn the_table_of_keys_in_the_documentation_is_the_programs_own() {
+fn documented_key_table_matches_program() {
     let directory = tempfile::tempdir().unwrap();
     let output = hearth_tests::process::command("hearth", &["keys"]).env("HOME", directory.path()).output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();

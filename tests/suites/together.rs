@@ -62,7 +62,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn what_the_server_has_is_undone_and_done_again() {
+async fn confirmed_change_is_undone_and_redone() {
     let mut scene = Scene::new(&["Paint", "Sand", "Varnish"]).await;
     scene.does("2", "3 tasks");
     scene.does("*", "3 marked");
@@ -89,7 +89,7 @@ async fn what_the_server_has_is_undone_and_done_again() {
 }
 
 #[tokio::test]
-async fn a_conflict_is_settled_by_keys_and_the_decision_undone() {
+async fn conflict_decision_by_keys_is_undone() {
     let mut scene = Scene::new(&["Paint"]).await;
     scene.does("2", "1 task");
     scene.does("S", "Waiting to be sent");
@@ -121,7 +121,7 @@ async fn a_conflict_is_settled_by_keys_and_the_decision_undone() {
 }
 
 #[tokio::test]
-async fn a_decision_of_both_kinds_is_taken_back_to_what_the_server_had() {
+async fn mixed_decision_undo_restores_server_values() {
     let mut scene = Scene::new(&["Paint"]).await;
     scene.does("2", "1 task");
     scene.does("S", "Waiting to be sent");
@@ -157,7 +157,7 @@ async fn a_decision_of_both_kinds_is_taken_back_to_what_the_server_had() {
 }
 
 #[tokio::test]
-async fn what_was_changed_here_and_deleted_on_the_server_is_settled_by_keys_either_way() {
+async fn change_of_deleted_record_is_settled_by_keys() {
     let mut scene = Scene::new(&["Paint", "Sand"]).await;
     scene.does("2", "2 tasks");
     scene.does("S", "Waiting to be sent");
@@ -189,7 +189,7 @@ async fn what_was_changed_here_and_deleted_on_the_server_is_settled_by_keys_eith
 }
 
 #[tokio::test]
-async fn a_refused_change_says_why_and_goes_with_another_value() {
+async fn rejected_change_is_corrected_and_sent() {
     let mut scene = Scene::new(&[]).await;
     scene.client.post("/v1/rooms", &json!({ "name": "Garage" })).await;
     scene.does("4", "1 room");

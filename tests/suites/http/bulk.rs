@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 #[tokio::test]
-async fn operations_see_each_other_and_fail_alone() {
+async fn operations_see_earlier_and_fail_alone() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let (id, other) = (Uuid::from_u128(1).to_string(), Uuid::from_u128(2).to_string());
@@ -70,7 +70,7 @@ async fn operations_see_each_other_and_fail_alone() {
 }
 
 #[tokio::test]
-async fn a_body_of_another_form_applies_nothing() {
+async fn malformed_body_applies_nothing() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let good = json!({ "method": "create", "title": "a" });
@@ -101,7 +101,7 @@ async fn a_body_of_another_form_applies_nothing() {
 }
 
 #[tokio::test]
-async fn one_key_covers_the_call() {
+async fn one_key_covers_whole_call() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "operations": [{ "method": "create", "title": "a" }, { "method": "create", "title": "" }] });
@@ -115,7 +115,7 @@ async fn one_key_covers_the_call() {
 }
 
 #[tokio::test]
-async fn ids_conditions_and_both_forms_are_read_alike() {
+async fn both_operation_forms_are_equivalent() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = "f47ac10b-58cc-4372-a567-0e02b2c3d479";
@@ -161,7 +161,7 @@ async fn ids_conditions_and_both_forms_are_read_alike() {
 }
 
 #[tokio::test]
-async fn fifty_operations_are_one_commit_and_fifty_one_are_none() {
+async fn fifty_operations_commit_once_and_51_never() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = |count: usize| json!({ "operations": vec![json!({ "method": "create", "name": "Room" }); count] });
@@ -180,7 +180,7 @@ async fn fifty_operations_are_one_commit_and_fifty_one_are_none() {
 }
 
 #[tokio::test]
-async fn a_create_has_one_id_and_nothing_to_hold_a_condition_to() {
+async fn create_takes_one_id_and_no_condition() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let (a, b) = (Uuid::from_u128(1).to_string(), Uuid::from_u128(2).to_string());
@@ -211,7 +211,7 @@ async fn a_create_has_one_id_and_nothing_to_hold_a_condition_to() {
 }
 
 #[tokio::test]
-async fn everything_wrong_with_the_form_of_a_call_is_told_at_once() {
+async fn all_form_faults_are_reported_at_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (body, faults) in [

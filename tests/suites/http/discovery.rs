@@ -22,7 +22,7 @@ async fn visit(server: &Server, path: &str, accept: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn the_index_shows_every_resource_and_where_to_go_on() {
+async fn index_links_every_resource() {
     let server = Server::start().await;
     let index = visit(&server, "/v1", "*/*").await;
     let data = index.data();
@@ -47,7 +47,7 @@ async fn the_index_shows_every_resource_and_where_to_go_on() {
 }
 
 #[tokio::test]
-async fn the_catalogues_are_the_tables_the_service_works_by() {
+async fn meta_catalogues_match_service_tables() {
     let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
     let meta = visit(&server, "/v1/_meta", "application/json").await;
     let data = meta.data();
@@ -80,7 +80,7 @@ async fn the_catalogues_are_the_tables_the_service_works_by() {
 }
 
 #[tokio::test]
-async fn the_description_comes_as_json_or_yaml_and_lists_every_route() {
+async fn openapi_lists_every_route_in_json_and_yaml() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await;
     assert_eq!((document.header("content-type"), &document.json["openapi"]), ("application/json", &json!("3.1.0")));
@@ -153,7 +153,7 @@ impl Judge {
 }
 
 #[tokio::test]
-async fn answers_have_the_form_that_the_description_gives_them() {
+async fn responses_match_openapi_schemas() {
     let server =
         Server::start_with(|config| config.rate_limits = Some(RateLimits { reads: 900, writes: 900, bulk: 900 })).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -241,7 +241,7 @@ async fn answers_have_the_form_that_the_description_gives_them() {
 }
 
 #[tokio::test]
-async fn an_answer_carries_no_header_that_the_description_leaves_out() {
+async fn responses_carry_only_described_headers() {
     // In the older version's last months, and with windows that are soon used up.
     let server = Server::start_at(Hand::at("2027-01-15T12:00:00Z").clock(), |config| {
         config.rate_limits = Some(RateLimits { reads: 40, writes: 5, bulk: 1 });
@@ -317,7 +317,7 @@ fn called(tool: &str, arguments: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_guard_in_a_bulk_call_may_be_spelt_as_described() {
+async fn bulk_if_match_accepts_described_forms() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
@@ -360,7 +360,7 @@ async fn expired(client: &Client, hand: &Hand) -> Answer {
 }
 
 #[tokio::test]
-async fn what_a_reader_whose_cursor_expired_is_told_is_described_member_by_member() {
+async fn expired_cursor_details_are_described() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -389,7 +389,7 @@ async fn what_a_reader_whose_cursor_expired_is_told_is_described_member_by_membe
 }
 
 #[tokio::test]
-async fn what_holds_when_a_list_is_asked_for_nothing_in_particular_is_described() {
+async fn list_defaults_are_described() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
     let about = |name: &str| {
@@ -404,7 +404,7 @@ async fn what_holds_when_a_list_is_asked_for_nothing_in_particular_is_described(
 }
 
 #[tokio::test]
-async fn every_error_has_its_page_and_pages_are_safe() {
+async fn every_error_has_a_safe_page() {
     let server = Server::start().await;
     for kind in ProblemType::ALL {
         let path = format!("/docs/errors/{}", kind.as_str());
@@ -439,7 +439,7 @@ async fn every_error_has_its_page_and_pages_are_safe() {
 }
 
 #[tokio::test]
-async fn behind_a_path_of_its_own_every_link_leads_back() {
+async fn links_keep_path_of_base_url() {
     let server = Server::start_with(|config| config.base_url = Some("https://hearth.example/home/".to_owned())).await;
     for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
         let text = visit(&server, path, "text/html").await.text;
@@ -457,7 +457,7 @@ async fn behind_a_path_of_its_own_every_link_leads_back() {
 }
 
 #[tokio::test]
-async fn what_a_page_says_to_type_can_be_typed() {
+async fn page_commands_can_be_pasted_into_shell() {
     let server = Server::start().await;
     let text = visit(&server, "/docs", "*/*").await.text;
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("curl ")).collect();
@@ -471,7 +471,7 @@ async fn what_a_page_says_to_type_can_be_typed() {
 }
 
 #[tokio::test]
-async fn the_document_names_the_headers_of_mcp() {
+async fn openapi_names_mcp_headers() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
     let of = |path: &str| {

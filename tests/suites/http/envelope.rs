@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn every_answer_has_its_envelope_and_headers() {
+async fn responses_have_envelope_and_headers() {
     let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
     let client = Client::new(&server.url, &server.test_key);
     for (path, status) in [("/v1/rooms", 200), ("/v1/rooms/nope", 404), ("/v1/nope", 404), ("/v1/rooms?limt=3", 400)] {
@@ -29,7 +29,7 @@ async fn every_answer_has_its_envelope_and_headers() {
 }
 
 #[tokio::test]
-async fn wrong_paths_and_methods_are_named() {
+async fn wrong_path_or_method_is_named() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for path in ["/v1/rooms/", "//v1/rooms", "/v1/Rooms", "/v1/rooms/a/b", "/"] {
@@ -55,7 +55,7 @@ async fn wrong_paths_and_methods_are_named() {
 }
 
 #[tokio::test]
-async fn a_name_is_offered_where_it_was_meant_and_otherwise_what_there_is() {
+async fn error_suggests_nearest_name_or_lists_all() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let fix = async |path: &str| client.get(path).await.json["error"]["fix"].as_str().unwrap_or_default().to_owned();
@@ -81,7 +81,7 @@ async fn a_name_is_offered_where_it_was_meant_and_otherwise_what_there_is() {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_read_are_refused() {
+async fn unreadable_body_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let post = || client.request(Method::POST, "/v1/tasks");
@@ -117,7 +117,7 @@ async fn bodies_that_cannot_be_read_are_refused() {
 }
 
 #[tokio::test]
-async fn long_answers_are_compressed_when_asked_and_streams_never() {
+async fn long_responses_compress_but_streams_never() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let ask = |path: &str, coding: &str| {
@@ -143,7 +143,7 @@ async fn long_answers_are_compressed_when_asked_and_streams_never() {
 }
 
 #[tokio::test]
-async fn every_sort_of_answer_has_the_common_headers() {
+async fn every_response_kind_has_common_headers() {
     let limits = RateLimits { reads: 1_000_000, writes: 60, bulk: 0 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -208,7 +208,7 @@ async fn every_sort_of_answer_has_the_common_headers() {
 }
 
 #[tokio::test]
-async fn head_works_wherever_get_does_and_nothing_else_is_a_method() {
+async fn head_follows_get_and_other_methods_get_405() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let id = client.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
@@ -257,7 +257,7 @@ async fn head_works_wherever_get_does_and_nothing_else_is_a_method() {
 }
 
 #[tokio::test]
-async fn bodies_are_read_strictly_to_their_last_byte() {
+async fn body_is_parsed_strictly_to_its_end() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let levels = |depth: usize| format!("{{\"x\":{}1{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
@@ -298,7 +298,7 @@ async fn bodies_are_read_strictly_to_their_last_byte() {
 }
 
 #[tokio::test]
-async fn a_number_too_large_for_any_machine_is_out_of_the_range_of_its_field() {
+async fn huge_number_is_out_of_field_range() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (number, fault) in [
@@ -320,7 +320,7 @@ fn unknown(members: usize) -> serde_json::Map<String, Value> {
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_faulty_body_has_its_bound() {
+async fn faulty_body_error_is_bounded() {
     const TOLD_MAX: usize = 32 * 1024;
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);

@@ -68,7 +68,7 @@ async fn records(client: &Client, kind: Kind) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_json_export_is_the_home_as_it_is() {
+async fn json_export_equals_home() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let job = export(&client, &json!({ "format": "json" })).await;
@@ -99,7 +99,7 @@ async fn a_json_export_is_the_home_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_csv_export_is_safe_in_a_spreadsheet() {
+async fn csv_export_is_safe_in_spreadsheet() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let room =
@@ -119,7 +119,7 @@ async fn a_csv_export_is_safe_in_a_spreadsheet() {
 }
 
 #[tokio::test]
-async fn a_sqlite_export_has_typed_tables() {
+async fn sqlite_export_has_typed_tables() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let job = export(&client, &json!({ "format": "sqlite" })).await;
@@ -147,7 +147,7 @@ async fn a_sqlite_export_has_typed_tables() {
 }
 
 #[tokio::test]
-async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
+async fn jobs_list_and_delete_within_one_home() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let other = Client::new(&server.url, &server.live_key);
@@ -205,7 +205,7 @@ async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_for_their_owner_alone() {
+async fn export_files_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
@@ -218,7 +218,7 @@ async fn files_are_for_their_owner_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_exported_is_said_at_once() {
+async fn invalid_export_is_refused_at_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (body, faults) in [
@@ -239,7 +239,7 @@ async fn what_cannot_be_exported_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn a_retry_asks_for_one_export() {
+async fn retried_request_makes_one_export() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let ask = || async {
@@ -256,7 +256,7 @@ async fn a_retry_asks_for_one_export() {
 const ROOMS: usize = 1050;
 
 #[tokio::test]
-async fn a_job_sees_one_moment() {
+async fn job_reads_one_snapshot() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     // More than are read at once, so that one moment is not that of one look.
@@ -303,7 +303,7 @@ async fn a_job_sees_one_moment() {
 }
 
 #[tokio::test]
-async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
+async fn files_expire_and_interrupted_jobs_rerun() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let client = Client::new(&server.url, &key);
@@ -351,7 +351,7 @@ async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
 }
 
 #[tokio::test]
-async fn what_the_database_refuses_for_a_while_is_done_later() {
+async fn job_retries_after_database_refusal() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let outside = Connection::open(server.data().join("hearth.db")).unwrap();
@@ -376,7 +376,7 @@ async fn what_the_database_refuses_for_a_while_is_done_later() {
 }
 
 #[tokio::test]
-async fn exports_begin_once_there_is_a_place_for_their_files() {
+async fn job_waits_for_usable_directory() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let dir = server.stop().await;
@@ -398,7 +398,7 @@ async fn exports_begin_once_there_is_a_place_for_their_files() {
 }
 
 #[tokio::test]
-async fn a_job_that_failed_says_why_as_every_error_does() {
+async fn failed_job_reports_standard_error() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     std::fs::remove_dir(server.data().join("exports")).unwrap();
@@ -411,7 +411,7 @@ async fn a_job_that_failed_says_why_as_every_error_does() {
 }
 
 #[tokio::test]
-async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
+async fn home_holds_100_exports_and_all_finish() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let asking = futures_util::future::join_all((0..100).map(|number| {
@@ -440,7 +440,7 @@ async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
 }
 
 #[tokio::test]
-async fn a_file_speaks_the_version_in_which_it_was_asked_for() {
+async fn export_file_uses_version_of_request() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let (old, current) = ("2026-03-01", "2026-06-01");

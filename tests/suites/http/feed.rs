@@ -41,7 +41,7 @@ async fn records(client: &Client) -> BTreeMap<String, Value> {
 }
 
 #[tokio::test]
-async fn folding_the_feed_from_its_start_gives_the_records() {
+async fn folded_feed_equals_records() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let room = client.walk("/v1/rooms").await[3]["id"].as_str().unwrap().to_owned();
@@ -57,7 +57,7 @@ async fn folding_the_feed_from_its_start_gives_the_records() {
 }
 
 #[tokio::test]
-async fn a_poll_always_gives_a_cursor_to_go_on_from() {
+async fn poll_always_returns_cursor() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let empty = client.get("/v1/events").await;
@@ -77,7 +77,7 @@ async fn a_poll_always_gives_a_cursor_to_go_on_from() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
+async fn forged_cursor_reads_no_other_home() {
     let server = Server::start().await;
     let live = Client::new(&server.url, &server.live_key);
     live.post("/v1/rooms", &json!({ "name": "Strongroom" })).await;
@@ -106,7 +106,7 @@ async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
 }
 
 #[tokio::test]
-async fn a_stream_replays_says_ready_and_follows() {
+async fn stream_replays_then_ready_then_follows() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
@@ -133,7 +133,7 @@ async fn a_stream_replays_says_ready_and_follows() {
 }
 
 #[tokio::test]
-async fn a_quiet_stream_shows_that_it_lives_and_moves_its_place() {
+async fn quiet_stream_heartbeat_advances_cursor() {
     let server = Server::start_with(|config| {
         config.heartbeat = Duration::from_millis(120);
         config.keepalive = Duration::from_millis(50);
@@ -157,7 +157,7 @@ async fn a_quiet_stream_shows_that_it_lives_and_moves_its_place() {
 }
 
 #[tokio::test]
-async fn a_rare_type_is_looked_for_a_stretch_at_a_time() {
+async fn rare_type_scan_is_bounded_per_request() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let first = client.post("/v1/tasks", &json!({ "title": "First" })).await.id();
@@ -198,7 +198,7 @@ async fn a_rare_type_is_looked_for_a_stretch_at_a_time() {
 }
 
 #[tokio::test]
-async fn streams_are_counted_and_end_with_the_service() {
+async fn streams_are_limited_and_end_at_stop() {
     let server = Server::start_with(|config| config.max_streams = 2).await;
     let client = Client::new(&server.url, &server.live_key);
     let mut first = client.stream("", None).await;
@@ -213,7 +213,7 @@ async fn streams_are_counted_and_end_with_the_service() {
 }
 
 #[tokio::test]
-async fn what_is_older_than_retention_is_thinned_to_the_present() {
+async fn history_beyond_retention_is_compacted() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -255,7 +255,7 @@ async fn what_is_older_than_retention_is_thinned_to_the_present() {
 }
 
 #[tokio::test]
-async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
+async fn backfill_never_expires_and_learns_deletes() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -283,7 +283,7 @@ async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
 }
 
 #[tokio::test]
-async fn a_database_put_back_is_another_history() {
+async fn restored_database_rejects_lost_cursors() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let client = Client::new(&server.url, &key);
@@ -324,7 +324,7 @@ async fn a_database_put_back_is_another_history() {
 /// A first read that has not come to the present yet does not show what changed behind it: when that change is thrown away,
 /// the record is what it was, at a place that the reader has passed.
 #[tokio::test]
-async fn a_first_read_of_a_history_that_was_thrown_away_begins_anew() {
+async fn backfill_of_lost_history_is_rejected() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let key = server.live_key.clone();
@@ -381,7 +381,7 @@ pub(super) async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn
 }
 
 #[tokio::test]
-async fn an_event_has_the_members_of_the_contract_and_its_writers_key() {
+async fn event_has_contract_members_and_writer_key() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let keyed = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", "k");
@@ -403,7 +403,7 @@ async fn an_event_has_the_members_of_the_contract_and_its_writers_key() {
 }
 
 #[tokio::test]
-async fn pages_of_the_feed_have_their_sizes() {
+async fn feed_page_sizes_follow_limit() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let operations = vec![json!({ "method": "create", "name": "Room" }); 50];
@@ -440,7 +440,7 @@ async fn fill_with_long_events(client: &Client, events: usize) {
 }
 
 #[tokio::test]
-async fn a_page_of_the_feed_has_a_bound_in_bytes() {
+async fn feed_page_is_bounded_in_bytes() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     fill_with_long_events(&client, 200).await;
@@ -464,7 +464,7 @@ async fn a_page_of_the_feed_has_a_bound_in_bytes() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_reads_ends_with_its_key() {
+async fn unread_stream_ends_with_its_key() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     fill_with_long_events(&client, 400).await;
@@ -487,7 +487,7 @@ async fn a_stream_that_nobody_reads_ends_with_its_key() {
 }
 
 #[tokio::test]
-async fn a_stream_that_cannot_begin_says_why() {
+async fn refused_stream_states_reason() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -534,7 +534,7 @@ async fn a_stream_that_cannot_begin_says_why() {
 }
 
 #[tokio::test]
-async fn a_reader_whose_cursor_is_none_is_told_how_to_begin_with_everything() {
+async fn invalid_cursor_error_explains_backfill() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let fix = |answer: &Answer| {
@@ -553,7 +553,7 @@ async fn a_reader_whose_cursor_is_none_is_told_how_to_begin_with_everything() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_the_time_of_its_key() {
+async fn stream_ends_when_key_expires() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |config| config.keepalive = Duration::from_millis(50)).await;
     let wish = hearth_server::operate::NewKey {

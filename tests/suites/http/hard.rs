@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 #[tokio::test]
-async fn a_job_that_panics_is_one_fault_and_leaves_nothing_behind() {
+async fn panicking_job_leaves_nothing_behind() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let db = &server.running.app.db;
@@ -27,7 +27,7 @@ async fn a_job_that_panics_is_one_fault_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_closed_and_others_are_served() {
+async fn non_http_bytes_close_only_that_connection() {
     let server = Server::start().await;
     for nonsense in [
         &b"\x16\x03\x01\x02\x00"[..],
@@ -45,7 +45,7 @@ async fn what_is_no_http_is_closed_and_others_are_served() {
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_changes_nothing() {
+async fn hung_up_client_changes_nothing() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "Said and gone" }).to_string();
@@ -73,7 +73,7 @@ async fn rest(socket: &mut TcpStream) -> (String, Value) {
 }
 
 #[tokio::test]
-async fn headers_that_come_drop_by_drop_are_not_waited_for() {
+async fn slow_headers_time_out() {
     let server = Server::start_with(|config| config.headers_time_max = Duration::from_millis(200)).await;
     let mut slow = TcpStream::connect(server.running.address).await.unwrap();
     let mut idle = TcpStream::connect(server.running.address).await.unwrap();
@@ -111,7 +111,7 @@ async fn headers_that_come_drop_by_drop_are_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_not_waited_for() {
+async fn missing_body_times_out() {
     let server = Server::start_with(|config| config.body_time_max = Duration::from_millis(100)).await;
     let mut socket = TcpStream::connect(server.running.address).await.unwrap();
     let head = format!(
@@ -127,7 +127,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_wait_until_one_closes() {
+async fn connections_over_cap_wait_for_a_close() {
     let server = Server::start_with(|config| config.connections_max = 2).await;
     let ask = b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n";
     let mut answer = [0; 4096];
@@ -151,7 +151,7 @@ async fn connections_beyond_the_cap_wait_until_one_closes() {
 }
 
 #[tokio::test]
-async fn a_panic_is_one_answer_and_the_service_lives() {
+async fn panic_gives_one_500_and_service_lives() {
     // A clock that panics at the n-th look makes the code panic that looks.
     let looks = Arc::new(AtomicI64::new(i64::MAX));
     let (left, system) = (looks.clone(), Clock::system());
@@ -194,7 +194,7 @@ async fn a_panic_is_one_answer_and_the_service_lives() {
 }
 
 #[tokio::test]
-async fn a_request_names_one_host() {
+async fn request_must_name_one_host() {
     let server = Server::start().await;
     let ask = async |head: &str| {
         let mut socket = TcpStream::connect(server.running.address).await.unwrap();
@@ -226,7 +226,7 @@ async fn a_request_names_one_host() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_take_its_answer_is_let_go() {
+async fn client_not_reading_is_disconnected() {
     let server = Server::start_with(|config| {
         config.connections_max = 1;
         config.write_time_max = Duration::from_millis(100);
@@ -246,7 +246,7 @@ async fn a_client_that_does_not_take_its_answer_is_let_go() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_that_knows_no_chunks_is_fed_all_the_same() {
+async fn slow_http10_reader_gets_whole_response() {
     let server = Server::start_with(|config| config.write_time_max = Duration::from_millis(1)).await;
     let client = Client::new(&server.url, &server.live_key);
     let task = json!({ "method": "create", "title": "Long", "notes": "word ".repeat(1_500) });
@@ -272,7 +272,7 @@ async fn a_slow_reader_that_knows_no_chunks_is_fed_all_the_same() {
 }
 
 #[tokio::test]
-async fn who_is_refused_before_all_is_sent_can_send_on_and_read_why() {
+async fn early_refusal_is_readable_while_sending() {
     let server = Server::start().await;
     let mut socket = TcpStream::connect(server.running.address).await.unwrap();
     let length = 3_000_000;

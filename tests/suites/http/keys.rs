@@ -27,7 +27,7 @@ fn wish(team: &str, environment: Environment) -> NewKey {
 }
 
 #[tokio::test]
-async fn a_key_is_needed_and_must_hold() {
+async fn request_needs_valid_key() {
     let server = Server::start().await;
     let nobody = reqwest::Client::builder().no_proxy().build().unwrap();
     let answer = nobody.get(format!("{}/v1/rooms", server.url)).send().await.unwrap();
@@ -46,7 +46,7 @@ async fn a_key_is_needed_and_must_hold() {
 }
 
 #[tokio::test]
-async fn scopes_plans_addresses_and_ends_are_kept() {
+async fn key_restrictions_are_enforced() {
     let server = Server::start().await;
     let (db, clock) = (&server.running.app.db, Clock::system());
     let make = |wish: NewKey| async move { operate::create_key(db, &Clock::system(), wish).await.unwrap().secret };
@@ -72,7 +72,7 @@ async fn scopes_plans_addresses_and_ends_are_kept() {
 }
 
 #[tokio::test]
-async fn windows_refuse_exactly_what_is_too_much() {
+async fn rate_window_refuses_only_the_excess() {
     let limits = RateLimits { reads: 5, writes: 2, bulk: 1 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -87,7 +87,7 @@ async fn windows_refuse_exactly_what_is_too_much() {
 }
 
 #[tokio::test]
-async fn a_hundred_refusals_flag_a_key_and_it_still_works() {
+async fn hundred_refusals_flag_key_that_still_works() {
     let server = Server::start_with(|config| {
         config.rate_limits = Some(RateLimits { writes: 1, ..RateLimits::default() });
     })
@@ -116,7 +116,7 @@ async fn a_hundred_refusals_flag_a_key_and_it_still_works() {
 }
 
 #[tokio::test]
-async fn a_rotated_key_ends_at_once_and_another_takes_its_place() {
+async fn rotated_key_is_replaced_at_once() {
     let server = Server::start().await;
     let (db, clock) = (&server.running.app.db, Clock::system());
     let old = NewKey {
@@ -141,7 +141,7 @@ async fn a_rotated_key_ends_at_once_and_another_takes_its_place() {
 }
 
 #[tokio::test]
-async fn a_sandbox_is_set_back_by_ordinary_events() {
+async fn sandbox_reset_uses_ordinary_events() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let before = client.walk("/v1/rooms").await;
@@ -177,7 +177,7 @@ async fn a_sandbox_is_set_back_by_ordinary_events() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_stops_working_and_its_streams_end() {
+async fn revoked_key_stops_and_its_streams_end() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let mut frames = client.stream("", None).await;
@@ -192,7 +192,7 @@ async fn a_revoked_key_stops_working_and_its_streams_end() {
 }
 
 #[tokio::test]
-async fn nothing_crosses_homes() {
+async fn records_never_cross_homes() {
     let server = Server::start().await;
     let (live, test) = (Client::new(&server.url, &server.live_key), Client::new(&server.url, &server.test_key));
     let id = test.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
@@ -212,7 +212,7 @@ async fn nothing_crosses_homes() {
 }
 
 #[tokio::test]
-async fn windows_open_with_a_call_close_after_a_minute_and_count_alike() {
+async fn windows_last_a_minute_and_count_each_call() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let limits = RateLimits { reads: 4, writes: 3, bulk: 1 };
     let server = Server::start_at(hand.clock(), |config| config.rate_limits = Some(limits)).await;
@@ -257,7 +257,7 @@ async fn windows_open_with_a_call_close_after_a_minute_and_count_alike() {
 }
 
 #[tokio::test]
-async fn a_refusal_for_too_much_costs_nothing() {
+async fn rate_refusal_costs_nothing() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let limits = RateLimits { reads: 3, writes: 1, bulk: 1 };
     let changed = |config: &mut Config| {
@@ -276,7 +276,7 @@ async fn a_refusal_for_too_much_costs_nothing() {
 }
 
 #[tokio::test]
-async fn each_window_holds_exactly_under_concurrency() {
+async fn windows_are_exact_under_concurrency() {
     let limits = RateLimits { reads: 30, writes: 20, bulk: 10 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -300,7 +300,7 @@ async fn each_window_holds_exactly_under_concurrency() {
 }
 
 #[tokio::test]
-async fn without_limits_nothing_is_said_of_them() {
+async fn disabled_limits_send_no_rate_headers() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for _ in 0..310 {
@@ -311,7 +311,7 @@ async fn without_limits_nothing_is_said_of_them() {
 }
 
 #[tokio::test]
-async fn me_says_whose_the_key_is_and_what_it_may() {
+async fn me_shows_team_home_and_scopes_of_key() {
     let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
     for (key, environment) in [(&server.live_key, "live"), (&server.test_key, "test")] {
         let client = Client::new(&server.url, key);
@@ -337,7 +337,7 @@ async fn me_says_whose_the_key_is_and_what_it_may() {
 }
 
 #[tokio::test]
-async fn a_key_has_the_form_of_the_contract() {
+async fn key_format_follows_contract() {
     let server = Server::start().await;
     for (key, prefix) in [(&server.live_key, "svc_live_"), (&server.test_key, "svc_test_")] {
         let rest = key.strip_prefix(prefix).unwrap();
@@ -362,7 +362,7 @@ async fn a_key_has_the_form_of_the_contract() {
 }
 
 #[tokio::test]
-async fn addresses_are_the_sockets_unless_a_trusted_proxy_says_otherwise() {
+async fn client_address_comes_from_trusted_proxies() {
     for (proxies, forwarded, allowed) in [
         (&[][..], "203.0.113.7", false),
         (&["127.0.0.0/8"], "203.0.113.7", true),
@@ -385,7 +385,7 @@ async fn addresses_are_the_sockets_unless_a_trusted_proxy_says_otherwise() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_before_the_first_look_is_noticed() {
+async fn write_before_first_check_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let config = hearth_server::config::Config::new(dir.path().to_owned());
     let mut inside = hearth_server::Inside::open(config, Clock::system()).unwrap();
@@ -403,7 +403,7 @@ async fn what_others_wrote_before_the_first_look_is_noticed() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
+async fn foreign_write_noticed_between_upkeep_steps() {
     const EVENTS: i64 = 2500;
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |_| ()).await;
@@ -441,7 +441,7 @@ async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
 }
 
 #[tokio::test]
-async fn an_expanded_record_needs_the_scope_of_its_kind() {
+async fn expand_needs_scope_of_expanded_kind() {
     let server = Server::start().await;
     let db = &server.running.app.db;
     let with = async |scopes: &[&str]| {
@@ -480,7 +480,7 @@ async fn an_expanded_record_needs_the_scope_of_its_kind() {
 }
 
 #[tokio::test]
-async fn a_stream_that_opens_while_its_key_ends_does_not_outlive_it() {
+async fn stream_opened_while_key_ends_is_closed() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |_| ()).await;
     let app = &server.running.app;

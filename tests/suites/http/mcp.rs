@@ -84,7 +84,7 @@ fn names(list: &Answer) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn both_eras_are_spoken_and_no_session_is_kept() {
+async fn both_protocol_eras_work_without_session() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -113,7 +113,7 @@ async fn both_eras_are_spoken_and_no_session_is_kept() {
 }
 
 #[tokio::test]
-async fn only_post_is_a_method_and_only_a_message_is_a_body() {
+async fn only_post_of_a_message_is_accepted() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for method in [Method::GET, Method::DELETE, Method::PUT] {
@@ -139,7 +139,7 @@ async fn only_post_is_a_method_and_only_a_message_is_a_body() {
 }
 
 #[tokio::test]
-async fn keys_are_asked_for_as_by_rest() {
+async fn key_checks_match_rest() {
     let server = Server::start().await;
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let nobody = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -150,7 +150,7 @@ async fn keys_are_asked_for_as_by_rest() {
 }
 
 #[tokio::test]
-async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
+async fn origin_and_host_must_be_allowed() {
     let server =
         Server::start_with(|config| config.allow_origins = vec!["https://app.example.org:443".to_owned()]).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -185,7 +185,7 @@ async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_message_is_named() {
+async fn malformed_message_error_names_fault() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for (method, params, named) in [
@@ -210,7 +210,7 @@ async fn what_is_wrong_with_a_message_is_named() {
 }
 
 #[tokio::test]
-async fn a_key_sees_and_calls_what_its_scopes_allow() {
+async fn scopes_limit_listed_and_called_tools() {
     let server = Server::start().await;
     let reader = key(&server, &["rooms:read", "search:read"]).await;
     assert_eq!(names(&say(&reader, "tools/list", json!({})).await), ["svc_search", "svc_list_rooms"]);
@@ -221,7 +221,7 @@ async fn a_key_sees_and_calls_what_its_scopes_allow() {
 }
 
 #[tokio::test]
-async fn tools_describe_themselves_by_the_resource_table() {
+async fn tool_schemas_match_resource_table() {
     let server = Server::start().await;
     let list = say(&Client::new(&server.url, &server.test_key), "tools/list", json!({})).await;
     let tools = list.json["result"]["tools"].as_array().unwrap();
@@ -256,7 +256,7 @@ async fn tools_describe_themselves_by_the_resource_table() {
 }
 
 #[tokio::test]
-async fn a_tool_does_what_its_route_does() {
+async fn tool_call_matches_its_route() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     assert_eq!(call(&client, "svc_get_property", json!({})).await, json!({ "data": null }));
@@ -297,7 +297,7 @@ async fn a_tool_does_what_its_route_does() {
 }
 
 #[tokio::test]
-async fn a_failed_call_carries_the_error_of_rest() {
+async fn failed_call_carries_rest_error() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "titel": "x" });
@@ -330,7 +330,7 @@ async fn a_failed_call_carries_the_error_of_rest() {
 }
 
 #[tokio::test]
-async fn a_create_with_a_key_happens_once() {
+async fn create_with_key_happens_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let wish = json!({ "title": "Buy filter", "priority": "high", "idempotency_key": "k" });
@@ -347,7 +347,7 @@ async fn a_create_with_a_key_happens_once() {
 }
 
 #[tokio::test]
-async fn a_key_in_the_header_of_a_message_makes_its_call_happen_once() {
+async fn header_key_makes_call_happen_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let send = |id: i64, key: &'static str, tool: &str, arguments: Value| {
@@ -390,7 +390,7 @@ async fn a_key_in_the_header_of_a_message_makes_its_call_happen_once() {
 }
 
 #[tokio::test]
-async fn calls_count_in_the_windows_of_their_key() {
+async fn calls_count_in_rate_windows() {
     let limits = RateLimits { reads: 3, writes: 1, bulk: 1 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -415,7 +415,7 @@ async fn calls_count_in_the_windows_of_their_key() {
 }
 
 #[tokio::test]
-async fn a_message_that_calls_no_tool_counts_as_a_read() {
+async fn message_without_tool_call_counts_as_read() {
     let limits = RateLimits { reads: 5, writes: 1, bulk: 1 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -440,7 +440,7 @@ async fn a_message_that_calls_no_tool_counts_as_a_read() {
 }
 
 #[tokio::test]
-async fn a_whole_number_is_one_however_it_is_written() {
+async fn whole_number_accepted_in_any_notation() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for limit in ["2", "2.0", "2e0", "0.2e1"] {
@@ -456,7 +456,7 @@ async fn a_whole_number_is_one_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn what_was_not_declared_is_no_method() {
+async fn undeclared_method_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let complete = json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "a", "value": "b" } });

@@ -11,7 +11,7 @@ async fn send(client: &Client, method: Method, path: &str, key: &str, body: &Val
 }
 
 #[tokio::test]
-async fn a_retry_gets_the_first_answer_byte_for_byte() {
+async fn retry_gets_first_response_byte_for_byte() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "Buy filter" });
@@ -28,7 +28,7 @@ async fn a_retry_gets_the_first_answer_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_key_is_of_one_request() {
+async fn key_reuse_for_other_request_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "a" });
@@ -48,7 +48,7 @@ async fn a_key_is_of_one_request() {
 }
 
 #[tokio::test]
-async fn refusals_are_kept_when_they_are_final() {
+async fn only_final_refusals_are_stored() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let bad = json!({ "title": "" });
@@ -62,7 +62,7 @@ async fn refusals_are_kept_when_they_are_final() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_is_kept_says_that_what_corrects_it_needs_another_key() {
+async fn stored_refusal_fix_asks_for_new_key() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/tasks", &json!({ "title": "a" })).await.id();
@@ -86,7 +86,7 @@ async fn a_refusal_that_is_kept_says_that_what_corrects_it_needs_another_key() {
 }
 
 #[tokio::test]
-async fn two_calls_in_flight_with_one_key_are_one_write() {
+async fn concurrent_calls_with_one_key_write_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "Buy filter" });
@@ -97,7 +97,7 @@ async fn two_calls_in_flight_with_one_key_are_one_write() {
 }
 
 #[tokio::test]
-async fn keys_outlive_a_restart_and_end_with_their_time() {
+async fn keys_survive_restart_and_expire() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let body = json!({ "title": "Buy filter" });
@@ -120,7 +120,7 @@ async fn keys_outlive_a_restart_and_end_with_their_time() {
 }
 
 #[tokio::test]
-async fn what_is_compared_and_what_is_not() {
+async fn retry_compares_path_body_and_condition() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -170,7 +170,7 @@ async fn what_is_compared_and_what_is_not() {
 }
 
 #[tokio::test]
-async fn every_stored_answer_comes_again_before_existence_is_asked() {
+async fn replay_precedes_existence_check() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -229,7 +229,7 @@ async fn every_stored_answer_comes_again_before_existence_is_asked() {
 }
 
 #[tokio::test]
-async fn refusals_at_the_door_leave_a_key_free() {
+async fn early_refusals_leave_key_free() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let (good, json) = (r#"{"title":"a"}"#, "application/json");
@@ -255,7 +255,7 @@ async fn refusals_at_the_door_leave_a_key_free() {
 }
 
 #[tokio::test]
-async fn a_body_is_compared_where_none_is_read() {
+async fn retry_compares_even_unread_body() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());

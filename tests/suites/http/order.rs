@@ -49,7 +49,7 @@ async fn key(server: &Server, team: &str, environment: Environment, scope: &str,
 }
 
 #[tokio::test]
-async fn what_is_wrong_first_is_said_first() {
+async fn checks_refuse_in_contract_order() {
     let limits = RateLimits { writes: 0, ..RateLimits::default() };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     operate::create_team(&server.running.app.db, &Clock::system(), "Free".to_owned(), Plan::Free).await.unwrap();
@@ -145,7 +145,7 @@ async fn what_is_wrong_first_is_said_first() {
 }
 
 #[tokio::test]
-async fn a_body_is_judged_before_its_id_is_looked_up_elsewhere() {
+async fn body_validation_precedes_id_lookup() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -163,7 +163,7 @@ async fn a_body_is_judged_before_its_id_is_looked_up_elsewhere() {
 }
 
 #[tokio::test]
-async fn no_route_under_v1_ignores_a_parameter() {
+async fn v1_routes_refuse_unknown_parameters() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -202,7 +202,7 @@ async fn no_route_under_v1_ignores_a_parameter() {
 }
 
 #[tokio::test]
-async fn a_query_is_utf_8() {
+async fn query_must_be_utf8() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for query in ["q=%ff", "q=fil%c3", "q=fil&types=%80", "%ff=1&q=fil"] {

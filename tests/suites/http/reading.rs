@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_walk_shows_every_record_once_in_either_order() {
+async fn list_pages_show_each_record_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let newest_first = client.walk("/v1/inventory?limit=7").await;
@@ -22,7 +22,7 @@ async fn a_walk_shows_every_record_once_in_either_order() {
 }
 
 #[tokio::test]
-async fn change_order_follows_changes_and_misses_none() {
+async fn updated_at_order_misses_no_change() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let mut ids = Vec::new();
@@ -42,7 +42,7 @@ async fn change_order_follows_changes_and_misses_none() {
 }
 
 #[tokio::test]
-async fn parameters_are_strict_and_say_what_was_meant() {
+async fn unknown_parameter_suggests_nearest_name() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for (query, parameter, nearest) in [
@@ -63,7 +63,7 @@ async fn parameters_are_strict_and_say_what_was_meant() {
 }
 
 #[tokio::test]
-async fn what_changed_since_is_the_same_in_both_orders_be_it_little_or_much() {
+async fn updated_since_finds_same_in_every_order() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -100,7 +100,7 @@ async fn what_changed_since_is_the_same_in_both_orders_be_it_little_or_much() {
 }
 
 #[tokio::test]
-async fn cursors_are_bound_to_what_they_were_given_for() {
+async fn cursor_works_only_for_its_query() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let cursor = client.get("/v1/rooms?limit=2&order=asc").await.next_cursor().unwrap();
@@ -127,7 +127,7 @@ async fn cursors_are_bound_to_what_they_were_given_for() {
 }
 
 #[tokio::test]
-async fn a_record_is_read_by_id_with_etag() {
+async fn record_get_returns_etag() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
@@ -152,7 +152,7 @@ async fn a_record_is_read_by_id_with_etag() {
 }
 
 #[tokio::test]
-async fn lists_begin_at_a_moment_in_either_order() {
+async fn since_filters_apply_in_both_orders() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let mut made = Vec::new();
@@ -193,7 +193,7 @@ async fn lists_begin_at_a_moment_in_either_order() {
 }
 
 #[tokio::test]
-async fn relations_are_shown_beside_their_ids() {
+async fn expand_shows_relation_beside_id() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;

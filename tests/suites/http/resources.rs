@@ -303,7 +303,7 @@ fn refused(answer: &Answer, field: &str, code: &str, sent: &Value) {
 }
 
 #[tokio::test]
-async fn every_field_takes_what_its_rule_says_and_nothing_else() {
+async fn fields_accept_only_valid_values() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (collection, title, fields) in KINDS {
@@ -336,7 +336,7 @@ async fn every_field_takes_what_its_rule_says_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn every_member_is_always_there_and_no_other() {
+async fn records_have_exactly_their_members() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (collection, title, fields) in KINDS {
@@ -382,7 +382,7 @@ async fn every_member_is_always_there_and_no_other() {
 }
 
 #[tokio::test]
-async fn ids_of_any_version_are_taken_and_folded() {
+async fn ids_of_any_uuid_version_are_lowercased() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for id in [
@@ -411,7 +411,7 @@ async fn ids_of_any_version_are_taken_and_folded() {
 }
 
 #[tokio::test]
-async fn every_text_is_searched_and_nothing_else() {
+async fn search_covers_exactly_text_fields() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (collection, title, fields) in KINDS {

@@ -13,7 +13,7 @@ async fn titles(client: &Client, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn words_are_found_by_their_beginnings_whatever_their_case_and_accents() {
+async fn prefix_matches_any_case_and_accent() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/inventory", &json!({ "name": "Crème brûlée torch", "serial_number": "OPS-306" })).await;
@@ -47,7 +47,7 @@ async fn words_are_found_by_their_beginnings_whatever_their_case_and_accents() {
 }
 
 #[tokio::test]
-async fn a_write_is_found_at_once_and_a_delete_is_not() {
+async fn write_found_at_once_and_delete_gone() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Pantry" })).await.id());
@@ -60,7 +60,7 @@ async fn a_write_is_found_at_once_and_a_delete_is_not() {
 }
 
 #[tokio::test]
-async fn pages_hold_every_hit_once() {
+async fn search_pages_hold_each_hit_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for number in 0..25 {
@@ -79,7 +79,7 @@ async fn pages_hold_every_hit_once() {
 }
 
 #[tokio::test]
-async fn a_hit_keeps_its_place_whatever_becomes_of_others() {
+async fn hit_order_ignores_other_records() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let others = Client::new(&server.url, &server.test_key);
@@ -112,7 +112,7 @@ async fn a_hit_keeps_its_place_whatever_becomes_of_others() {
 }
 
 #[tokio::test]
-async fn the_best_comes_first_and_a_hit_is_marked_whatever_the_text_holds() {
+async fn best_hit_comes_first_with_marked_snippet() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (name, notes) in [
@@ -135,7 +135,7 @@ async fn the_best_comes_first_and_a_hit_is_marked_whatever_the_text_holds() {
 }
 
 #[tokio::test]
-async fn questions_without_a_word_are_refused() {
+async fn query_without_word_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for query in [
@@ -154,7 +154,7 @@ async fn questions_without_a_word_are_refused() {
 }
 
 #[tokio::test]
-async fn a_question_has_as_many_words_as_there_is_room_and_each_says_more() {
+async fn every_word_of_long_query_narrows() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/rooms", &json!({ "name": "Alpine attic", "notes": "Skis" })).await;
@@ -170,7 +170,7 @@ async fn a_question_has_as_many_words_as_there_is_room_and_each_says_more() {
 }
 
 #[tokio::test]
-async fn one_scope_and_a_page_are_enough_to_search() {
+async fn search_scope_suffices_and_cursor_binds_query() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let operations = vec![json!({ "method": "create", "name": "Common room" }); 50];
@@ -216,7 +216,7 @@ async fn one_scope_and_a_page_are_enough_to_search() {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_search_has_its_time_and_holds_nobody_up() {
+async fn slow_search_times_out_without_blocking() {
     let server = Server::start_with(|config| config.search_time_max = Duration::ZERO).await;
     let client = Client::new(&server.url, &server.live_key);
     let refused = client.get("/v1/search?q=hall").await;
@@ -247,7 +247,7 @@ async fn a_search_has_its_time_and_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn a_record_is_found_by_its_own_title_in_every_script() {
+async fn title_is_found_in_every_script() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for name in [
@@ -275,7 +275,7 @@ async fn a_record_is_found_by_its_own_title_in_every_script() {
 }
 
 #[tokio::test]
-async fn neither_case_nor_accents_count_in_any_script() {
+async fn case_and_accents_ignored_in_every_script() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for name in ["Καφές ελληνικός", "Ёлка йога", "Юрий", "ハ\u{309a}ソコン", "Straße", "हिन्दी किताब", "🧹Besen"]

@@ -48,7 +48,7 @@ async fn ask(client: &Client, version: &str, method: Method, path: &str, body: O
 }
 
 #[tokio::test]
-async fn the_old_words_go_up_and_come_down() {
+async fn old_names_map_both_ways() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Car" })).await.id();
@@ -70,7 +70,7 @@ async fn the_old_words_go_up_and_come_down() {
 }
 
 #[tokio::test]
-async fn the_current_words_are_refused_in_the_versions_own_words() {
+async fn current_names_refused_in_old_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "x", "subject_type": "vehicle" });
@@ -92,7 +92,7 @@ async fn the_current_words_are_refused_in_the_versions_own_words() {
 }
 
 #[tokio::test]
-async fn events_and_frames_speak_the_readers_version() {
+async fn events_and_frames_use_reader_version() {
     let server = Server::start().await;
     let new = Client::new(&server.url, &server.live_key);
     let old = pinned(&server, OLD).await.unwrap();
@@ -116,7 +116,7 @@ async fn events_and_frames_speak_the_readers_version() {
 }
 
 #[tokio::test]
-async fn search_and_bulk_speak_the_readers_version() {
+async fn search_and_bulk_use_reader_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Car" })).await.id();
@@ -149,7 +149,7 @@ async fn search_and_bulk_speak_the_readers_version() {
 }
 
 #[tokio::test]
-async fn header_then_pin_then_current_decide() {
+async fn version_comes_from_header_then_pin() {
     let server = Server::start().await;
     let new = Client::new(&server.url, &server.live_key);
     let old = pinned(&server, OLD).await.unwrap();
@@ -181,7 +181,7 @@ async fn header_then_pin_then_current_decide() {
 }
 
 #[tokio::test]
-async fn a_stored_answer_keeps_its_first_version() {
+async fn stored_response_keeps_its_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Car" })).await.id();
@@ -201,7 +201,7 @@ async fn a_stored_answer_keeps_its_first_version() {
 }
 
 #[tokio::test]
-async fn a_version_warns_and_ends_by_the_clock() {
+async fn version_warns_and_ends_by_clock() {
     let (server, now) = served_at("2026-11-30T23:59:59Z").await;
     let old = pinned(&server, OLD).await.unwrap();
     let quiet = old.get("/v1/me").await;
@@ -228,7 +228,7 @@ async fn a_version_warns_and_ends_by_the_clock() {
 }
 
 #[tokio::test]
-async fn every_surface_speaks_the_version_that_is_asked_for() {
+async fn every_surface_uses_requested_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let wish = json!({ "format": "json", "types": ["rooms", "inventory", "property"] });
@@ -289,7 +289,7 @@ async fn every_surface_speaks_the_version_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_refused_parameter_is_quoted_as_it_was_sent_in_every_version() {
+async fn refused_parameter_is_quoted_as_sent() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (path, value) in [

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_create_gives_the_whole_record_and_an_id_is_used_once() {
+async fn create_returns_record_and_id_stays_used() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = Uuid::from_u128(0xabc).to_string();
@@ -34,7 +34,7 @@ async fn a_create_gives_the_whole_record_and_an_id_is_used_once() {
 }
 
 #[tokio::test]
-async fn a_patch_merges_and_a_no_op_makes_no_event() {
+async fn patch_merges_and_no_op_makes_no_event() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall", "floor": "1" })).await.id());
@@ -55,7 +55,7 @@ async fn a_patch_merges_and_a_no_op_makes_no_event() {
 }
 
 #[tokio::test]
-async fn conditions_are_answered_after_existence_and_before_validation() {
+async fn condition_checked_after_404_and_before_422() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
@@ -77,7 +77,7 @@ async fn conditions_are_answered_after_existence_and_before_validation() {
 }
 
 #[tokio::test]
-async fn a_condition_that_cannot_be_read_is_no_mismatch() {
+async fn malformed_condition_gives_400_not_412() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
@@ -106,7 +106,7 @@ async fn a_condition_that_cannot_be_read_is_no_mismatch() {
 }
 
 #[tokio::test]
-async fn a_delete_is_the_same_twice() {
+async fn repeated_delete_gives_same_response() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -122,7 +122,7 @@ async fn a_delete_is_the_same_twice() {
 }
 
 #[tokio::test]
-async fn references_must_exist_and_are_cleared_by_a_delete() {
+async fn references_must_exist_and_clear_on_delete() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let nowhere = Uuid::from_u128(5).to_string();
@@ -175,7 +175,7 @@ async fn references_must_exist_and_are_cleared_by_a_delete() {
 }
 
 #[tokio::test]
-async fn a_subject_has_an_id_where_its_kind_has_ids() {
+async fn subject_id_follows_subject_type() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = Uuid::from_u128(1).to_string();
@@ -191,7 +191,7 @@ async fn a_subject_has_an_id_where_its_kind_has_ids() {
 }
 
 #[tokio::test]
-async fn a_faulty_half_of_a_subject_is_told_alone() {
+async fn faulty_half_of_subject_reported_alone() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let item = client.post("/v1/inventory", &json!({ "name": "Boiler" })).await.id();
@@ -208,7 +208,7 @@ async fn a_faulty_half_of_a_subject_is_told_alone() {
 }
 
 #[tokio::test]
-async fn a_recurring_task_comes_again() {
+async fn completed_recurring_task_makes_next() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let task = json!({ "title": "Filter", "recurrence": "monthly", "due_on": "2026-01-31", "assignee": "Ada" });
@@ -229,7 +229,7 @@ async fn a_recurring_task_comes_again() {
 }
 
 #[tokio::test]
-async fn the_id_of_the_home_is_its_profiles_alone() {
+async fn home_id_belongs_to_profile_only() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let home = client.get("/v1/me").await.data()["home"]["id"].as_str().unwrap().to_owned();
@@ -242,7 +242,7 @@ async fn the_id_of_the_home_is_its_profiles_alone() {
 }
 
 #[tokio::test]
-async fn a_profile_of_nothing_is_not_set() {
+async fn empty_patch_creates_no_profile() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let patched = client.patch("/v1/property", &json!({ "city": null })).await;
@@ -251,7 +251,7 @@ async fn a_profile_of_nothing_is_not_set() {
 }
 
 #[tokio::test]
-async fn the_profile_is_set_by_its_first_patch() {
+async fn first_patch_creates_profile() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     assert_eq!(*client.get("/v1/property").await.data(), Value::Null);
@@ -269,7 +269,7 @@ async fn the_profile_is_set_by_its_first_patch() {
 }
 
 #[tokio::test]
-async fn moments_never_go_back_whatever_the_clock_does() {
+async fn timestamps_never_go_back() {
     let hand = Hand::at("2026-06-01T12:00:00Z");
     let server = Server::start_at(hand.clock(), |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -296,7 +296,7 @@ async fn moments_never_go_back_whatever_the_clock_does() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_made_done_comes_again_and_says_so_in_order() {
+async fn task_created_done_makes_next_in_order() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -328,7 +328,7 @@ async fn a_task_that_is_made_done_comes_again_and_says_so_in_order() {
 }
 
 #[tokio::test]
-async fn a_vehicle_that_goes_leaves_its_papers_and_tasks_general() {
+async fn deleted_vehicle_is_cleared_as_subject() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Van" })).await.id();
@@ -354,7 +354,7 @@ async fn a_vehicle_that_goes_leaves_its_papers_and_tasks_general() {
 }
 
 #[tokio::test]
-async fn the_profile_is_read_and_changed_under_conditions_like_a_record() {
+async fn profile_honours_conditions_like_a_record() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let patch = |tag: &'static str, body: Value| {
@@ -384,7 +384,7 @@ async fn the_profile_is_read_and_changed_under_conditions_like_a_record() {
 }
 
 #[tokio::test]
-async fn a_write_that_must_find_nothing_there_finds_nothing_there() {
+async fn if_none_match_write_requires_absence() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let send = |method: Method, path: &str, tag: &str, body: Value| {
@@ -421,7 +421,7 @@ async fn a_write_that_must_find_nothing_there_finds_nothing_there() {
 }
 
 #[tokio::test]
-async fn a_condition_on_what_has_no_revision_is_refused() {
+async fn condition_without_revision_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let operations = json!({ "operations": [{ "method": "create", "name": "Hall" }] });
@@ -445,7 +445,7 @@ async fn a_condition_on_what_has_no_revision_is_refused() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_gone_is_not_to_be_patched() {
+async fn deleted_id_conflict_fix_asks_for_other_id() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
