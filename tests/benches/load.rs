@@ -10,7 +10,7 @@ pub(crate) struct Load {
     /// Answers for each second.
     pub(crate) rate: f64,
     /// Answers in all.
-    pub(crate) answers: usize,
+    pub(crate) responses: usize,
     latencies: Vec<Duration>,
 }
 
@@ -55,14 +55,14 @@ pub(crate) fn run(
             while began.elapsed() < time {
                 let Some(request) = turn.next() else { break };
                 let asked = Instant::now();
-                let answer = wire.ask(request).await?;
+                let response = wire.send(request).await?;
                 latencies.push(asked.elapsed());
-                anyhow::ensure!(answer.status == status, "status {}: {:?}", answer.status, wire.text(answer));
+                anyhow::ensure!(response.status == status, "status {}: {:?}", response.status, wire.text(response));
             }
             Ok(latencies)
         });
         let latencies = futures_util::future::try_join_all(asking).await?.concat();
         let rate = latencies.len() as f64 / began.elapsed().as_secs_f64();
-        Ok(Load { rate, answers: latencies.len(), latencies })
+        Ok(Load { rate, responses: latencies.len(), latencies })
     })
 }

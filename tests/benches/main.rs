@@ -3,25 +3,25 @@
 //! themselves, in processes of their own.
 //!
 //! - [`figures`]: spreads, targets, the table.
-//! - [`stand`]: the service under load, filled. [`load`]: what asks it. [`limits`]: what it is measured against.
-//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`looks`], [`screens`], [`machine`]: the
-//!   workloads. [`peers`]: other services beside ours. [`counting`]: what counts the bytes between a replica and the service.
-#![expect(clippy::print_stdout, reason = "a bench's answer is what it prints")]
+//! - [`testbed`]: the service under load, filled. [`load`]: what asks it. [`baselines`]: what it is measured against.
+//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`]: the
+//!   workloads. [`peers`]: other services beside ours. [`proxy`]: what counts the bytes between a replica and the service.
+#![expect(clippy::print_stdout, reason = "a bench's response is what it prints")]
 
-mod counting;
+mod baselines;
 mod figures;
 mod gaps;
-mod limits;
 mod load;
-mod looks;
 mod machine;
 mod peers;
+mod proxy;
 mod pushes;
 mod reads;
+mod replica_reads;
 mod replicas;
 mod screens;
-mod stand;
 mod streams;
+mod testbed;
 mod writes;
 
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use figures::Row;
 use peers::Peer;
-use stand::{Scale, Stand};
+use testbed::{Scale, Testbed};
 
 /// Measures the service and its replica, each figure beside what limits it.
 #[derive(Parser)]
@@ -65,14 +65,14 @@ struct Args {
 enum Role {
     /// Bare hyper that gives one answer to everything
     #[command(hide = true)]
-    Answer { file: PathBuf },
+    BareHyper { file: PathBuf },
     /// Bare sockets that are all written the same
     #[command(hide = true)]
-    Spread { file: PathBuf, pieces: usize },
+    BareSockets { file: PathBuf, pieces: usize },
 }
 
 /// A workload: its name and how it is measured.
-type Workload = (&'static str, fn(&mut Stand) -> anyhow::Result<()>);
+type Workload = (&'static str, fn(&mut Testbed) -> anyhow::Result<()>);
 
 /// All of them, in an order in which none disturbs the next: what only reads, then what adds little, then what adds
 /// much, then the machine's state after all that.
@@ -83,7 +83,7 @@ const WORKLOADS: [Workload; 18] = [
     ("search", reads::search),
     ("sync", replicas::first_sync),
     ("catch-up", gaps::catch_up),
-    ("look", looks::looks),
+    ("look", replica_reads::measure),
     // Before the busy ones: what these took and gave back would be there for idle ones to use.
     ("idle", streams::idle),
     ("arrive-one", streams::arrive_at_one),
@@ -101,8 +101,8 @@ const WORKLOADS: [Workload; 18] = [
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.role {
-        Some(Role::Answer { file }) => return limits::answer(&file),
-        Some(Role::Spread { file, pieces }) => return limits::spread(&file, pieces),
+        Some(Role::BareHyper { file }) => return baselines::bare_hyper(&file),
+        Some(Role::BareSockets { file, pieces }) => return baselines::bare_sockets(&file, pieces),
         None => (),
     }
     for name in &args.only {
@@ -113,7 +113,7 @@ fn main() -> anyhow::Result<()> {
         !args.peer.is_empty() || !args.only.iter().any(|only| only == "peers"),
         "there is no peer: bring one with --peer NAME=PROGRAM"
     );
-    stand::build()?;
+    testbed::build()?;
     let mut rows: Vec<Row> = Vec::new();
     let sizes = if args.short { vec![Scale::SHORT.records] } else { args.records.clone() };
     for records in sizes {
@@ -123,17 +123,17 @@ fn main() -> anyhow::Result<()> {
             Scale { records, runs: args.runs.max(1), time: Duration::from_secs_f64(args.seconds), ..Scale::FULL }
         };
         eprintln!("{records} records: filling a home");
-        let mut stand = Stand::new(scale, args.peer.clone())?;
+        let mut testbed = Testbed::new(scale, args.peer.clone())?;
         for (name, measure) in WORKLOADS {
             if args.only.is_empty() || args.only.iter().any(|only| only == name) {
                 eprintln!("{records} records: {name}");
-                let before = stand.rows.len();
-                measure(&mut stand)?;
-                stand.rows[before..].iter_mut().for_each(|row| row.workload = name);
+                let before = testbed.rows.len();
+                measure(&mut testbed)?;
+                testbed.rows[before..].iter_mut().for_each(|row| row.workload = name);
             }
         }
-        rows.append(&mut stand.rows);
-        stand.end();
+        rows.append(&mut testbed.rows);
+        testbed.end();
     }
     println!("{}", figures::table(&rows, !args.short));
     if args.records.len() > 1 && !args.short {

@@ -19,8 +19,8 @@ use serde_json::Value;
 use crate::figures::Target;
 use crate::load::{self, block_on, quantile};
 use crate::reads;
-use crate::stand::{BULK_MAX, Stand, task};
-use crate::streams::{self, Ear};
+use crate::streams::{self, StreamTarget};
+use crate::testbed::{BULK_MAX, Testbed, task};
 
 /// Connections that ask at once, and those that send bulk calls.
 const MANY: usize = 32;
@@ -31,7 +31,7 @@ const FEW: usize = 2;
 pub(crate) struct Peer {
     name: &'static str,
     program: PathBuf,
-    begin: fn(&Path, &Stand) -> anyhow::Result<Side>,
+    begin: fn(&Path, &Testbed) -> anyhow::Result<Contender>,
 }
 
 impl Peer {
@@ -46,7 +46,7 @@ impl FromStr for Peer {
 
     fn from_str(text: &str) -> Result<Peer, String> {
         let (name, program) = text.split_once('=').ok_or("a peer is given as NAME=PROGRAM")?;
-        let (name, begin): (_, fn(&Path, &Stand) -> anyhow::Result<Side>) = match name {
+        let (name, begin): (_, fn(&Path, &Testbed) -> anyhow::Result<Contender>) = match name {
             "pocketbase" => ("pocketbase", pocketbase::begin),
             "trailbase" => ("trailbase", trailbase::begin),
             _ => return Err(format!("{name} is not known; there are pocketbase and trailbase")),
@@ -56,7 +56,7 @@ impl FromStr for Peer {
 }
 
 /// A service, filled, and the finished requests of the work.
-pub(crate) struct Side {
+pub(crate) struct Contender {
     /// Its process; ours belongs to the stand.
     process: Option<Process>,
     /// Single records.
@@ -67,76 +67,78 @@ pub(crate) struct Side {
     create: (Vec<u8>, u16),
     /// Fifty creates, and the status of their answer.
     bulk: (Vec<u8>, u16),
-    ear: Ear,
+    target: StreamTarget,
 }
 
-impl Side {
-    fn ours(stand: &Stand) -> anyhow::Result<Side> {
-        Ok(Side {
+impl Contender {
+    fn ours(testbed: &Testbed) -> anyhow::Result<Contender> {
+        Ok(Contender {
             process: None,
-            reads: reads::sample(stand)?,
-            pages: [stand.get("/v1/tasks?limit=50"), reads::deep(stand)?],
-            create: (stand.post("/v1/tasks", &task(0).to_string()), 201),
-            bulk: (stand.bulk((0..BULK_MAX).map(task)), 207),
-            ear: Ear::of(stand),
+            reads: reads::sample(testbed)?,
+            pages: [testbed.get("/v1/tasks?limit=50"), reads::deep(testbed)?],
+            create: (testbed.post("/v1/tasks", &task(0).to_string()), 201),
+            bulk: (testbed.bulk((0..BULK_MAX).map(task)), 207),
+            target: StreamTarget::of(testbed),
         })
     }
 }
 
 /// The parts of the work that are counted: what, and the requests with the status of their answers, the connections, and
 /// what one answer counts for.
-type Part = (&'static str, fn(&Side) -> (&[Vec<u8>], u16), usize, f64);
+type Part = (&'static str, fn(&Contender) -> (&[Vec<u8>], u16), usize, f64);
 
 const PARTS: [Part; 6] = [
-    ("reads", |side| (&side.reads, 200), MANY, 1.0),
-    ("first pages", |side| (&side.pages[..1], 200), MANY, 1.0),
-    ("pages at 80 % depth", |side| (&side.pages[1..], 200), MANY, 1.0),
-    ("creates, 1 connection", |side| (std::slice::from_ref(&side.create.0), side.create.1), 1, 1.0),
-    ("creates, 32 connections", |side| (std::slice::from_ref(&side.create.0), side.create.1), MANY, 1.0),
-    ("bulk records", |side| (std::slice::from_ref(&side.bulk.0), side.bulk.1), FEW, BULK_MAX as f64),
+    ("reads", |contender| (&contender.reads, 200), MANY, 1.0),
+    ("first pages", |contender| (&contender.pages[..1], 200), MANY, 1.0),
+    ("pages at 80 % depth", |contender| (&contender.pages[1..], 200), MANY, 1.0),
+    ("creates, 1 connection", |contender| (std::slice::from_ref(&contender.create.0), contender.create.1), 1, 1.0),
+    ("creates, 32 connections", |contender| (std::slice::from_ref(&contender.create.0), contender.create.1), MANY, 1.0),
+    ("bulk records", |contender| (std::slice::from_ref(&contender.bulk.0), contender.bulk.1), FEW, BULK_MAX as f64),
 ];
 
 /// Each peer that was brought, in turn with ours.
-pub(crate) fn beside(stand: &mut Stand) -> anyhow::Result<()> {
-    for peer in stand.peers.clone() {
+pub(crate) fn beside(testbed: &mut Testbed) -> anyhow::Result<()> {
+    for peer in testbed.peers.clone() {
         eprintln!("filling {}", peer.name);
-        let theirs = (peer.begin)(&peer.program, stand)?;
-        let ours = Side::ours(stand)?;
+        let theirs = (peer.begin)(&peer.program, testbed)?;
+        let ours = Contender::ours(testbed)?;
         for (what, requests, connections, worth) in PARTS {
-            let time = stand.scale.time;
-            let rate = |side: &Side| {
-                let (requests, status) = requests(side);
-                Ok::<_, anyhow::Error>(load::run(&side.ear.address, connections, time, requests, status)?.rate * worth)
+            let time = testbed.scale.time;
+            let rate = |contender: &Contender| {
+                let (requests, status) = requests(contender);
+                Ok::<_, anyhow::Error>(
+                    load::run(&contender.target.address, connections, time, requests, status)?.rate * worth,
+                )
             };
             let [ours_is, theirs_is] = peer.names().map(|of| format!("{what}{of}"));
-            stand
+            testbed
                 .compare((&ours_is, &theirs_is), "/s", Target::AtLeast(1.0), |_| Ok((rate(&ours)?, rate(&theirs)?)))?;
         }
-        listen(stand, &peer, &ours, &theirs)?;
+        listen(testbed, &peer, &ours, &theirs)?;
     }
     Ok(())
 }
 
 /// What a silent stream takes and how soon events arrive. A peer from which events do not come says so.
-fn listen(stand: &mut Stand, peer: &Peer, ours: &Side, theirs: &Side) -> anyhow::Result<()> {
-    let (events, many) = (stand.scale.events.1, stand.scale.streams);
+fn listen(testbed: &mut Testbed, peer: &Peer, ours: &Contender, theirs: &Contender) -> anyhow::Result<()> {
+    let (events, many) = (testbed.scale.events.1, testbed.scale.streams);
     let [ours_is, theirs_is] = peer.names();
     let both = [(&ours_is, ours), (&theirs_is, theirs)];
     // First, because what busy streams took is not all given back.
-    for (of, side) in both {
-        let process = side.process.as_ref().map_or(stand.service().1, Process::id);
-        let size = block_on(streams::idle_size(&side.ear, process, many))?;
-        stand.note(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
+    for (of, contender) in both {
+        let process = contender.process.as_ref().map_or(testbed.service().1, Process::id);
+        let size = block_on(streams::idle_size(&contender.target, process, many))?;
+        testbed.record(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
     }
     for streams in [1, many] {
-        for (of, side) in both {
-            match block_on(streams::arrivals(&side.ear, streams, events)) {
+        for (of, contender) in both {
+            match block_on(streams::arrivals(&contender.target, streams, events)) {
                 Ok(mut times) => {
                     let what = format!("from a write to {streams} streams{of}");
-                    stand.note(format!("{what}: half within"), "ms", &[quantile(&mut times, 0.5)], None);
-                    stand.note(format!("{what}: 99 % within"), "ms", &[quantile(&mut times, 0.99)], None);
+                    testbed.record(format!("{what}: half within"), "ms", &[quantile(&mut times, 0.5)], None);
+                    testbed.record(format!("{what}: 99 % within"), "ms", &[quantile(&mut times, 0.99)], None);
                 }
-                Err(error) if side.process.is_some() => eprintln!("{streams} streams{of}: {error}"),
+                Err(error) if contender.process.is_some() => eprintln!("{streams} streams{of}: {error}"),
                 Err(error) => return Err(error),
             }
         }
@@ -167,13 +169,13 @@ fn request(method: &str, address: &str, target: &str, key: &str, body: &str) -> 
 }
 
 /// Asks these in turn over one connection; each must succeed. Gives the last answer's body as JSON, if it is that.
-fn ask(address: &str, requests: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Value> {
+fn send_all(address: &str, requests: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Value> {
     block_on(async {
         let (mut wire, mut last) = (Wire::connect(address).await?, Value::Null);
         for request in requests {
-            let answer = wire.ask(&request).await?;
-            anyhow::ensure!(answer.status < 300, "status {}: {}", answer.status, wire.text(answer));
-            last = serde_json::from_slice(wire.body(answer)).unwrap_or_default();
+            let response = wire.send(&request).await?;
+            anyhow::ensure!(response.status < 300, "status {}: {}", response.status, wire.text(response));
+            last = serde_json::from_slice(wire.body(response)).unwrap_or_default();
         }
         Ok(last)
     })

@@ -10,18 +10,18 @@ use rusqlite::Connection;
 use crate::figures::Target;
 use crate::load::block_on;
 use crate::replicas::{init, sync};
-use crate::stand::{BULK_MAX, Stand, task};
+use crate::testbed::{BULK_MAX, Testbed, task};
 
 /// Connections that send bulk calls at the limit.
 const CONNECTIONS: usize = 2;
 
 /// Waiting edits from the start of a sync until every one is confirmed, against as many records in bare bulk calls.
-pub(crate) fn push(stand: &mut Stand) -> anyhow::Result<()> {
-    let edits = stand.scale.edits;
-    let db = init(stand, "push.db", &stand.address)?;
+pub(crate) fn push(testbed: &mut Testbed) -> anyhow::Result<()> {
+    let edits = testbed.scale.edits;
+    let db = init(testbed, "push.db", &testbed.address)?;
     let mut each = Vec::new();
-    stand.compare(("edits pushed until confirmed", "bulk calls"), "/s", Target::AtLeast(0.5), |stand| {
-        let limit = bulk(stand, edits)?;
+    testbed.compare(("edits pushed until confirmed", "bulk calls"), "/s", Target::AtLeast(0.5), |testbed| {
+        let limit = bulk(testbed, edits)?;
         // What others have written is not part of the push.
         sync(&db)?;
         edit(&db, edits)?;
@@ -33,7 +33,7 @@ pub(crate) fn push(stand: &mut Stand) -> anyhow::Result<()> {
         anyhow::ensure!(left == 0, "{left} edits were not confirmed");
         Ok((rate, limit))
     })?;
-    stand.note("processor time of the replica for an edit", "µs", &each, None);
+    testbed.record("processor time of the replica for an edit", "µs", &each, None);
     Ok(std::fs::remove_file(db)?)
 }
 
@@ -53,22 +53,22 @@ fn edit(db: &Path, edits: usize) -> anyhow::Result<()> {
 }
 
 /// Records for each second when nothing but bulk calls of as many creates is sent.
-fn bulk(stand: &Stand, records: usize) -> anyhow::Result<f64> {
+fn bulk(testbed: &Testbed, records: usize) -> anyhow::Result<f64> {
     let calls: Vec<Vec<u8>> = (0..records)
         .step_by(BULK_MAX)
-        .map(|first| stand.bulk((first..(first + BULK_MAX).min(records)).map(task)))
+        .map(|first| testbed.bulk((first..(first + BULK_MAX).min(records)).map(task)))
         .collect();
     block_on(async {
         let mut wires = Vec::new();
         for _ in 0..CONNECTIONS {
-            wires.push(Wire::connect(&stand.address).await?);
+            wires.push(Wire::connect(&testbed.address).await?);
         }
         let began = Instant::now();
         let calls = &calls;
         try_join_all(wires.into_iter().enumerate().map(|(number, mut wire)| async move {
             for call in calls.iter().skip(number).step_by(CONNECTIONS) {
-                let answer = wire.ask(call).await?;
-                anyhow::ensure!(answer.status == 207, "status {}: {:?}", answer.status, wire.text(answer));
+                let response = wire.send(call).await?;
+                anyhow::ensure!(response.status == 207, "status {}: {:?}", response.status, wire.text(response));
             }
             Ok(())
         }))

@@ -9,7 +9,7 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, Rows, params_from_iter};
 
 use crate::figures::Target;
-use crate::stand::{self, Stand};
+use crate::testbed::{self, Testbed};
 
 /// Between two looks at a replica's memory.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -17,37 +17,37 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 const TOGETHER: usize = 10_000;
 
 /// Everything into a new file, its search index included, against prepared upserts of the same rows into the same tables.
-pub(crate) fn first_sync(stand: &mut Stand) -> anyhow::Result<()> {
+pub(crate) fn first_sync(testbed: &mut Testbed) -> anyhow::Result<()> {
     let (mut peaks, mut requests, mut each) = (Vec::new(), Vec::new(), Vec::new());
-    let records = stand.scale.records as f64;
+    let records = testbed.scale.records as f64;
     let mut run = 0;
-    stand.compare(("records into a replica", "prepared upserts"), "/s", Target::AtLeast(0.5), |stand| {
+    testbed.compare(("records into a replica", "prepared upserts"), "/s", Target::AtLeast(0.5), |testbed| {
         run += 1;
-        let db = init(stand, &format!("replica-{run}.db"), &stand.address)?;
-        let asked = requests_of(stand)?;
+        let db = init(testbed, &format!("replica-{run}.db"), &testbed.address)?;
+        let asked = requests_of(testbed)?;
         let began = Instant::now();
         let synced = sync(&db)?;
         let took = began.elapsed().as_secs_f64();
         peaks.push(synced.peak / 1024.0);
         each.push(synced.processor / records);
         // One poll only asks where the server stands.
-        requests.push((requests_of(stand)? - asked) as f64 - 1.0);
-        let limit = upserts(&db, &init(stand, &format!("limit-{run}.db"), &stand.address)?)?;
+        requests.push((requests_of(testbed)? - asked) as f64 - 1.0);
+        let limit = upserts(&db, &init(testbed, &format!("limit-{run}.db"), &testbed.address)?)?;
         for name in [format!("replica-{run}.db"), format!("limit-{run}.db")] {
-            std::fs::remove_file(stand.file(&name))?;
+            std::fs::remove_file(testbed.file(&name))?;
         }
         Ok((records / took, limit))
     })?;
-    stand.note("streams opened for it", "", &requests, Some(Target::AtMost(1.0)));
-    stand.note("processor time of the replica for a record", "µs", &each, None);
-    stand.note("most memory of the replica's process", "MiB", &peaks, None);
+    testbed.record("streams opened for it", "", &requests, Some(Target::AtMost(1.0)));
+    testbed.record("processor time of the replica for a record", "µs", &each, None);
+    testbed.record("most memory of the replica's process", "MiB", &peaks, None);
     Ok(())
 }
 
 /// Sets up a replica in an empty file, of the service behind an address.
-pub(crate) fn init(stand: &Stand, name: &str, address: &str) -> anyhow::Result<PathBuf> {
-    let (db, key) = (stand.file(name), stand.file("key"));
-    std::fs::write(&key, &stand.key)?;
+pub(crate) fn init(testbed: &Testbed, name: &str, address: &str) -> anyhow::Result<PathBuf> {
+    let (db, key) = (testbed.file(name), testbed.file("key"));
+    std::fs::write(&key, &testbed.key)?;
     let (file, key, url) = (db.display().to_string(), key.display().to_string(), format!("http://{address}"));
     process::stdout("hearth-replica", &["--db", &file, "init", "--server", &url, "--key-file", &key]);
     Ok(db)
@@ -64,7 +64,7 @@ pub(crate) struct Synced {
 /// Brings a replica in step, and its edits to the service.
 pub(crate) fn sync(db: &Path) -> anyhow::Result<Synced> {
     let db = db.display().to_string();
-    let before = stand::processor_time_of_the_ended()?;
+    let before = testbed::ended_children_processor_time()?;
     let mut syncing = process::command("hearth-replica", &["--db", &db, "sync", "--timeout", "30m"])
         .stdout(std::process::Stdio::null())
         .spawn()?;
@@ -72,16 +72,16 @@ pub(crate) fn sync(db: &Path) -> anyhow::Result<Synced> {
     loop {
         if let Some(status) = syncing.try_wait()? {
             anyhow::ensure!(status.success(), "the replica did not get in step");
-            return Ok(Synced { peak, processor: stand::processor_time_of_the_ended()? - before });
+            return Ok(Synced { peak, processor: testbed::ended_children_processor_time()? - before });
         }
-        peak = peak.max(stand::memory(syncing.id(), "VmHWM").unwrap_or_default());
+        peak = peak.max(testbed::memory_kib(syncing.id(), "VmHWM").unwrap_or_default());
         std::thread::sleep(LOOK_EVERY);
     }
 }
 
 /// Requests for the feed or lists that the service has answered so far, as its log has them.
-fn requests_of(stand: &Stand) -> anyhow::Result<usize> {
-    let log = std::fs::read_to_string(stand.file("data.log"))?;
+fn requests_of(testbed: &Testbed) -> anyhow::Result<usize> {
+    let log = std::fs::read_to_string(testbed.file("data.log"))?;
     let asks = ["stream_events", "list_events", "list_tasks"];
     Ok(log.lines().filter(|line| asks.iter().any(|operation| line.contains(operation))).count())
 }

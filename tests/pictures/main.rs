@@ -84,9 +84,9 @@ fn main() -> anyhow::Result<()> {
 
 /// A conflict, which takes a server and two devices that were apart for a while.
 fn conflict(path: &Path) -> anyhow::Result<()> {
-    let mut home = Home::new();
+    let home = Home::new();
     let (_server, _) = home.serve(&UNLIMITED);
-    let (here, there) = (home.replica("here.db"), home.replica("there.db"));
+    let (here, there) = (home.create_replica("here.db"), home.create_replica("there.db"));
     let sql = |db: &str, text: &str| Connection::open(db)?.execute_batch(text);
     sql(&here, "INSERT INTO tasks (title, due_on, assignee) VALUES ('Service the boiler', '2026-11-27', 'Nora')")?;
     stdout("hearth-replica", &["--db", &here, "sync"]);
@@ -100,14 +100,14 @@ fn conflict(path: &Path) -> anyhow::Result<()> {
     let directory = home.path("");
     let truecolor = [("COLORTERM", "truecolor")];
     let mut screen = Terminal::start_with("hearth", &arguments, Path::new(&directory), (96, 16), &truecolor);
-    screen.shows("1 needs you");
+    screen.wait_for_text("1 needs you");
     for (keys, words) in [("w", "in conflict"), ("\r", "Theirs"), ("m", "✓ mine"), ("t", "✓ theirs")] {
-        screen.types(keys);
-        screen.shows(words);
+        screen.type_keys(keys);
+        screen.wait_for_text(words);
     }
-    std::fs::write(path, screen.look(svg::of))?;
-    screen.types("\x03");
-    screen.ends();
+    std::fs::write(path, screen.with_screen(svg::of))?;
+    screen.type_keys("\x03");
+    screen.wait_for_exit();
     Ok(())
 }
 
@@ -115,13 +115,13 @@ fn take(picture: &Picture, path: &Path) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let truecolor = [("COLORTERM", "truecolor")];
     let mut screen = Terminal::start_with("hearth", picture.arguments, directory.path(), picture.size, &truecolor);
-    screen.shows("live");
+    screen.wait_for_text("live");
     for (keys, words) in picture.steps {
-        screen.types(keys);
-        screen.shows(words);
+        screen.type_keys(keys);
+        screen.wait_for_text(words);
     }
-    std::fs::write(path, screen.look(svg::of))?;
-    screen.types("\x03");
-    screen.ends();
+    std::fs::write(path, screen.with_screen(svg::of))?;
+    screen.type_keys("\x03");
+    screen.wait_for_exit();
     Ok(())
 }

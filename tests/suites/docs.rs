@@ -1,4 +1,5 @@
-//! The recipes of `docs/`, run as they stand: every block of shell, in order, in one shell. And its lists are whole.
+//! `docs/testing-sync.md` is true: its shell blocks run in order in one shell, and its lists are complete.
+//! Must not know how the tools work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +9,7 @@ use hearth_tests::process::{program, run, stdout};
 use hearth_tests::simulation::planted::PLANTED;
 use serde_json::Value;
 
-/// The blocks that are fenced as `sh`.
+/// The fenced `sh` blocks of a document.
 fn recipes(document: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = document;
@@ -20,7 +21,7 @@ fn recipes(document: &str) -> Vec<&str> {
     found
 }
 
-/// How to test a client of the API.
+/// The text of `docs/testing-sync.md`.
 fn document() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing-sync.md");
     std::fs::read_to_string(file).unwrap()
@@ -35,7 +36,7 @@ fn every_planted_fault_is_documented() {
     }
 }
 
-/// The members of each row of the table of what `--json` writes, by its first cell.
+/// The rows of the table under "What --json writes": the JSON members by the first cell.
 fn members_told(document: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let section = document.split("## What --json writes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -80,7 +81,7 @@ fn json_members_match_document() {
     agreed.extend(["`drill NAME`", "`trace` of a drill"]);
     assert_eq!(agreed, told.keys().copied().collect(), "each row is held to what is written");
 
-    // A program that is no server: nothing can be tried.
+    // With a program that is no server, each drill is skipped.
     let (code, several) = drilled(&["poison", "crash", "--server-bin", "/bin/sh"]);
     let several = several.unwrap();
     assert_eq!((code, several.as_array().unwrap().len()), (Some(3), 2));

@@ -1,9 +1,9 @@
-//! The drills of `hearth-replica` on the programs as they are built here. Those that wait for long stand in `.ci/run`.
+//! The quick drills of `hearth-replica` on the built programs. `.ci/run` runs the slow drills.
 
 use hearth_tests::process::{command, run};
 use serde_json::Value;
 
-/// Runs a drill; gives its exit code and what it told.
+/// Runs a drill. Returns the exit code and the JSON report.
 fn drill(arguments: &[&str]) -> (Option<i32>, Value) {
     let output = run("hearth-replica", &[&["--json", "drill"], arguments].concat());
     let told = serde_json::from_slice(&output.stdout);
@@ -43,7 +43,7 @@ fn crash_drill_passes() {
 #[test]
 fn disk_full_drill_passes_or_is_skipped() {
     let (code, told) = drill(&["disk-full"]);
-    // Not every machine lets a test mount a disk.
+    // Not every machine lets a test mount a file system; the drill is then skipped.
     let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
     assert_eq!(code, expected, "{told:#}");
 }
@@ -51,12 +51,12 @@ fn disk_full_drill_passes_or_is_skipped() {
 #[test]
 fn clock_drill_passes_or_is_skipped() {
     let (code, told) = drill(&["clock"]);
-    // Not every machine has the program that tells another time.
+    // Without `faketime` on the machine the drill is skipped.
     let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
     assert_eq!(code, expected, "{told:#}");
 }
 
-/// A server that says that it thins out and does not: the drill must not pass by not having happened.
+/// The fake server confirms `lab trim` and trims nothing. The drill must fail, because no retention loss happened.
 #[test]
 fn drill_without_its_situation_fails() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,19 +1,19 @@
-//! A few simulated worlds, for every run of the tests; `simulate` runs as many as one likes. Must not start a process:
-//! between its fork and its program it would hold the locks of every world.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+//! A few simulated worlds for each test run; the program `simulate` runs more. Must not start a process, because a child
+//! holds all file locks of the simulated databases until its exec.
+#![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
 use hearth_tests::simulation::Ground;
 use hearth_tests::simulation::enumerate::STORIES;
 use hearth_tests::simulation::faults::Fault;
 use hearth_tests::simulation::plan::Plan;
 
-/// The first worlds, and two of which the account was wrong: an edit that came back to what was there before was missed on
-/// the server, and a delete over a change that gave way was said to ask for nothing.
+/// Seeds of the first worlds, and of two worlds that the model once judged wrongly. In the first, an edit restored an
+/// earlier value. In the second, a delete won against a superseded change.
 const FIRST: [u64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 147_864, 166_167];
 
-/// Worlds in which something was wrong once: servers put back under edits on their way, gaps over records that came and
-/// went, disks full at the start or in a pause, a delete that a server from before the record says yes to, first reads of
-/// a history that was thrown away, the same copy put back twice, lists ahead of the feed, keys too weak for an edit.
+/// Seeds of worlds that once failed. Causes: servers restored while edits were in flight, retention gaps over short-lived
+/// records, disks full at the start or in a pause, deletes accepted by a server older than the record, backfills of a
+/// lost history, the same backup restored twice, lists ahead of the feed, keys too weak for an edit.
 const ONCE_WRONG: &[u64] = &[
     166, 245, 261, 316, 751, 1561, 1654, 2550, 4150, 4988, 5234, 5436, 10085, 10265, 11531, 11541, 12350, 16349, 16685,
     18464, 21092, 22965, 23837, 29746, 51731,
@@ -22,7 +22,7 @@ const ONCE_WRONG: &[u64] = &[
 #[test]
 fn simulated_worlds_reach_rest() {
     let ground = Ground::new().unwrap();
-    // Those that were wrong are as they were then.
+    // The seeds that once failed keep the options of their failure.
     let plans = FIRST.iter().map(|seed| Plan::of(*seed, &[]));
     let once_wrong = ONCE_WRONG.iter().map(|seed| Plan::of(*seed, Fault::young()));
     for plan in plans.chain(once_wrong) {

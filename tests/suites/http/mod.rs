@@ -1,5 +1,5 @@
-//! The API over HTTP, against the real router and store. Where each part of the contract is proven stands in
-//! `contract.md` beside this file.
+//! The API over HTTP, against the real router and store. `contract.md` in this directory lists the tests of each
+//! section of the contract.
 
 mod bulk;
 mod discovery;

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use hearth_tests::client::Client;
-use hearth_tests::server::Server;
+use hearth_tests::server::{Server, new_key};
 use serde_json::{Value, json};
 
 async fn titles(client: &Client, query: &str) -> Vec<String> {
-    let answer = client.get(&format!("/v1/search?q={query}")).await;
-    assert_eq!(answer.status, 200, "{query}: {}", answer.text);
-    answer.data().as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect()
+    let response = client.get(&format!("/v1/search?q={query}")).await;
+    assert_eq!(response.status, 200, "{query}: {}", response.text);
+    response.data().as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn search_pages_hold_each_hit_once() {
             .post("/v1/rooms", &json!({ "name": format!("Room {number}"), "notes": "word ".repeat(number + 1) }))
             .await;
     }
-    let hits = client.walk("/v1/search?q=word&limit=4").await;
+    let hits = client.list_all("/v1/search?q=word&limit=4").await;
     let mut ids: Vec<&str> = hits.iter().map(|hit| hit["id"].as_str().unwrap()).collect();
     assert!(hits.is_sorted_by(|a, b| a["score"].as_f64() >= b["score"].as_f64()));
     ids.sort_unstable();
@@ -90,7 +90,7 @@ async fn hit_order_ignores_other_records() {
     client.post("/v1/rooms/bulk", &names("Numbat", 0)).await;
     let first = client.get("/v1/search?q=numbat&limit=10").await;
     let mut seen = first.data().as_array().unwrap().clone();
-    // Other records of the home, hits that were shown already, and the word itself in another home.
+    // Changes to other records, to earlier hits, and to another home with the same word.
     client.post("/v1/rooms/bulk", &names("Other", 0)).await;
     others.post("/v1/rooms/bulk", &names("Numbat", 0)).await;
     let gone: Vec<Value> = seen.iter().map(|hit| json!({ "method": "delete", "id": hit["id"] })).collect();
@@ -127,7 +127,7 @@ async fn best_hit_comes_first_with_marked_snippet() {
     }
     let expected = ["Car, charger, jack", "Charger for the car", "Carport chargers", "Carport", "Cellar"];
     assert_eq!(titles(&client, "car+charger").await, expected);
-    let hits = client.walk("/v1/search?q=car+charger&limit=2").await;
+    let hits = client.list_all("/v1/search?q=car+charger&limit=2").await;
     assert_eq!(hits.iter().map(|hit| &hit["title"]).collect::<Vec<_>>(), expected);
     let scores: Vec<f64> = hits.iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
     assert_eq!(scores, [1.0, 1.0, 0.75, 0.5, 0.25]);
@@ -148,8 +148,8 @@ async fn query_without_word_is_refused() {
         "?q=ab&limit=101",
         &format!("?q={}", "x".repeat(201)),
     ] {
-        let answer = client.get(&format!("/v1/search{query}")).await;
-        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{query}");
+        let response = client.get(&format!("/v1/search{query}")).await;
+        assert_eq!((response.status, response.error()), (400, "invalid_request"), "{query}");
     }
 }
 
@@ -158,11 +158,11 @@ async fn every_word_of_long_query_narrows() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/rooms", &json!({ "name": "Alpine attic", "notes": "Skis" })).await;
-    // The same word again, and the beginning of another, ask for nothing more.
+    // A repeated word, or the beginning of another word, adds no condition.
     let again = vec!["a"; 100].join("+");
     assert_eq!(titles(&client, &again).await, ["Alpine attic"]);
     assert_eq!(titles(&client, "s+SK+skis+a+AL+att").await, ["Alpine attic"]);
-    // Nothing but its length bounds a question: a hundred characters that are words, each another.
+    // Only the length limits a query: 100 characters can be 100 distinct words.
     let all: Vec<String> = ('一'..).take(100).map(String::from).collect();
     client.post("/v1/rooms", &json!({ "name": "Hundred", "notes": all.join(" ") })).await;
     assert_eq!(titles(&client, &all.join("+")).await, ["Hundred"]);
@@ -177,17 +177,12 @@ async fn search_scope_suffices_and_cursor_binds_query() {
     for _ in 0..3 {
         client.post("/v1/rooms/bulk", &json!({ "operations": operations })).await;
     }
-    let wish = hearth_server::operate::NewKey {
-        team: "My home".to_owned(),
-        environment: hearth_contract::key::Environment::Live,
+    let key = hearth_server::operate::NewKey {
         scopes: vec!["search:read".to_owned()],
-        name: None,
-        allowlist: Vec::new(),
-        pinned: None,
-        expires_at: None,
+        ..new_key("My home", hearth_contract::key::Environment::Live)
     };
     let clock = hearth_server::clock::Clock::system();
-    let key = hearth_server::operate::create_key(&server.running.app.db, &clock, wish).await.unwrap().secret;
+    let key = hearth_server::operate::create_key(&server.running.app.db, &clock, key).await.unwrap().secret;
     let searcher = Client::new(&server.url, &key);
     for (query, hits) in [("q=common", 50), ("q=common&limit=100", 100), ("q=%20common%20&types=room", 50)] {
         let page = searcher.get(&format!("/v1/search?{query}")).await;
@@ -197,11 +192,11 @@ async fn search_scope_suffices_and_cursor_binds_query() {
     let hit = searcher.get("/v1/search?q=common&limit=1").await.data()[0].clone();
     let members: Vec<&str> = hit.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, ["type", "id", "title", "snippet", "score", "updated_at"]);
-    // A cursor is of its question, however the kinds are named, of its home and of search.
+    // A cursor is bound to the query, the kinds in any order, the home, and the search.
     let cursor = searcher.get("/v1/search?q=common&types=room,task&limit=5").await.next_cursor().unwrap();
     let next = |query: &str| format!("/v1/search?{query}&cursor={cursor}");
     assert_eq!(searcher.get(&next("q=common&types=task,room&limit=9")).await.status, 200);
-    // It carries which kinds those are, so that they need not be named again (contract 5).
+    // The cursor carries the kinds, so a client need not repeat the parameter (contract 5).
     let both = searcher.get(&next("q=common&types=task,room&limit=9")).await;
     assert_eq!(searcher.get(&next("q=Common&limit=9")).await.data(), both.data());
     for query in ["q=common&types=room", "q=commons&types=room,task"] {
@@ -212,7 +207,7 @@ async fn search_scope_suffices_and_cursor_binds_query() {
     assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
 }
 
-/// Longest wait for an answer that must come.
+/// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
@@ -222,7 +217,7 @@ async fn slow_search_times_out_without_blocking() {
     let refused = client.get("/v1/search?q=hall").await;
     assert_eq!((refused.status, refused.error(), refused.header("retry-after")), (503, "unavailable", "1"));
     assert!(refused.json["error"]["fix"].as_str().unwrap().contains("longer words"), "{}", refused.text);
-    // More searches than there are threads, none of which ends before it is let.
+    // More searches than threads, all of which block until released.
     let db = server.running.app.db.clone();
     let far = Instant::now() + Duration::from_secs(3600);
     let searches: Vec<_> = (0..10)
@@ -232,12 +227,12 @@ async fn slow_search_times_out_without_blocking() {
             (let_go, search)
         })
         .collect();
-    // Keys that were never seen are looked up, and all else is read.
+    // Unknown keys are looked up, and all other reads work.
     for key in [&server.test_key, &server.live_key] {
         for path in ["/v1/me", "/v1/events", "/v1/rooms", "/v1/exports"] {
             let client = Client::new(&server.url, key);
-            let answer = tokio::time::timeout(PATIENCE, client.get(path)).await;
-            assert_eq!(answer.expect("an answer in time").status, 200, "{path}");
+            let response = tokio::time::timeout(PATIENCE, client.get(path)).await;
+            assert_eq!(response.expect("a response in time").status, 200, "{path}");
         }
     }
     for (let_go, search) in searches {
@@ -270,7 +265,7 @@ async fn title_is_found_in_every_script() {
         let question: String = name.bytes().map(|byte| format!("%{byte:02x}")).collect();
         assert_eq!(titles(&client, &question).await, [name], "{name}");
     }
-    // A word that is not there is still demanded.
+    // A word without a match still excludes the record.
     assert_eq!(titles(&client, "test%20garage").await, [""; 0]);
 }
 

@@ -1,9 +1,9 @@
-//! Creating, changing and deleting, and what the kinds do by themselves (contract 3, 6, 10).
+//! Create, patch and delete, and the rules of single kinds (contract 3, 6, 10).
 
 use std::time::Duration;
 
 use hearth_tests::client::Client;
-use hearth_tests::server::{Hand, Server};
+use hearth_tests::server::{Server, TestClock};
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -26,7 +26,7 @@ async fn create_returns_record_and_id_stays_used() {
     let again = client.post("/v1/tasks", &json!({ "id": id, "title": "Other" })).await;
     assert_eq!((again.status, again.error()), (409, "already_exists"));
     assert_eq!(again.json["error"]["details"], json!({ "id": id, "deleted": false }));
-    // An id is the home's, not the collection's; and it is used for ever.
+    // An id is unique in the home, not in the collection, and stays used after a delete.
     assert_eq!(client.post("/v1/rooms", &json!({ "id": id, "name": "Hall" })).await.status, 409);
     client.delete(&format!("/v1/tasks/{id}")).await;
     let deleted = client.post("/v1/tasks", &json!({ "id": id, "title": "Other" })).await;
@@ -91,7 +91,7 @@ async fn malformed_condition_gives_400_not_412() {
             assert_eq!(refused.json["error"]["details"]["parameter"], header);
         }
     }
-    // Empty elements of a list say nothing (RFC 9110 5.6.1.2).
+    // Empty list elements are ignored (RFC 9110 5.6.1.2).
     for (tag, status) in [
         ("\"1\"", 200),
         ("\"a,b\" , \"1\"", 200),
@@ -131,7 +131,7 @@ async fn references_must_exist_and_clear_on_delete() {
         ["room_id not_found"]
     );
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
-    // An id of another kind is no room.
+    // An id of another kind is refused as a room.
     let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room })).await.id();
     assert_eq!(
         client.post("/v1/inventory", &json!({ "name": "Bulb", "room_id": lamp })).await.faults(),
@@ -215,7 +215,7 @@ async fn completed_recurring_task_makes_next() {
     let path = format!("/v1/tasks/{}", client.post("/v1/tasks", &task).await.id());
     let done = client.patch(&path, &json!({ "status": "done" })).await;
     assert!(done.data()["completed_at"].is_string());
-    let tasks = client.walk("/v1/tasks").await;
+    let tasks = client.list_all("/v1/tasks").await;
     assert_eq!(tasks.len(), 2);
     assert_eq!(
         (&tasks[0]["status"], &tasks[0]["due_on"], &tasks[0]["assignee"]),
@@ -225,7 +225,7 @@ async fn completed_recurring_task_makes_next() {
     client.patch(&path, &json!({ "title": "Filters" })).await;
     let reopened = client.patch(&path, &json!({ "status": "open" })).await;
     assert_eq!(reopened.data()["completed_at"], Value::Null);
-    assert_eq!(client.walk("/v1/tasks").await.len(), 2);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 2);
 }
 
 #[tokio::test]
@@ -270,28 +270,29 @@ async fn first_patch_creates_profile() {
 
 #[tokio::test]
 async fn timestamps_never_go_back() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |_| ()).await;
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(test_clock.clock(), |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
     let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
     let path = format!("/v1/rooms/{}", made.id());
     assert_eq!(made.data()["created_at"], "2026-06-01T12:00:00.000Z");
-    hand.step_to("2026-06-01T11:00:00Z");
+    test_clock.step_to("2026-06-01T11:00:00Z");
     let patched = client.patch(&path, &json!({ "floor": "1" })).await;
     assert_eq!(patched.data()["updated_at"], "2026-06-01T12:00:00.000Z");
     let other = client.post("/v1/rooms", &json!({ "name": "Attic" })).await;
     assert_eq!(other.data()["created_at"], "2026-06-01T12:00:00.000Z");
-    hand.step_to("2026-06-01T13:00:00.001Z");
+    test_clock.step_to("2026-06-01T13:00:00.001Z");
     let patched = client.patch(&path, &json!({ "floor": "2" })).await;
     assert_eq!(
         (&patched.data()["created_at"], &patched.data()["updated_at"]),
         (&made.data()["created_at"], &json!("2026-06-01T13:00:00.001Z"))
     );
-    // A patch that changes nothing leaves the moment.
-    hand.advance(Duration::from_secs(1));
+    // A patch without a change keeps `updated_at`.
+    test_clock.advance(Duration::from_secs(1));
     let same = client.patch(&path, &json!({ "floor": "2" })).await;
     assert_eq!(same.data(), patched.data());
-    let moments: Vec<Value> = client.walk("/v1/events").await.iter().map(|event| event["created_at"].clone()).collect();
+    let moments: Vec<Value> =
+        client.list_all("/v1/events").await.iter().map(|event| event["created_at"].clone()).collect();
     assert!(moments.is_sorted_by(|a, b| a.as_str() <= b.as_str()), "{moments:?}");
 }
 
@@ -307,7 +308,7 @@ async fn task_created_done_makes_next_in_order() {
     let made = client.post("/v1/tasks", &task).await;
     assert_eq!((&made.data()["status"], made.data()["completed_at"].is_string()), (&json!("done"), true));
     assert_eq!(made.data()["recurrence"], "quarterly", "the finished task keeps it");
-    let events = client.walk("/v1/events?types=task").await;
+    let events = client.list_all("/v1/events?types=task").await;
     let told: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!((told, &events[0]["resource_id"]), (vec!["created", "created"], &made.data()["id"]));
     let mut next = events[1]["payload"].clone();
@@ -315,16 +316,16 @@ async fn task_created_done_makes_next_in_order() {
         (&next["due_on"], &next["status"], &next["completed_at"]),
         (&json!("2026-02-28"), &json!("open"), &Value::Null)
     );
-    // Everything else is the same.
+    // The other members are equal.
     for name in ["id", "rev", "status", "completed_at", "due_on", "created_at", "updated_at"] {
         next[name] = made.data()[name].clone();
     }
     assert_eq!(&next, made.data());
     assert_eq!(events[0]["idempotency_key"], events[1]["idempotency_key"]);
-    // Without recurrence nothing follows, and what is done already does not come again.
+    // A task without recurrence has no successor, and a task that is already done makes no second.
     client.patch(&format!("/v1/tasks/{}", made.id()), &json!({ "status": "done", "notes": "" })).await;
     client.post("/v1/tasks", &json!({ "title": "Once", "status": "done" })).await;
-    assert_eq!(client.walk("/v1/tasks").await.len(), 3);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 3);
 }
 
 #[tokio::test]
@@ -335,7 +336,7 @@ async fn deleted_vehicle_is_cleared_as_subject() {
     let about = json!({ "title": "x", "subject_type": "vehicle", "subject_id": car });
     let (paper, task) = (client.post("/v1/documents", &about).await, client.post("/v1/tasks", &about).await);
     client.delete(&format!("/v1/vehicles/{car}")).await;
-    let events = client.walk("/v1/events").await;
+    let events = client.list_all("/v1/events").await;
     let told: Vec<String> = events[3..]
         .iter()
         .map(|event| format!("{} {}", event["resource_type"].as_str().unwrap(), event["type"].as_str().unwrap()))
@@ -346,7 +347,7 @@ async fn deleted_vehicle_is_cleared_as_subject() {
         let (kind, id) = (&after.data()["subject_type"], &after.data()["subject_id"]);
         assert!(kind.is_null() && id.is_null(), "{}", after.text);
     }
-    // A task may be about a room; a document may not.
+    // A task may have a room as subject; a document may not.
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
     let about = json!({ "title": "x", "subject_type": "room", "subject_id": room });
     assert_eq!(client.post("/v1/tasks", &about).await.status, 201);
@@ -378,8 +379,8 @@ async fn profile_honours_conditions_like_a_record() {
     let events = client.get("/v1/events?types=property").await;
     assert!(events.data().as_array().unwrap().iter().all(|event| event["resource_id"] == read.id()));
     for (method, allow) in [(Method::POST, "GET, PATCH, HEAD"), (Method::DELETE, "GET, PATCH, HEAD")] {
-        let answer = client.send(client.request(method, "/v1/property")).await;
-        assert_eq!((answer.status, answer.header("allow")), (405, allow));
+        let response = client.send(client.request(method, "/v1/property")).await;
+        assert_eq!((response.status, response.header("allow")), (405, allow));
     }
 }
 
@@ -392,13 +393,13 @@ async fn if_none_match_write_requires_absence() {
         let client = client.clone();
         async move { client.send(request).await }
     };
-    // The profile: made where there is none, and not overwritten.
+    // The profile is created if absent, and not overwritten.
     assert_eq!(send(Method::PATCH, "/v1/property", "*", json!({ "city": "Ulm" })).await.status, 200);
     let refused = send(Method::PATCH, "/v1/property", "*", json!({ "city": "Bern" })).await;
     assert_eq!((refused.status, refused.error()), (412, "precondition_failed"));
     assert_eq!(refused.json["error"]["details"]["rev"], 1);
     assert_eq!(client.get("/v1/property").await.data()["city"], "Ulm");
-    // A record: by any of its tags, weak ones too.
+    // A record matches by any of its tags, weak tags included.
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
     for tag in ["*", "\"2\"", "W/\"2\"", "\"7\", \"2\""] {
         for method in [Method::PATCH, Method::DELETE] {
@@ -408,14 +409,14 @@ async fn if_none_match_write_requires_absence() {
     }
     assert_eq!(client.get(&path).await.header("etag"), "\"2\"");
     assert_eq!(send(Method::PATCH, &path, "\"1\"", json!({ "floor": "1" })).await.header("etag"), "\"3\"");
-    // Both conditions must hold.
+    // Both conditions must hold together.
     let both = client.request(Method::PATCH, &path).header("if-match", "\"3\"").header("if-none-match", "\"3\"");
     assert_eq!(client.send(both.json(&json!({ "floor": "2" }))).await.status, 412);
-    // Existence is judged before.
+    // Existence is checked first.
     let nowhere = format!("/v1/rooms/{}", uuid::Uuid::from_u128(7));
     assert_eq!(send(Method::PATCH, &nowhere, "*", json!({})).await.status, 404);
     assert_eq!(send(Method::DELETE, &nowhere, "*", json!({})).await.status, 200);
-    // What If-Match refuses tells the revision, too.
+    // A refusal by If-Match contains the revision, too.
     let stale = client.request(Method::PATCH, &path).header("if-match", "\"2\"").json(&json!({ "floor": "2" }));
     assert_eq!(client.send(stale).await.json["error"]["details"]["rev"], 3);
 }
@@ -440,7 +441,7 @@ async fn condition_without_revision_is_refused() {
             assert_eq!((&details["parameter"], &details["value"]), (&json!(header), &json!(value)));
         }
     }
-    assert_eq!(client.walk("/v1/rooms").await.len(), 0);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 0);
     assert_eq!(client.get("/v1/exports").await.data(), &json!([]));
 }
 

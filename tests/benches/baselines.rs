@@ -18,30 +18,30 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 
 /// Starts this program in another role; gives the address where it listens.
 pub(crate) fn spawn(arguments: &[&str]) -> (Process, String) {
-    let (process, url) = Process::announcing(&mut process::command("bench", arguments));
+    let (process, url) = Process::start_announcing(&mut process::command("bench", arguments));
     (process, url.trim_start_matches("http://").to_owned())
 }
 
 /// Bare hyper that reads each request to its end and gives the answer that stands in a file, head and body.
 #[tokio::main]
-pub(crate) async fn answer(file: &Path) -> anyhow::Result<()> {
+pub(crate) async fn bare_hyper(file: &Path) -> anyhow::Result<()> {
     let bytes = Bytes::from(std::fs::read(file)?);
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_default();
     let body = bytes.slice(end + 4..);
-    let mut answer = Response::new(());
+    let mut response = Response::new(());
     for line in std::str::from_utf8(&bytes[..end])?.lines() {
         match line.split_once(": ") {
             // Hyper writes these two by itself.
             Some(("content-length" | "date", _)) => (),
             Some((name, value)) => {
                 let (name, value) = (HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
-                answer.headers_mut().insert(name, value);
+                response.headers_mut().insert(name, value);
             }
-            None => *answer.status_mut() = line.split(' ').nth(1).unwrap_or_default().parse()?,
+            None => *response.status_mut() = line.split(' ').nth(1).unwrap_or_default().parse()?,
         }
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -49,11 +49,11 @@ pub(crate) async fn answer(file: &Path) -> anyhow::Result<()> {
     loop {
         let (socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
-        let (answer, body) = (answer.clone(), body.clone());
+        let (response, body) = (response.clone(), body.clone());
         tokio::spawn(async move {
             let give = service_fn(move |request: Request<Incoming>| {
-                let answer = answer.clone().map(|()| Full::new(body.clone()));
-                async move { request.into_body().collect().await.map(|_| answer) }
+                let response = response.clone().map(|()| Full::new(body.clone()));
+                async move { request.into_body().collect().await.map(|_| response) }
             });
             hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), give).await
         });
@@ -62,7 +62,7 @@ pub(crate) async fn answer(file: &Path) -> anyhow::Result<()> {
 
 /// Bare sockets: whoever sends GET is written the same piece so many times, once somebody sends POST.
 #[tokio::main]
-pub(crate) async fn spread(file: &Path, pieces: usize) -> anyhow::Result<()> {
+pub(crate) async fn bare_sockets(file: &Path, pieces: usize) -> anyhow::Result<()> {
     let piece = Bytes::from(std::fs::read(file)?);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on http://{}", listener.local_addr()?);
@@ -102,9 +102,9 @@ async fn asked(socket: &mut TcpStream) -> std::io::Result<u8> {
 }
 
 /// A copy of the service's database.
-pub(crate) fn copy(stand: &Stand, name: &str) -> anyhow::Result<PathBuf> {
-    let file = stand.file(name);
-    let (data, to) = (stand.data().display().to_string(), file.display().to_string());
+pub(crate) fn copy(testbed: &Testbed, name: &str) -> anyhow::Result<PathBuf> {
+    let file = testbed.file(name);
+    let (data, to) = (testbed.data().display().to_string(), file.display().to_string());
     process::stdout("hearth-server", &["--data", &data, "backup", &to]);
     Ok(file)
 }
@@ -132,7 +132,7 @@ pub(crate) fn search(db: &Connection, word: &str) -> anyhow::Result<usize> {
 
 /// A copy of the service's database, to which tasks are added by plain statements: the same rows in the same tables in
 /// the same transaction, and as durable.
-pub(crate) struct Twin {
+pub(crate) struct PlainSqlite {
     db: Connection,
     home: i64,
     body: String,
@@ -141,9 +141,9 @@ pub(crate) struct Twin {
 /// The number under which tasks are stored.
 const TASK: i64 = 4;
 
-impl Twin {
-    pub(crate) fn of(stand: &Stand, name: &str) -> anyhow::Result<Twin> {
-        let db = Connection::open(copy(stand, name)?)?;
+impl PlainSqlite {
+    pub(crate) fn of(testbed: &Testbed, name: &str) -> anyhow::Result<PlainSqlite> {
+        let db = Connection::open(copy(testbed, name)?)?;
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "wal_autocheckpoint", 4000)?;
@@ -151,7 +151,7 @@ impl Twin {
         db.set_prepared_statement_cache_capacity(64);
         let home = db.query_row("SELECT number FROM homes WHERE environment = 'live'", [], |row| row.get(0))?;
         let body = db.query_row("SELECT body FROM events WHERE kind = 4 LIMIT 1", [], |row| row.get(0))?;
-        Ok(Twin { db, home, body })
+        Ok(PlainSqlite { db, home, body })
     }
 
     /// Adds for this long, so many tasks in each transaction; gives tasks for each second.

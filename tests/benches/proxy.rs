@@ -13,7 +13,7 @@ const IDS: &str = "fields=id,rev";
 
 /// What came down so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counted {
+pub(crate) struct Traffic {
     /// Requests.
     pub(crate) requests: usize,
     /// Bytes of lists of ids.
@@ -23,50 +23,50 @@ pub(crate) struct Counted {
 }
 
 /// A listener that passes everything on; it ends when dropped.
-pub(crate) struct Counting {
+pub(crate) struct CountingProxy {
     /// Host and port.
     pub(crate) address: String,
-    counted: Arc<Mutex<Counted>>,
+    traffic: Arc<Mutex<Traffic>>,
     _runtime: Runtime,
 }
 
-impl Counting {
+impl CountingProxy {
     /// Begins to listen for whoever wants to reach this address.
-    pub(crate) fn before(service: &str) -> anyhow::Result<Counting> {
+    pub(crate) fn before(service: &str) -> anyhow::Result<CountingProxy> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let (address, service) = (listener.local_addr()?.to_string(), service.to_owned());
-        let counted = Arc::new(Mutex::new(Counted::default()));
-        let all = counted.clone();
+        let traffic = Arc::new(Mutex::new(Traffic::default()));
+        let all = traffic.clone();
         runtime.spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 tokio::spawn(pass(client, service.clone(), all.clone()));
             }
         });
-        Ok(Counting { address, counted, _runtime: runtime })
+        Ok(CountingProxy { address, traffic, _runtime: runtime })
     }
 
     /// What came down since the last time.
-    pub(crate) fn take(&self) -> Counted {
-        std::mem::take(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take(&self) -> Traffic {
+        std::mem::take(&mut *self.traffic.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-async fn pass(client: TcpStream, service: String, counted: Arc<Mutex<Counted>>) -> std::io::Result<()> {
+async fn pass(client: TcpStream, service: String, traffic: Arc<Mutex<Traffic>>) -> std::io::Result<()> {
     let service = TcpStream::connect(service).await?;
     client.set_nodelay(true)?;
     service.set_nodelay(true)?;
     let ((up, to_client), (down, to_service)) = (client.into_split(), service.into_split());
     // One request at a time is on a connection, so what comes down answers the last that went up.
     let of_ids = Arc::new(Mutex::new(false));
-    tokio::try_join!(send(up, to_service, &of_ids, &counted), receive(down, to_client, &of_ids, &counted)).map(drop)
+    tokio::try_join!(send(up, to_service, &of_ids, &traffic), receive(down, to_client, &of_ids, &traffic)).map(drop)
 }
 
 async fn send(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     of_ids: &Mutex<bool>,
-    counted: &Mutex<Counted>,
+    traffic: &Mutex<Traffic>,
 ) -> std::io::Result<()> {
     let mut bytes = Vec::with_capacity(64 * 1024);
     while from.read_buf(&mut bytes).await? > 0 {
@@ -74,7 +74,7 @@ async fn send(
         if line.ends_with(b" HTTP/1.1") {
             let line = String::from_utf8_lossy(line);
             *of_ids.lock().unwrap_or_else(PoisonError::into_inner) = line.contains(IDS);
-            counted.lock().unwrap_or_else(PoisonError::into_inner).requests += 1;
+            traffic.lock().unwrap_or_else(PoisonError::into_inner).requests += 1;
         }
         to.write_all(&bytes).await?;
         bytes.clear();
@@ -86,17 +86,17 @@ async fn receive(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     of_ids: &Mutex<bool>,
-    counted: &Mutex<Counted>,
+    traffic: &Mutex<Traffic>,
 ) -> std::io::Result<()> {
     let mut bytes = Vec::with_capacity(64 * 1024);
     while from.read_buf(&mut bytes).await? > 0 {
         let of_ids = *of_ids.lock().unwrap_or_else(PoisonError::into_inner);
         {
-            let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut traffic = traffic.lock().unwrap_or_else(PoisonError::into_inner);
             if of_ids {
-                counted.ids += bytes.len();
+                traffic.ids += bytes.len();
             } else {
-                counted.others += bytes.len();
+                traffic.others += bytes.len();
             }
         }
         to.write_all(&bytes).await?;

@@ -55,7 +55,7 @@ impl Scale {
 }
 
 /// The service, filled, and what was measured so far.
-pub(crate) struct Stand {
+pub(crate) struct Testbed {
     pub(crate) scale: Scale,
     /// Host and port.
     pub(crate) address: String,
@@ -97,17 +97,17 @@ pub(crate) fn build() -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Stand {
+impl Testbed {
     /// Starts the service on a fresh directory and fills its home.
-    pub(crate) fn new(scale: Scale, peers: Vec<Peer>) -> anyhow::Result<Stand> {
+    pub(crate) fn new(scale: Scale, peers: Vec<Peer>) -> anyhow::Result<Testbed> {
         let dir = tempfile::tempdir()?;
         let (server, address) = serve(&dir.path().join("data"));
         let data = dir.path().join("data").display().to_string();
         let create = ["--data", &data, "key", "create", "--team", "My home", "--env", "live", "--quiet"];
         let key = process::stdout("hearth-server", &create);
-        let stand = Stand { scale, address, key, rows: Vec::new(), dir, peers, server: Some(server) };
-        stand.fill()?;
-        Ok(stand)
+        let testbed = Testbed { scale, address, key, rows: Vec::new(), dir, peers, server: Some(server) };
+        testbed.fill()?;
+        Ok(testbed)
     }
 
     /// Stops the service.
@@ -129,15 +129,15 @@ impl Stand {
         (self.server, self.address) = (Some(server), address);
         let first = self.get("/v1/tasks?limit=1");
         load::block_on(async {
-            let answer = Wire::connect(&self.address).await?.ask(&first).await?;
-            anyhow::ensure!(answer.status == 200, "status {}", answer.status);
+            let response = Wire::connect(&self.address).await?.send(&first).await?;
+            anyhow::ensure!(response.status == 200, "status {}", response.status);
             Ok(began.elapsed())
         })
     }
 
     /// The memory of the service's process in KiB: a line of its status, such as `VmRSS`.
-    pub(crate) fn memory(&self, line: &str) -> anyhow::Result<f64> {
-        memory(self.service().1, line)
+    pub(crate) fn memory_kib(&self, line: &str) -> anyhow::Result<f64> {
+        memory_kib(self.service().1, line)
     }
 
     /// Asks a service for as long as a measurement takes; gives the answers for each second, and notes what each took of
@@ -152,7 +152,7 @@ impl Stand {
     ) -> anyhow::Result<Load> {
         let before = processor_time(whom.1)?;
         let load = load::run(whom.0, connections, self.scale.time, requests, status)?;
-        each.push((processor_time(whom.1)? - before) / load.answers as f64);
+        each.push((processor_time(whom.1)? - before) / load.responses as f64);
         Ok(load)
     }
 
@@ -201,21 +201,21 @@ impl Stand {
     }
 
     /// Asks once; gives the answer's bytes, head and body, and the body as JSON.
-    pub(crate) fn ask(&self, request: &[u8]) -> anyhow::Result<(Vec<u8>, Value)> {
+    pub(crate) fn send(&self, request: &[u8]) -> anyhow::Result<(Vec<u8>, Value)> {
         load::block_on(async {
             let mut wire = Wire::connect(&self.address).await?;
-            let answer = wire.ask(request).await?;
-            anyhow::ensure!(answer.status < 300, "status {}: {:?}", answer.status, wire.text(answer));
-            Ok((wire.bytes(answer).to_vec(), serde_json::from_slice(wire.body(answer))?))
+            let response = wire.send(request).await?;
+            anyhow::ensure!(response.status < 300, "status {}: {:?}", response.status, wire.text(response));
+            Ok((wire.bytes(response).to_vec(), serde_json::from_slice(wire.body(response))?))
         })
     }
 
     /// Pages through the list; gives each page's body until told to stop.
-    pub(crate) fn walk(&self, mut see: impl FnMut(&Value) -> bool) -> anyhow::Result<()> {
+    pub(crate) fn for_each_page(&self, mut see: impl FnMut(&Value) -> bool) -> anyhow::Result<()> {
         let mut cursor = String::new();
         loop {
             let and = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
-            let (_, page) = self.ask(&self.get(&format!("/v1/tasks?limit=100{and}")))?;
+            let (_, page) = self.send(&self.get(&format!("/v1/tasks?limit=100{and}")))?;
             let next = page["meta"]["page"]["next_cursor"].as_str().map(str::to_owned);
             match next {
                 Some(next) if see(&page) => cursor = next,
@@ -229,15 +229,15 @@ impl Stand {
             let mut wire = Wire::connect(&self.address).await?;
             for first in (0..self.scale.records).step_by(BULK_MAX) {
                 let last = (first + BULK_MAX).min(self.scale.records);
-                let answer = wire.ask(&self.bulk((first..last).map(task))).await?;
-                anyhow::ensure!(answer.status == 207, "status {}: {:?}", answer.status, wire.text(answer));
+                let response = wire.send(&self.bulk((first..last).map(task))).await?;
+                anyhow::ensure!(response.status == 207, "status {}: {:?}", response.status, wire.text(response));
             }
             Ok(())
         })
     }
 
     /// Notes a figure.
-    pub(crate) fn note(&mut self, what: impl Into<String>, unit: &'static str, runs: &[f64], target: Option<Target>) {
+    pub(crate) fn record(&mut self, what: impl Into<String>, unit: &'static str, runs: &[f64], target: Option<Target>) {
         let records = self.scale.records;
         self.rows.push(Row { workload: "", records, what: what.into(), unit, spread: Spread::of(runs), target });
     }
@@ -248,7 +248,7 @@ impl Stand {
         (ours, limit): (&str, &str),
         unit: &'static str,
         target: Target,
-        mut measure: impl FnMut(&mut Stand) -> anyhow::Result<(f64, f64)>,
+        mut measure: impl FnMut(&mut Testbed) -> anyhow::Result<(f64, f64)>,
     ) -> anyhow::Result<()> {
         let (mut rates, mut limits, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.scale.runs {
@@ -257,15 +257,15 @@ impl Stand {
             limits.push(most);
             ratios.push(rate / most);
         }
-        self.note(ours, unit, &rates, None);
-        self.note(limit, unit, &limits, None);
-        self.note(format!("{ours} / {limit}"), "", &ratios, Some(target));
+        self.record(ours, unit, &rates, None);
+        self.record(limit, unit, &limits, None);
+        self.record(format!("{ours} / {limit}"), "", &ratios, Some(target));
         Ok(())
     }
 }
 
 /// The memory of a process in KiB: a line of its status.
-pub(crate) fn memory(process: u32, line: &str) -> anyhow::Result<f64> {
+pub(crate) fn memory_kib(process: u32, line: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
     Ok(value.unwrap_or_default().trim().trim_end_matches(" kB").parse()?)
@@ -277,7 +277,7 @@ pub(crate) fn processor_time(process: u32) -> anyhow::Result<f64> {
 }
 
 /// The same of all processes that this one has started and seen end.
-pub(crate) fn processor_time_of_the_ended() -> anyhow::Result<f64> {
+pub(crate) fn ended_children_processor_time() -> anyhow::Result<f64> {
     ticks("self", 13)
 }
 

@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Days, Origin, Replica, RowQuery, Sort};
 
 use crate::screens;
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 
 /// Looks of one sort in each run.
 const LOOKS: usize = 20;
@@ -16,9 +16,9 @@ const LOOKS: usize = 20;
 const PAGE: usize = 50;
 
 /// All looks, each as the time of one.
-pub(crate) fn looks(stand: &mut Stand) -> anyhow::Result<()> {
-    let db = stand.file("looks.db");
-    screens::fill(&db, stand.scale.records)?;
+pub(crate) fn measure(testbed: &mut Testbed) -> anyhow::Result<()> {
+    let db = testbed.file("looks.db");
+    screens::fill(&db, testbed.scale.records)?;
     let replica = Replica::open(&db, Origin::Cli)?;
     let by_name = Sort { column: "name", descending: false };
     let first = RowQuery::of(Kind::Inventory, by_name, PAGE);
@@ -44,7 +44,7 @@ pub(crate) fn looks(stand: &mut Stand) -> anyhow::Result<()> {
     for (name, look) in &looks {
         look()?;
         let mut runs = Vec::new();
-        for _ in 0..stand.scale.runs {
+        for _ in 0..testbed.scale.runs {
             let began = Instant::now();
             (0..LOOKS).try_for_each(|_| look())?;
             runs.push(began.elapsed().as_secs_f64() * 1e3 / LOOKS as f64);
@@ -53,7 +53,7 @@ pub(crate) fn looks(stand: &mut Stand) -> anyhow::Result<()> {
     }
     drop(looks);
     for (name, runs) in times {
-        stand.note(name, "ms", &runs, None);
+        testbed.record(name, "ms", &runs, None);
     }
     Ok(std::fs::remove_file(db)?)
 }
