@@ -1,5 +1,5 @@
-//! What the service is measured against: bare hyper, bare sockets, and SQLite by plain statements. Each does the least
-//! that gives the same bytes or rows, and none of what else a service owes.
+//! Baselines of the ratios: bare hyper, bare sockets, and SQLite with plain statements. Each produces the same bytes or
+//! rows as the service with the least work.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,13 +20,13 @@ use uuid::Uuid;
 
 use crate::testbed::Testbed;
 
-/// Starts this program in another role; gives the address where it listens.
+/// Starts this program in another role. Returns the process and its `host:port`.
 pub(crate) fn spawn(arguments: &[&str]) -> (Process, String) {
     let (process, url) = Process::start_announcing(&mut process::command("bench", arguments));
     (process, url.trim_start_matches("http://").to_owned())
 }
 
-/// Bare hyper that reads each request to its end and gives the answer that stands in a file, head and body.
+/// Serves bare hyper, which reads each request and sends the response from a file with head and body.
 #[tokio::main]
 pub(crate) async fn bare_hyper(file: &Path) -> anyhow::Result<()> {
     let bytes = Bytes::from(std::fs::read(file)?);
@@ -35,7 +35,7 @@ pub(crate) async fn bare_hyper(file: &Path) -> anyhow::Result<()> {
     let mut response = Response::new(());
     for line in std::str::from_utf8(&bytes[..end])?.lines() {
         match line.split_once(": ") {
-            // Hyper writes these two by itself.
+            // Hyper writes these two headers itself.
             Some(("content-length" | "date", _)) => (),
             Some((name, value)) => {
                 let (name, value) = (HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
@@ -60,7 +60,7 @@ pub(crate) async fn bare_hyper(file: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Bare sockets: whoever sends GET is written the same piece so many times, once somebody sends POST.
+/// Serves bare sockets: each POST makes the server write the same bytes `pieces` times to each connection that sent GET.
 #[tokio::main]
 pub(crate) async fn bare_sockets(file: &Path, pieces: usize) -> anyhow::Result<()> {
     let piece = Bytes::from(std::fs::read(file)?);
@@ -90,7 +90,7 @@ pub(crate) async fn bare_sockets(file: &Path, pieces: usize) -> anyhow::Result<(
     }
 }
 
-/// Reads a request's head; gives its first byte.
+/// Reads a request's head. Returns the first byte.
 async fn asked(socket: &mut TcpStream) -> std::io::Result<u8> {
     let mut head = Vec::with_capacity(1024);
     while !head.ends_with(b"\r\n\r\n") {
@@ -101,7 +101,7 @@ async fn asked(socket: &mut TcpStream) -> std::io::Result<u8> {
     Ok(head[0])
 }
 
-/// A copy of the service's database.
+/// Copies the service's database with `backup`. Returns the file.
 pub(crate) fn copy(testbed: &Testbed, name: &str) -> anyhow::Result<PathBuf> {
     let file = testbed.file(name);
     let (data, to) = (testbed.data().display().to_string(), file.display().to_string());
@@ -109,7 +109,7 @@ pub(crate) fn copy(testbed: &Testbed, name: &str) -> anyhow::Result<PathBuf> {
     Ok(file)
 }
 
-/// The first 51 records with a word that begins so, best first, as SQLite's own full-text search finds them.
+/// Finds the best 51 records for a word prefix with FTS5's own ranking. Returns their number.
 pub(crate) fn search(db: &Connection, word: &str) -> anyhow::Result<usize> {
     let mut statement = db.prepare_cached(
         "SELECT s.kind, s.record, s.title, snippet(search, 2, '**', '**', '…', 16), rank FROM search s
@@ -130,15 +130,15 @@ pub(crate) fn search(db: &Connection, word: &str) -> anyhow::Result<usize> {
     Ok(found.len())
 }
 
-/// A copy of the service's database, to which tasks are added by plain statements: the same rows in the same tables in
-/// the same transaction, and as durable.
+/// A copy of the service's database, where plain statements insert tasks: the same rows in the same tables in one
+/// transaction, equally durable.
 pub(crate) struct PlainSqlite {
     db: Connection,
     home: i64,
     body: String,
 }
 
-/// The number under which tasks are stored.
+/// The stored number of the kind task.
 const TASK: i64 = 4;
 
 impl PlainSqlite {
@@ -154,7 +154,7 @@ impl PlainSqlite {
         Ok(PlainSqlite { db, home, body })
     }
 
-    /// Adds for this long, so many tasks in each transaction; gives tasks for each second.
+    /// Inserts for this long, `together` tasks in each transaction. Returns tasks per second.
     pub(crate) fn add(&self, together: usize, time: Duration) -> anyhow::Result<f64> {
         let (began, mut count) = (std::time::Instant::now(), 0u32);
         while began.elapsed() < time {

@@ -1,5 +1,4 @@
-//! A replica that was away for longer than the service remembers: what it costs to be in step again. Must not know how
-//! the others are measured.
+//! The workload `catch-up`: a replica reconciles after a retention gap. Must not know the other workloads.
 
 use std::time::Instant;
 
@@ -11,10 +10,10 @@ use crate::proxy::CountingProxy;
 use crate::replicas::{init, sync};
 use crate::testbed::{BULK_MAX, Testbed};
 
-/// One record of so many is changed meanwhile.
+/// One record in this many changes during the gap.
 const CHANGED: usize = 100;
 
-/// A record in a hundred is changed, and the log thinned out: catching up against a first sync, by time and by bytes.
+/// Changes one record in a hundred, compacts the log, and compares the reconcile with a first sync, by time and bytes.
 pub(crate) fn catch_up(testbed: &mut Testbed) -> anyhow::Result<()> {
     let proxy = CountingProxy::before(&testbed.address)?;
     let away = init(testbed, "away.db", &proxy.address)?;
@@ -59,7 +58,7 @@ pub(crate) fn catch_up(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Changes one record in a hundred twice, so that there is something to forget, and has the service forget it.
+/// Changes one record in a hundred twice, so the log has old images, and has the service compact them.
 fn change(testbed: &Testbed) -> anyhow::Result<()> {
     let (mut ids, mut seen) = (Vec::new(), 0);
     testbed.for_each_page(|page| {

@@ -1,12 +1,11 @@
-//! Figures that can be repeated: each is a ratio against a limit that is measured beside it, in the same run on the same
-//! machine, or a time or size by itself. `cargo run --release -p hearth-tests --bin bench` measures the programs
-//! themselves, in processes of their own.
+//! Repeatable benchmarks of the built programs. Each figure is a ratio to a baseline of the same run, or a time or size.
+//! Run with `cargo run --release -p hearth-tests --bin bench`.
 //!
-//! - [`figures`]: spreads, targets, the table.
-//! - [`testbed`]: the service under load, filled. [`load`]: what asks it. [`baselines`]: what it is measured against.
+//! - [`figures`]: spreads, targets, tables.
+//! - [`testbed`]: the filled service. [`load`]: the load generator. [`baselines`]: the baselines of ratios.
 //! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`]: the
-//!   workloads. [`peers`]: other services beside ours. [`proxy`]: what counts the bytes between a replica and the service.
-#![expect(clippy::print_stdout, reason = "a bench's response is what it prints")]
+//!   workloads. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
+#![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
 mod baselines;
 mod figures;
@@ -60,22 +59,22 @@ struct Args {
     role: Option<Role>,
 }
 
-/// What this program is in a process of its own.
+/// Roles of this program as a child process.
 #[derive(Subcommand)]
 enum Role {
-    /// Bare hyper that gives one answer to everything
+    /// Bare hyper that sends one response to each request
     #[command(hide = true)]
     BareHyper { file: PathBuf },
-    /// Bare sockets that are all written the same
+    /// Bare sockets that all receive the same bytes
     #[command(hide = true)]
     BareSockets { file: PathBuf, pieces: usize },
 }
 
-/// A workload: its name and how it is measured.
+/// A workload: its name and the measuring function.
 type Workload = (&'static str, fn(&mut Testbed) -> anyhow::Result<()>);
 
-/// All of them, in an order in which none disturbs the next: what only reads, then what adds little, then what adds
-/// much, then the machine's state after all that.
+/// All workloads, ordered so that none disturbs the next: reads, small writes, large writes, then the state of the
+/// machine.
 const WORKLOADS: [Workload; 18] = [
     ("peers", peers::beside),
     ("read", reads::by_id),
@@ -84,7 +83,7 @@ const WORKLOADS: [Workload; 18] = [
     ("sync", replicas::first_sync),
     ("catch-up", gaps::catch_up),
     ("look", replica_reads::measure),
-    // Before the busy ones: what these took and gave back would be there for idle ones to use.
+    // Before busy streams, whose freed memory idle streams would reuse.
     ("idle", streams::idle),
     ("arrive-one", streams::arrive_at_one),
     ("arrive-many", streams::arrive_at_many),

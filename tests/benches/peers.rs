@@ -1,9 +1,7 @@
-//! Other services beside this one, on the same work: as many tasks with the same fields, asked for and written over as
-//! many connections by the same client, in turn with ours. Their programs are brought by who measures. Must not know how
-//! each is set up.
+//! The workload `peers`: other services with the same tasks, the same client and the same number of connections, measured
+//! in turn with Hearth. The user provides their programs. Must not know how each peer is set up.
 //!
-//! They are taken as they come, which for all of them here means that a write is answered before it is on disk; ours is
-//! on disk.
+//! Peers run with their default settings: each confirms a write before the write is on disk. Hearth confirms afterwards.
 
 mod pocketbase;
 mod trailbase;
@@ -22,11 +20,11 @@ use crate::reads;
 use crate::streams::{self, StreamTarget};
 use crate::testbed::{BULK_MAX, Testbed, task};
 
-/// Connections that ask at once, and those that send bulk calls.
+/// Connections for single requests, and connections for bulk calls.
 const MANY: usize = 32;
 const FEW: usize = 2;
 
-/// A service to be measured beside ours: `NAME=PROGRAM`.
+/// A peer service, written as `NAME=PROGRAM`.
 #[derive(Clone)]
 pub(crate) struct Peer {
     name: &'static str,
@@ -35,7 +33,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// What is said after a figure of ours and of theirs; ours is taken anew beside each.
+    /// Suffixes of the figure names for Hearth and the peer; Hearth is measured again beside each peer.
     fn names(&self) -> [String; 2] {
         [format!(", ours beside {}", self.name), format!(", {}", self.name)]
     }
@@ -55,17 +53,17 @@ impl FromStr for Peer {
     }
 }
 
-/// A service, filled, and the finished requests of the work.
+/// A filled service and the encoded requests of the work.
 pub(crate) struct Contender {
-    /// Its process; ours belongs to the stand.
+    /// The process of a peer; None for Hearth, whose process belongs to the testbed.
     process: Option<Process>,
-    /// Single records.
+    /// Requests for single records.
     reads: Vec<Vec<u8>>,
-    /// The first page of 50, and the one at 80 % depth.
+    /// Requests for the first page of 50 and for the page at 80 % depth.
     pages: [Vec<u8>; 2],
-    /// A create, and the status of its answer.
+    /// A create, and the expected status.
     create: (Vec<u8>, u16),
-    /// Fifty creates, and the status of their answer.
+    /// A bulk call of fifty creates, and the expected status.
     bulk: (Vec<u8>, u16),
     target: StreamTarget,
 }
@@ -83,8 +81,7 @@ impl Contender {
     }
 }
 
-/// The parts of the work that are counted: what, and the requests with the status of their answers, the connections, and
-/// what one answer counts for.
+/// A part of the work: name, requests with the expected status, number of connections, and records in each response.
 type Part = (&'static str, fn(&Contender) -> (&[Vec<u8>], u16), usize, f64);
 
 const PARTS: [Part; 6] = [
@@ -96,7 +93,7 @@ const PARTS: [Part; 6] = [
     ("bulk records", |contender| (std::slice::from_ref(&contender.bulk.0), contender.bulk.1), FEW, BULK_MAX as f64),
 ];
 
-/// Each peer that was brought, in turn with ours.
+/// Measures each given peer in turn with Hearth.
 pub(crate) fn beside(testbed: &mut Testbed) -> anyhow::Result<()> {
     for peer in testbed.peers.clone() {
         eprintln!("filling {}", peer.name);
@@ -119,12 +116,12 @@ pub(crate) fn beside(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a silent stream takes and how soon events arrive. A peer from which events do not come says so.
+/// Measures the memory of an idle stream and the delay of events. A peer without events is reported on stderr.
 fn listen(testbed: &mut Testbed, peer: &Peer, ours: &Contender, theirs: &Contender) -> anyhow::Result<()> {
     let (events, many) = (testbed.scale.events.1, testbed.scale.streams);
     let [ours_is, theirs_is] = peer.names();
     let both = [(&ours_is, ours), (&theirs_is, theirs)];
-    // First, because what busy streams took is not all given back.
+    // Idle streams first, because busy streams do not free all their memory.
     for (of, contender) in both {
         let process = contender.process.as_ref().map_or(testbed.service().1, Process::id);
         let size = block_on(streams::idle_size(&contender.target, process, many))?;
@@ -146,17 +143,17 @@ fn listen(testbed: &mut Testbed, peer: &Peer, ours: &Contender, theirs: &Contend
     Ok(())
 }
 
-/// An address that nobody listens at.
+/// A free address on this machine.
 fn free_address() -> anyhow::Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
-/// Waits until somebody listens there.
+/// Waits until a peer listens at an address.
 fn wait_for(address: &str) {
     process::wait_until("the peer listens", || std::net::TcpStream::connect(address).is_ok());
 }
 
-/// A finished request, with a body unless that is empty.
+/// An encoded request; an empty key or body is left out.
 fn request(method: &str, address: &str, target: &str, key: &str, body: &str) -> Vec<u8> {
     let mut text = format!("{method} {target} HTTP/1.1\r\nhost: {address}\r\n");
     if !key.is_empty() {
@@ -168,7 +165,7 @@ fn request(method: &str, address: &str, target: &str, key: &str, body: &str) -> 
     (text + "\r\n" + body).into_bytes()
 }
 
-/// Asks these in turn over one connection; each must succeed. Gives the last answer's body as JSON, if it is that.
+/// Sends requests in turn over one connection; each must succeed. Returns the last body as JSON, or null.
 fn send_all(address: &str, requests: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Value> {
     block_on(async {
         let (mut wire, mut last) = (Wire::connect(address).await?, Value::Null);

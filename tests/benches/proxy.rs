@@ -1,37 +1,37 @@
-//! What stands between a replica and the service and counts the bytes that come down, apart for what is asked for. Must
-//! not change a byte.
+//! A TCP proxy between a replica and the service, which counts the bytes of responses by the kind of request. Must not
+//! change a byte.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-/// A walk over the ids of a list is known by this.
+/// Query text of requests for lists of ids.
 const IDS: &str = "fields=id,rev";
 
-/// What came down so far.
+/// Counted traffic from the service.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traffic {
-    /// Requests.
+    /// Number of requests.
     pub(crate) requests: usize,
-    /// Bytes of lists of ids.
+    /// Response bytes of lists of ids.
     pub(crate) ids: usize,
-    /// All other bytes.
+    /// Response bytes of all other requests.
     pub(crate) others: usize,
 }
 
-/// A listener that passes everything on; it ends when dropped.
+/// The running proxy, which ends on drop.
 pub(crate) struct CountingProxy {
-    /// Host and port.
+    /// Host and port where the proxy listens.
     pub(crate) address: String,
     traffic: Arc<Mutex<Traffic>>,
     _runtime: Runtime,
 }
 
 impl CountingProxy {
-    /// Begins to listen for whoever wants to reach this address.
+    /// Starts a proxy in front of a service at `host:port`.
     pub(crate) fn before(service: &str) -> anyhow::Result<CountingProxy> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -46,9 +46,9 @@ impl CountingProxy {
         Ok(CountingProxy { address, traffic, _runtime: runtime })
     }
 
-    /// What came down since the last time.
+    /// The traffic since the last call.
     pub(crate) fn take(&self) -> Traffic {
-        std::mem::take(&mut *self.traffic.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.traffic))
     }
 }
 
@@ -57,50 +57,37 @@ async fn pass(client: TcpStream, service: String, traffic: Arc<Mutex<Traffic>>) 
     client.set_nodelay(true)?;
     service.set_nodelay(true)?;
     let ((up, to_client), (down, to_service)) = (client.into_split(), service.into_split());
-    // One request at a time is on a connection, so what comes down answers the last that went up.
-    let of_ids = Arc::new(Mutex::new(false));
-    tokio::try_join!(send(up, to_service, &of_ids, &traffic), receive(down, to_client, &of_ids, &traffic)).map(drop)
-}
-
-async fn send(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
-    of_ids: &Mutex<bool>,
-    traffic: &Mutex<Traffic>,
-) -> std::io::Result<()> {
-    let mut bytes = Vec::with_capacity(64 * 1024);
-    while from.read_buf(&mut bytes).await? > 0 {
+    // A connection has one request at a time, so each response belongs to the last request.
+    let of_ids = Mutex::new(false);
+    let requests = forward(up, to_service, |bytes| {
         let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
         if line.ends_with(b" HTTP/1.1") {
-            let line = String::from_utf8_lossy(line);
-            *of_ids.lock().unwrap_or_else(PoisonError::into_inner) = line.contains(IDS);
-            traffic.lock().unwrap_or_else(PoisonError::into_inner).requests += 1;
+            *lock(&of_ids) = String::from_utf8_lossy(line).contains(IDS);
+            lock(&traffic).requests += 1;
         }
+    });
+    let responses = forward(down, to_client, |bytes| {
+        let mut traffic = lock(&traffic);
+        if *lock(&of_ids) {
+            traffic.ids += bytes.len();
+        } else {
+            traffic.others += bytes.len();
+        }
+    });
+    tokio::try_join!(requests, responses).map(drop)
+}
+
+/// Copies bytes until the sender closes, and shows each piece to `count` first.
+async fn forward(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut count: impl FnMut(&[u8])) -> std::io::Result<()> {
+    let mut bytes = Vec::with_capacity(64 * 1024);
+    while from.read_buf(&mut bytes).await? > 0 {
+        count(&bytes);
         to.write_all(&bytes).await?;
         bytes.clear();
     }
     to.shutdown().await
 }
 
-async fn receive(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
-    of_ids: &Mutex<bool>,
-    traffic: &Mutex<Traffic>,
-) -> std::io::Result<()> {
-    let mut bytes = Vec::with_capacity(64 * 1024);
-    while from.read_buf(&mut bytes).await? > 0 {
-        let of_ids = *of_ids.lock().unwrap_or_else(PoisonError::into_inner);
-        {
-            let mut traffic = traffic.lock().unwrap_or_else(PoisonError::into_inner);
-            if of_ids {
-                traffic.ids += bytes.len();
-            } else {
-                traffic.others += bytes.len();
-            }
-        }
-        to.write_all(&bytes).await?;
-        bytes.clear();
-    }
-    to.shutdown().await
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

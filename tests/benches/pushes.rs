@@ -1,4 +1,4 @@
-//! Edits that were made while nobody synced, pushed all at once. Must not know how the others are measured.
+//! The workload `push`: edits made offline, pushed in one sync. Must not know the other workloads.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,17 +12,17 @@ use crate::load::block_on;
 use crate::replicas::{init, sync};
 use crate::testbed::{BULK_MAX, Testbed, task};
 
-/// Connections that send bulk calls at the limit.
+/// Connections that send bulk calls in the baseline.
 const CONNECTIONS: usize = 2;
 
-/// Waiting edits from the start of a sync until every one is confirmed, against as many records in bare bulk calls.
+/// Measures a sync until all edits are confirmed, against bare bulk calls with the same number of records.
 pub(crate) fn push(testbed: &mut Testbed) -> anyhow::Result<()> {
     let edits = testbed.scale.edits;
     let db = init(testbed, "push.db", &testbed.address)?;
     let mut each = Vec::new();
     testbed.compare(("edits pushed until confirmed", "bulk calls"), "/s", Target::AtLeast(0.5), |testbed| {
         let limit = bulk(testbed, edits)?;
-        // What others have written is not part of the push.
+        // Download foreign changes first, outside the measured time.
         sync(&db)?;
         edit(&db, edits)?;
         let began = Instant::now();
@@ -37,7 +37,7 @@ pub(crate) fn push(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(std::fs::remove_file(db)?)
 }
 
-/// Makes tasks by plain SQL, as a script does.
+/// Inserts tasks by plain SQL, as a script does.
 fn edit(db: &Path, edits: usize) -> anyhow::Result<()> {
     let db = Connection::open(db)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
@@ -52,7 +52,7 @@ fn edit(db: &Path, edits: usize) -> anyhow::Result<()> {
     Ok(db.execute_batch("COMMIT")?)
 }
 
-/// Records for each second when nothing but bulk calls of as many creates is sent.
+/// Records per second of bare bulk calls with this number of creates.
 fn bulk(testbed: &Testbed, records: usize) -> anyhow::Result<f64> {
     let calls: Vec<Vec<u8>> = (0..records)
         .step_by(BULK_MAX)

@@ -1,4 +1,4 @@
-//! Reading: one record, pages at any depth, search. Must not know how the others are measured.
+//! The workloads `read`, `page` and `search`. Must not know the other workloads.
 
 use hearth_tests::process::Process;
 use rusqlite::Connection;
@@ -9,17 +9,17 @@ use crate::figures::Target;
 use crate::load;
 use crate::testbed::{Testbed, topic};
 
-/// Connections that read at once.
+/// Concurrent connections.
 const MANY: usize = 32;
-/// Records that are asked for in turn.
+/// Number of distinct requested records.
 const SAMPLE: usize = 20_000;
 
-/// From one record of so many to the next that is asked for.
+/// The step from one requested record to the next in a home of this size.
 pub(crate) fn step(records: usize) -> usize {
     (records / SAMPLE).max(1)
 }
 
-/// Requests for single records from all over the home.
+/// Requests for single records, spread over the whole home.
 pub(crate) fn sample(testbed: &Testbed) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut requests = Vec::new();
     let step = step(testbed.scale.records);
@@ -47,7 +47,7 @@ pub(crate) fn deep(testbed: &Testbed) -> anyhow::Result<Vec<u8>> {
     Ok(testbed.get(&format!("/v1/tasks?limit=50&cursor={cursor}")))
 }
 
-/// One record by its id, against bare hyper that gives the same bytes.
+/// Measures reads by id, against bare hyper with the same bytes.
 pub(crate) fn by_id(testbed: &mut Testbed) -> anyhow::Result<()> {
     let requests = sample(testbed)?;
     let (limit, bare) = bare(testbed, &requests[0])?;
@@ -64,7 +64,7 @@ pub(crate) fn by_id(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Pages of 50, the first and at 80 % depth, against bare hyper that gives the same bytes.
+/// Measures pages of 50, the first and at 80 % depth, against bare hyper with the same bytes.
 pub(crate) fn pages(testbed: &mut Testbed) -> anyhow::Result<()> {
     let (first, deep) = ([testbed.get("/v1/tasks?limit=50")], [deep(testbed)?]);
     let (limit, bare) = bare(testbed, &first[0])?;
@@ -84,7 +84,7 @@ pub(crate) fn pages(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A word that one record in a hundred has, against the same question put to SQLite on as many threads as answer here.
+/// Measures the search for a word of one record in a hundred, against the same FTS5 query on the same number of threads.
 pub(crate) fn search(testbed: &mut Testbed) -> anyhow::Result<()> {
     const THREADS: usize = 2;
     let copy = baselines::copy(testbed, "search.db")?;
@@ -115,7 +115,7 @@ pub(crate) fn search(testbed: &mut Testbed) -> anyhow::Result<()> {
     })
 }
 
-/// Bare hyper in a process of its own that answers everything as the service answers this.
+/// Starts bare hyper, which repeats the service's response to this request. Returns the process and its address.
 pub(crate) fn bare(testbed: &Testbed, request: &[u8]) -> anyhow::Result<(Process, String)> {
     let (response, _) = testbed.send(request)?;
     let file = testbed.file("answer");

@@ -1,5 +1,5 @@
-//! What screens and scripts read of a replica, by the library that they read it with: how each look costs as the home
-//! grows. Must not know the service or the screens.
+//! The workload `look`: the time of each kind of read of a replica, as screens and scripts read by the library. Must not
+//! know the service or the screens.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,12 +10,12 @@ use hearth_replica::{Days, Origin, Replica, RowQuery, Sort};
 use crate::screens;
 use crate::testbed::Testbed;
 
-/// Looks of one sort in each run.
+/// Reads of one kind in each run.
 const LOOKS: usize = 20;
-/// Rows of a page.
+/// Rows on a page.
 const PAGE: usize = 50;
 
-/// All looks, each as the time of one.
+/// Measures all kinds of reads, each as the time of one read.
 pub(crate) fn measure(testbed: &mut Testbed) -> anyhow::Result<()> {
     let db = testbed.file("looks.db");
     screens::fill(&db, testbed.scale.records)?;
@@ -58,7 +58,7 @@ pub(crate) fn measure(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(std::fs::remove_file(db)?)
 }
 
-/// Keeps the compiler from leaving out what nobody uses.
+/// Keeps the compiler from removing an unused read.
 fn seen<T>(found: T) -> anyhow::Result<()> {
     black_box(found);
     Ok(())

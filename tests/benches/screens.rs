@@ -1,5 +1,5 @@
-//! The terminal UI on a terminal, over a replica with many records: how soon it shows something, how soon a key is answered
-//! by a picture, how soon a search has found, and what memory it takes. Must not know the service.
+//! The workload `screen`: the terminal UI over a replica with many records. Measures the time to the first screen, the
+//! delay of a key, the time of a search, and memory. Must not know the service.
 
 use std::path::Path;
 use std::thread;
@@ -12,16 +12,16 @@ use rusqlite::Connection;
 use crate::figures::Target;
 use crate::testbed::Testbed;
 
-/// Longest wait for a picture.
+/// Longest wait for a frame.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks; far below what is measured.
+/// Time between two checks, far below the measured times.
 const LOOK: Duration = Duration::from_micros(50);
-/// Keys that are pressed one after another.
+/// Number of measured keys.
 const KEYS: usize = 300;
 /// Columns and lines of the terminal.
 const SIZE: (u16, u16) = (120, 40);
 
-/// All figures of the screens.
+/// Measures all figures of the terminal UI.
 pub(crate) fn screens(testbed: &mut Testbed) -> anyhow::Result<()> {
     let db = testbed.dir.path().join("screens.db");
     fill(&db, testbed.scale.records)?;
@@ -44,7 +44,7 @@ pub(crate) fn screens(testbed: &mut Testbed) -> anyhow::Result<()> {
     screen.type_keys("3");
     until(|| screen.text().contains("items  "))?;
     let mut frames = Vec::new();
-    // From the top, from the middle and from the end; then through pages.
+    // Down from the top, up from the end, then page by page.
     for (jump, key) in [("g", "j"), ("G", "k"), ("g", "\x04")] {
         responded(&mut screen, jump)?;
         thread::sleep(Duration::from_millis(200));
@@ -79,14 +79,14 @@ pub(crate) fn screens(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the third line of the search holds a result.
+/// True if the first result line of the search has text.
 fn found(screen: &Terminal) -> bool {
     screen.with_screen(|screen| screen.rows(0, SIZE.0).nth(4).is_some_and(|line| !line.trim().is_empty()))
 }
 
-/// The time from a key to the first byte of the next picture.
+/// The time from a key to the first byte of the next frame, in milliseconds.
 fn responded(screen: &mut Terminal, key: &str) -> anyhow::Result<f64> {
-    // The last picture is complete when nothing has come for a moment.
+    // The last frame is complete when no byte has come for 4 ms.
     let mut before = screen.output_len();
     loop {
         thread::sleep(Duration::from_millis(4));
@@ -114,7 +114,7 @@ fn millis(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// A replica of so many records: rooms, items, tasks and documents. They pass the gate as the sync does.
+/// Creates a replica with this number of rooms, items, tasks and documents. The rows pass the gate as the sync does.
 pub(crate) fn fill(db: &Path, records: usize) -> anyhow::Result<()> {
     drop(Replica::open(db, Origin::Cli)?);
     let (items, documents) = (records * 2 / 5, records / 5);

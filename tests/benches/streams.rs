@@ -1,5 +1,5 @@
-//! Events on their way to whoever listens: how soon they are there, how many arrive each second, and what a stream
-//! costs that nothing happens on. Must not know how the others are measured.
+//! The workloads `idle`, `arrive-one`, `arrive-many` and `fan-out`: delay and throughput of events on streams, and the
+//! memory of an idle stream. Must not know the other workloads.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -22,29 +22,29 @@ use crate::figures::Target;
 use crate::load::{block_on, quantile};
 use crate::testbed::{Testbed, memory_kib};
 
-/// Stands once in every event that is sent here, and nowhere else on a stream.
+/// Occurs once in each event of these workloads, and nowhere else on a stream.
 const MARK: u8 = b'~';
-/// Longest wait for what must come.
+/// Longest wait for an event.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Events that are committed together where as many as possible are spread.
+/// Events in one commit of the workload `fan-out`.
 const TOGETHER: usize = 10;
 
-/// How one listens to a service, and what makes it speak.
+/// How to open a stream of a service, and how to cause an event.
 pub(crate) struct StreamTarget {
-    /// Host and port.
+    /// Host and port of the service.
     pub(crate) address: String,
     /// The request that opens a stream.
     pub(crate) open: Vec<u8>,
-    /// Stands in what a stream says first, once it is level with the present.
+    /// Bytes on a new stream that show that the stream is live.
     pub(crate) ready: &'static [u8],
-    /// Where a stream has to be told what it is for: the request that tells it, by what it has said so far.
+    /// Builds a subscribe request from the stream's first bytes, for services that need one.
     pub(crate) tell: Option<fn(&str) -> Vec<u8>>,
     /// A write that makes one event.
     pub(crate) write: Vec<u8>,
 }
 
 impl StreamTarget {
-    /// To the stand's service.
+    /// Streams of the testbed's service.
     pub(crate) fn of(testbed: &Testbed) -> StreamTarget {
         StreamTarget {
             address: testbed.address.clone(),
@@ -56,12 +56,12 @@ impl StreamTarget {
     }
 }
 
-/// From sending a write, which becomes durable on the way, to the event at the one who listens.
+/// Measures the time from sending a durable write to the event on one stream.
 pub(crate) fn arrive_at_one(testbed: &mut Testbed) -> anyhow::Result<()> {
     arrive(testbed, 1, (1.0, 3.0))
 }
 
-/// The same at each of many.
+/// Measures the time from sending a durable write to the event on each of many streams.
 pub(crate) fn arrive_at_many(testbed: &mut Testbed) -> anyhow::Result<()> {
     arrive(testbed, testbed.scale.streams, (7.0, 12.0))
 }
@@ -79,7 +79,7 @@ fn arrive(testbed: &mut Testbed, streams: usize, (half, most): (f64, f64)) -> an
     Ok(())
 }
 
-/// The time of every arrival; the next write is sent when the last has arrived everywhere.
+/// The delay of each arrival. Each write is sent after the previous event has arrived on all streams.
 pub(crate) async fn arrivals(target: &StreamTarget, streams: usize, events: usize) -> anyhow::Result<Vec<Duration>> {
     let (arrived, all) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
     let mut listening = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) async fn arrivals(target: &StreamTarget, streams: usize, events: usiz
     Ok(times)
 }
 
-/// As many events as can be to many streams, against sockets that are written the same frames.
+/// Measures the throughput of events to many streams, against bare sockets with the same frames.
 pub(crate) fn fan_out(testbed: &mut Testbed) -> anyhow::Result<()> {
     let (streams, pieces) = (testbed.scale.streams, testbed.scale.events.0 / TOGETHER);
     let events = pieces * TOGETHER;
@@ -128,7 +128,7 @@ pub(crate) fn fan_out(testbed: &mut Testbed) -> anyhow::Result<()> {
     })
 }
 
-/// The frames of one commit as they stand on a stream.
+/// The bytes of one commit's frames on a stream.
 async fn piece(target: &StreamTarget, call: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut socket = listen(target, 1).await?.remove(0);
     Wire::connect(&target.address).await?.send(call).await?;
@@ -140,7 +140,7 @@ async fn piece(target: &StreamTarget, call: &[u8]) -> anyhow::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// Events that arrive for each second, all of them at all, from the first call to the last arrival.
+/// Events per second on all streams together, from the first call to the last arrival.
 async fn deliveries(
     target: &StreamTarget,
     streams: usize,
@@ -161,16 +161,16 @@ async fn deliveries(
     Ok((events * streams) as f64 / began.elapsed().as_secs_f64())
 }
 
-/// Streams on which nothing happens, and the memory of each in the service.
+/// Measures the service's memory of each idle stream.
 pub(crate) fn idle(testbed: &mut Testbed) -> anyhow::Result<()> {
     let count = testbed.scale.idle;
-    // Once is enough: what a second round finds is what the first left.
+    // One run only, because a second run would reuse the memory of the first.
     let size = block_on(idle_size(&StreamTarget::of(testbed), testbed.service().1, count))?;
     testbed.record(format!("each of {count} idle streams"), "KiB", &[size], Some(Target::AtMost(10.0)));
     Ok(())
 }
 
-/// The memory in KiB that each of so many silent streams takes in a process.
+/// Memory in KiB that each idle stream takes in the process.
 pub(crate) async fn idle_size(target: &StreamTarget, process: u32, count: usize) -> anyhow::Result<f64> {
     let first = listen(target, 10).await?;
     let before = memory_kib(process, "VmRSS")?;
@@ -180,7 +180,7 @@ pub(crate) async fn idle_size(target: &StreamTarget, process: u32, count: usize)
     Ok((after - before) / count as f64)
 }
 
-/// Opens so many streams; each has said that it is level with the present.
+/// Opens this number of streams and waits until each is live.
 async fn listen(target: &StreamTarget, streams: usize) -> anyhow::Result<Vec<TcpStream>> {
     const AT_ONCE: usize = 100;
     let mut sockets = Vec::new();
@@ -207,25 +207,25 @@ async fn listen_once(target: &StreamTarget) -> anyhow::Result<TcpStream> {
     Ok(socket)
 }
 
-/// Whether a frame, the chunk around it, or a head without any is whole.
+/// True after a complete frame, chunk, or head without a body.
 fn has_ended(bytes: &[u8]) -> bool {
     [&b"\n\n"[..], b"\n\n\r\n", b"\r\n\r\n"].iter().any(|end| bytes.ends_with(end))
 }
 
-/// Listens until so many events were there; tells each, and gives the moments.
+/// Reads a stream until this number of events has arrived. Calls `tell` for each, and returns the arrival times.
 fn count(
     mut socket: TcpStream,
     events: usize,
     mut tell: impl FnMut(usize) + Send + 'static,
 ) -> JoinHandle<anyhow::Result<Vec<Instant>>> {
     thread_local! {
-        // All sockets are read on one thread, and what was read is only counted.
+        // All sockets are read on one thread, and the bytes are only counted, so one buffer suffices.
         static READ: RefCell<Vec<u8>> = RefCell::new(vec![0; 256 * 1024]);
     }
     tokio::spawn(async move {
         let mut moments = Vec::with_capacity(events);
         while moments.len() < events {
-            // A short read tells that nothing is left, so that nobody asks the system again.
+            // A short read means an empty socket, so no second read follows.
             let found = poll_fn(|cx| {
                 READ.with_borrow_mut(|buffer| {
                     let mut read = ReadBuf::new(buffer);

@@ -1,5 +1,5 @@
-//! Durable writes: one by one, many at once, and in bulk. Every answer comes after the write is on disk, here and at the
-//! limit. Must not know how the others are measured.
+//! The workloads `create-one`, `create-many` and `bulk`: durable writes. Service and baseline respond after the write is on
+//! disk. Must not know the other workloads.
 
 use crate::baselines::PlainSqlite;
 use crate::figures::Target;
@@ -7,12 +7,12 @@ use crate::load;
 use crate::reads::bare;
 use crate::testbed::{Testbed, task};
 
-/// Connections that write at once.
+/// Concurrent connections.
 const MANY: usize = 32;
-/// Operations of a bulk call.
+/// Operations in a bulk call.
 const BULK: usize = 50;
 
-/// One connection, against a loop of the same transaction.
+/// Measures creates over one connection, against a loop of the same transaction.
 pub(crate) fn create_alone(testbed: &mut Testbed) -> anyhow::Result<()> {
     let create = [testbed.post("/v1/tasks", &task(0).to_string())];
     let (sqlite, time) = (PlainSqlite::of(testbed, "alone.db")?, testbed.scale.time);
@@ -22,7 +22,7 @@ pub(crate) fn create_alone(testbed: &mut Testbed) -> anyhow::Result<()> {
     })
 }
 
-/// Many connections, which share the fsync, against bare hyper that reads the same bodies and gives the same answers.
+/// Measures creates over many connections, which share an fsync, against bare hyper with the same bodies and responses.
 pub(crate) fn create_together(testbed: &mut Testbed) -> anyhow::Result<()> {
     let create = [testbed.post("/v1/tasks", &task(0).to_string())];
     let (limit, bare) = bare(testbed, &create[0])?;
@@ -40,7 +40,7 @@ pub(crate) fn create_together(testbed: &mut Testbed) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Calls of 50 creates, against 50 of the same rows in each transaction.
+/// Measures bulk calls of 50 creates, against transactions with 50 of the same rows.
 pub(crate) fn bulk(testbed: &mut Testbed) -> anyhow::Result<()> {
     let call = [testbed.bulk((0..BULK).map(task))];
     let (sqlite, time) = (PlainSqlite::of(testbed, "bulk.db")?, testbed.scale.time);

@@ -1,4 +1,4 @@
-//! PocketBase: a collection of tasks that anybody may use, batches allowed. Must not know what is measured.
+//! PocketBase as a peer: a public collection of tasks, with batches allowed. Must not know the measurements.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,11 +14,11 @@ use crate::streams::StreamTarget;
 use crate::testbed::{BULK_MAX, Testbed, task};
 
 const RECORDS: &str = "/api/collections/tasks/records";
-/// Of a service that lives for as long as it is measured, on this machine alone.
+/// The superuser of a service that only this machine reaches, for the time of the measurement.
 const NAME: &str = "bench@example.com";
 const PASSWORD: &str = "only for the bench";
 
-/// Starts it on a fresh directory and fills it.
+/// Starts PocketBase on a new directory and fills the collection.
 pub(super) fn begin(program: &Path, testbed: &Testbed) -> anyhow::Result<Contender> {
     let (dir, address) = (testbed.file("pocketbase"), free_address()?);
     let made = Command::new(program).args(["superuser", "upsert", NAME, PASSWORD, "--dir"]).arg(&dir).output()?;
@@ -60,7 +60,7 @@ pub(super) fn begin(program: &Path, testbed: &Testbed) -> anyhow::Result<Contend
         }),
     )?;
     let get = |target: &str| request("GET", &address, target, "", "");
-    // Without its count of all records a page is cheaper, and ours has none either.
+    // A page without the count of all records is cheaper; Hearth's pages have no count either.
     let page = |number: usize| get(&format!("{RECORDS}?perPage=50&skipTotal=1&page={number}"));
     Ok(Contender {
         reads: (0..records).step_by(reads::step(records)).map(|n| get(&format!("{RECORDS}/{}", id(n)))).collect(),
@@ -82,7 +82,7 @@ fn id(number: usize) -> String {
     format!("{number:015}")
 }
 
-/// Tells a stream, which has said its id, that it is for all tasks.
+/// The request that subscribes a stream to all tasks, by the client id in the stream's first bytes.
 fn subscribe(said: &str) -> Vec<u8> {
     let id = said.split("\"clientId\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
     let body = json!({ "clientId": id, "subscriptions": ["tasks/*"] }).to_string();

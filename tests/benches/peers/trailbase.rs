@@ -1,4 +1,4 @@
-//! TrailBase: a table of tasks with an API that anybody may use and listen to. Must not know what is measured.
+//! TrailBase as a peer: a table of tasks with a public API and subscriptions. Must not know the measurements.
 
 use std::path::Path;
 use std::process::Command;
@@ -27,13 +27,13 @@ record_apis: [{
 }]
 "#;
 
-/// Starts it on a fresh directory and fills it.
+/// Starts TrailBase on a new directory and fills the table.
 pub(super) fn begin(program: &Path, testbed: &Testbed) -> anyhow::Result<Contender> {
     let (dir, address) = (testbed.file("trailbase"), free_address()?);
     let texts = resource(Kind::Task).fields.iter().map(|field| format!("{} TEXT", field.name));
     let times = ["created_at", "updated_at"].map(|name| format!("{name} TEXT NOT NULL DEFAULT (datetime('now'))"));
     let columns: Vec<String> = texts.chain(times).collect();
-    // Its own migrations have the low numbers.
+    // TrailBase's own migrations have lower numbers.
     std::fs::create_dir_all(dir.join("migrations"))?;
     std::fs::write(dir.join("config.textproto"), CONFIG)?;
     std::fs::write(
