@@ -160,7 +160,7 @@ impl Process {
             status = self.child.try_wait().expect("its status");
             status.is_some()
         });
-        status.expect("it has stopped")
+        status.expect("an exit status")
     }
 }
 

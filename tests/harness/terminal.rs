@@ -67,15 +67,15 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).expect("the program starts");
         // Close this copy of the slave, or the reader never gets end of file.
         drop(pair.slave);
-        let mut output = pair.master.try_clone_reader().expect("what it writes");
-        let keyboard = pair.master.take_writer().expect("its keyboard");
+        let mut output = pair.master.try_clone_reader().expect("the output of the terminal");
+        let keyboard = pair.master.take_writer().expect("the input of the terminal");
         let parser = vt100::Parser::new(count(lines), count(columns), 0);
         let screen = Arc::new(Mutex::new(Screen { parser, raw: Vec::new() }));
         let shared = Arc::clone(&screen);
         let reader = thread::spawn(move || {
             let mut piece = [0; 8192];
             while let Ok(length @ 1..) = output.read(&mut piece) {
-                let mut screen = shared.lock().expect("no panic while looking");
+                let mut screen = shared.lock().expect("no panic under the lock");
                 screen.parser.process(&piece[..length]);
                 screen.raw.extend_from_slice(&piece[..length]);
             }
@@ -91,7 +91,7 @@ impl Terminal {
 
     /// Resizes the terminal.
     pub fn resize(&mut self, columns: u16, lines: u16) {
-        self.screen.lock().expect("no panic while looking").parser.set_size(count(lines), count(columns));
+        self.screen.lock().expect("no panic under the lock").parser.set_size(count(lines), count(columns));
         self.master.resize(size(columns, lines)).expect("a size");
     }
 
@@ -112,17 +112,17 @@ impl Terminal {
 
     /// Reads the emulated screen: cells, colours, modes.
     pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.screen.lock().expect("no panic while looking").parser.screen())
+        look(self.screen.lock().expect("no panic under the lock").parser.screen())
     }
 
     /// All bytes that the program has written to the terminal.
     pub fn output(&self) -> Vec<u8> {
-        self.screen.lock().expect("no panic while looking").raw.clone()
+        self.screen.lock().expect("no panic under the lock").raw.clone()
     }
 
     /// The number of bytes that the program has written to the terminal.
     pub fn output_len(&self) -> usize {
-        self.screen.lock().expect("no panic while looking").raw.len()
+        self.screen.lock().expect("no panic under the lock").raw.len()
     }
 
     /// The process id; None after the exit.
@@ -144,7 +144,7 @@ impl Terminal {
     pub fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let since = Instant::now();
         while !is_so(&self.text()) {
-            assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what:?}; there is:\n{}", self.text());
+            assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what:?}; the screen shows:\n{}", self.text());
             thread::sleep(LOOK_EVERY);
         }
     }
@@ -153,18 +153,18 @@ impl Terminal {
     pub fn wait_for_exit(&mut self) -> bool {
         let since = Instant::now();
         loop {
-            let ended = self.child.try_wait().expect("its end can be asked for");
+            let ended = self.child.try_wait().expect("the exit status is readable");
             if let Some(status) = ended.filter(|_| self.reader.is_finished()) {
                 return status.success();
             }
-            assert!(since.elapsed() < PATIENCE, "it did not end; there is:\n{}", self.text());
+            assert!(since.elapsed() < PATIENCE, "the program did not exit; the screen shows:\n{}", self.text());
             thread::sleep(LOOK_EVERY);
         }
     }
 
     /// Kills the program at once, as a crash does.
     pub fn kill(&mut self) {
-        self.child.kill().expect("it can be killed");
+        self.child.kill().expect("the program can be killed");
         let _ = self.child.wait();
     }
 }

@@ -245,7 +245,7 @@ async fn replicas_converge_after_kills() {
 
     let (server, client) = home.serve(&UNLIMITED);
     for device in [&first_device, &second_device] {
-        wait_until("its edits are confirmed", || device.count("edits") == 0);
+        wait_until("the edits are confirmed", || device.count("edits") == 0);
     }
     let mut expected = BTreeMap::new();
     for collection in ["inventory", "vehicles", "documents", "tasks", "rooms"] {
@@ -254,7 +254,7 @@ async fn replicas_converge_after_kills() {
         }
     }
     for device in [&first_device, &second_device] {
-        wait_until("it equals the server", || revisions(device) == expected);
+        wait_until("the replica equals the server", || revisions(device) == expected);
     }
     let room = &client.list_all("/v1/rooms").await[0];
     assert_eq!((&room["floor"], &room["flooring"]), (&json!("2"), &json!("oak")));

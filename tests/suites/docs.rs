@@ -51,7 +51,7 @@ fn members(value: &Value) -> BTreeSet<&str> {
 #[test]
 fn json_members_match_document() {
     let document = document();
-    let told = members_told(&document);
+    let report = members_told(&document);
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().to_str().unwrap();
     stdout("hearth-server", &["--data", data, "team", "create", "Hill house"]);
@@ -65,8 +65,8 @@ fn json_members_match_document() {
     ] {
         let written = stdout("hearth-server", &[&["--data", data, "--json", "lab"], arguments].concat());
         let written: Value = serde_json::from_str(&written).unwrap();
-        assert_eq!(members(&written), told[row], "{row}");
-        assert_eq!(members(&written["home"]), told["`home` of `lab`"]);
+        assert_eq!(members(&written), report[row], "{row}");
+        assert_eq!(members(&written["home"]), report["`home` of `lab`"]);
         agreed.extend([row, "`home` of `lab`"]);
     }
 
@@ -76,10 +76,10 @@ fn json_members_match_document() {
     };
     let (code, one) = drilled(&["poison"]);
     let one = one.unwrap();
-    assert_eq!((code, members(&one)), (Some(0), told["`drill NAME`"].clone()));
-    assert_eq!(members(&one["trace"][0]), told["`trace` of a drill"]);
+    assert_eq!((code, members(&one)), (Some(0), report["`drill NAME`"].clone()));
+    assert_eq!(members(&one["trace"][0]), report["`trace` of a drill"]);
     agreed.extend(["`drill NAME`", "`trace` of a drill"]);
-    assert_eq!(agreed, told.keys().copied().collect(), "each row is held to what is written");
+    assert_eq!(agreed, report.keys().copied().collect(), "each row is held to what is written");
 
     // With a program that is no server, each drill is skipped.
     let (code, several) = drilled(&["poison", "crash", "--server-bin", "/bin/sh"]);
@@ -112,6 +112,6 @@ fn testing_sync_recipes_run() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}\n{}", said(&output.stdout), said(&output.stderr));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
 }

@@ -6,13 +6,13 @@ use serde_json::Value;
 /// Runs a drill. Returns the exit code and the JSON report.
 fn drill(arguments: &[&str]) -> (Option<i32>, Value) {
     let output = run("hearth-replica", &[&["--json", "drill"], arguments].concat());
-    let told = serde_json::from_slice(&output.stdout);
-    (output.status.code(), told.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
+    let report = serde_json::from_slice(&output.stdout);
+    (output.status.code(), report.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
 }
 
 fn passes(name: &str) {
-    let (code, told) = drill(&[name]);
-    assert_eq!((code, &told["verdict"]), (Some(0), &"passed".into()), "{told:#}");
+    let (code, report) = drill(&[name]);
+    assert_eq!((code, &report["verdict"]), (Some(0), &"passed".into()), "{report:#}");
 }
 
 #[test]
@@ -42,18 +42,18 @@ fn crash_drill_passes() {
 
 #[test]
 fn disk_full_drill_passes_or_is_skipped() {
-    let (code, told) = drill(&["disk-full"]);
+    let (code, report) = drill(&["disk-full"]);
     // Not every machine lets a test mount a file system; the drill is then skipped.
-    let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
-    assert_eq!(code, expected, "{told:#}");
+    let expected = if report["verdict"] == "skipped" { Some(3) } else { Some(0) };
+    assert_eq!(code, expected, "{report:#}");
 }
 
 #[test]
 fn clock_drill_passes_or_is_skipped() {
-    let (code, told) = drill(&["clock"]);
+    let (code, report) = drill(&["clock"]);
     // Without `faketime` on the machine the drill is skipped.
-    let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
-    assert_eq!(code, expected, "{told:#}");
+    let expected = if report["verdict"] == "skipped" { Some(3) } else { Some(0) };
+    assert_eq!(code, expected, "{report:#}");
 }
 
 /// The fake server confirms `lab trim` and trims nothing. The drill must fail, because no retention loss happened.
@@ -68,16 +68,16 @@ fn drill_without_its_situation_fails() {
     );
     std::fs::write(&fake, script).unwrap();
     std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    let (code, told) = drill(&["retention-loss", "--server-bin", fake.to_str().unwrap()]);
-    assert_eq!((code, &told["verdict"]), (Some(1), &"failed".into()), "{told:#}");
-    assert!(told["reason"].as_str().unwrap().contains("nothing was drilled"), "{told:#}");
+    let (code, report) = drill(&["retention-loss", "--server-bin", fake.to_str().unwrap()]);
+    assert_eq!((code, &report["verdict"]), (Some(1), &"failed".into()), "{report:#}");
+    assert!(report["reason"].as_str().unwrap().contains("nothing was drilled"), "{report:#}");
 }
 
 #[test]
 fn empty_tmpdir_uses_default_scratch_dir() {
     let output = command("hearth-replica", &["--json", "drill", "poison"]).env("TMPDIR", "").output().unwrap();
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((output.status.code(), &told["verdict"]), (Some(0), &"passed".into()), "{told:#}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &report["verdict"]), (Some(0), &"passed".into()), "{report:#}");
 }
 
 #[test]

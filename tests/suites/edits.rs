@@ -183,7 +183,7 @@ async fn profile_created_elsewhere_is_not_overwritten() {
     let device = device(&home, "first.db");
     device.execute("INSERT INTO property (city, notes) VALUES ('Ghent', 'By the river')");
     let daemon = device.start_daemon();
-    wait_until("it was tried", || device.query_text("SELECT attempts > 0 FROM edits") == "1");
+    wait_until("the edit was sent", || device.query_text("SELECT attempts > 0 FROM edits") == "1");
     daemon.kill();
     assert_eq!(server.terminate().code(), Some(0));
 
@@ -291,8 +291,8 @@ async fn polling_syncs_where_streams_fail() {
     client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
     let device = home.create_device("replica.db");
     device.run_ok(&["add", "room", "name=Shed"]);
-    let (exit, said) = device.run_text(&["sync"]);
-    assert_eq!(exit, 0, "{said}");
+    let (exit, text) = device.run_text(&["sync"]);
+    assert_eq!(exit, 0, "{text}");
     assert_eq!(device.query_rows("SELECT name FROM rooms ORDER BY name"), [["Hall"], ["Shed"]]);
     assert_eq!(client.list_all("/v1/rooms").await.len(), 2);
     let _daemon = device.start_daemon();

@@ -66,8 +66,8 @@ fn live_home_needs_explicit_option() {
         &["rewind", "--to", "0"],
         &["seed", "--records", "1"],
     ] {
-        let said = refused(&home, &[&["lab"], tool, &["--env", "live"]].concat());
-        assert!(said.contains("--live"), "{said}");
+        let text = refused(&home, &[&["lab"], tool, &["--env", "live"]].concat());
+        assert!(text.contains("--live"), "{text}");
     }
     assert!(home.stdout(&["lab", "trim", "--env", "live", "--live"]).contains("nothing to thin out"));
     assert_eq!(lab(&home, &["churn", "--count", "3", "--rate", "1000", "--env", "live", "--live"])["changes"], 3);
@@ -88,10 +88,10 @@ async fn churn_events_reach_open_streams() {
     let (_server, client) = home.serve(&UNLIMITED);
     let mut frames = client.stream("", None).await;
     while !frames.next().await.unwrap().starts_with("event: ready") {}
-    let told = lab(&home, &["churn", "--count", "25", "--rate", "1000"]);
-    assert_eq!((&told["changes"], &told["refused"]), (&json!(25), &json!(0)));
+    let report = lab(&home, &["churn", "--count", "25", "--rate", "1000"]);
+    assert_eq!((&report["changes"], &report["refused"]), (&json!(25), &json!(0)));
     let mut last = 0;
-    while last < told["head"].as_i64().unwrap() {
+    while last < report["head"].as_i64().unwrap() {
         last = frames.next_event().await.expect("the stream goes on").1["id"].as_i64().unwrap();
     }
     assert!(home.stdout(&["check"]).starts_with("sound"));
@@ -101,10 +101,10 @@ async fn churn_events_reach_open_streams() {
 fn churn_keeps_rate_and_duration() {
     let home = Home::with_sandbox_key();
     let began = Instant::now();
-    let told = lab(&home, &["churn", "--for", "1s", "--rate", "20"]);
+    let report = lab(&home, &["churn", "--for", "1s", "--rate", "20"]);
     // At 20 changes a second, one second holds 20 at the most; a slow machine makes fewer.
-    let changes = told["changes"].as_u64().unwrap();
-    assert!((1..=20).contains(&changes), "{told}");
+    let changes = report["changes"].as_u64().unwrap();
+    assert!((1..=20).contains(&changes), "{report}");
     assert!(began.elapsed() >= Duration::from_secs(1));
     let lines = home.stdout(&["lab", "churn", "--count", "3", "--rate", "100"]);
     assert_eq!(lines.lines().count(), 4, "a line for each change and one in the end: {lines}");
@@ -113,9 +113,9 @@ fn churn_keeps_rate_and_duration() {
 #[test]
 fn churn_marks_changes_without_effect() {
     let home = Home::with_sandbox_key();
-    let head = |told: &str| told.trim_start().split(' ').next().unwrap().parse::<i64>().unwrap();
-    let said = home.stdout(&["lab", "churn", "--count", "600", "--rate", "10000"]);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.contains(" changes in ")).collect();
+    let head = |report: &str| report.trim_start().split(' ').next().unwrap().parse::<i64>().unwrap();
+    let text = home.stdout(&["lab", "churn", "--count", "600", "--rate", "10000"]);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.contains(" changes in ")).collect();
     let mut same = 0;
     for pair in lines.windows(2) {
         let is_same = pair[1].ends_with(" (as it was)");
@@ -209,8 +209,8 @@ fn rewind_into_compacted_history_is_refused() {
     let began = lab(&home, &["churn", "--count", "30", "--rate", "5000"])["head"].as_i64().unwrap();
     lab(&home, &["trim"]);
     lab(&home, &["churn", "--count", "60", "--rate", "5000"]);
-    let said = refused(&home, &["lab", "rewind", "--to", &began.to_string()]);
-    assert!(said.contains("compacted"), "{said}");
+    let text = refused(&home, &["lab", "rewind", "--to", &began.to_string()]);
+    assert!(text.contains("compacted"), "{text}");
     assert!(home.stdout(&["check"]).starts_with("sound"), "nothing was changed");
 }
 
@@ -248,13 +248,13 @@ fn script_error_names_its_line() {
         ("script other.txt\n", "line 1: unrecognized subcommand 'script'"),
     ] {
         let slip = script(text);
-        let said = String::from_utf8_lossy(&slip.stderr).into_owned();
-        assert!(slip.status.code() == Some(1) && said.contains(expected), "{text}: {said}");
+        let refused = String::from_utf8_lossy(&slip.stderr).into_owned();
+        assert!(slip.status.code() == Some(1) && refused.contains(expected), "{text}: {refused}");
     }
     let (_server, _) = home.serve(&UNLIMITED);
     let held = script("trim\nrewind --by 1\n");
     assert!(String::from_utf8_lossy(&held.stderr).contains("line 2: rewind needs the server stopped"));
-    assert!(held.stdout.is_empty(), "it is said before anything is done");
+    assert!(held.stdout.is_empty(), "the refusal comes before any change");
 }
 
 /// A service with injected faults.
@@ -411,12 +411,12 @@ fn misspelt_fault_error_shows_position() {
         assert_eq!(output.status.code(), Some(2), "{faults}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let said = refused("cut=1%; lost-anser=5%");
-    assert!(said.contains("line 1, column 9: there is no fault `lost-anser`; did you mean lost-answer?"), "{said}");
-    let said = refused("no-such-file");
-    assert!(said.contains("neither a fault"), "{said}");
+    let text = refused("cut=1%; lost-anser=5%");
+    assert!(text.contains("line 1, column 9: there is no fault `lost-anser`; did you mean lost-answer?"), "{text}");
+    let text = refused("no-such-file");
+    assert!(text.contains("neither a fault"), "{text}");
     let file = Path::new(&home.data()).join("faults.txt");
     std::fs::write(&file, "# slow\nlatency=1%\n  503=1% rout=reads\n").unwrap();
-    let said = refused(file.to_str().unwrap());
-    assert!(said.contains("faults.txt: line 3, column 10: there is no attribute `rout`"), "{said}");
+    let text = refused(file.to_str().unwrap());
+    assert!(text.contains("faults.txt: line 3, column 10: there is no attribute `rout`"), "{text}");
 }

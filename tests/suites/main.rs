@@ -10,7 +10,7 @@
 //! - [`storm`]: concurrent writers on one replica database.
 //! - [`strain`]: the server with stalled readers, and on a full disk.
 //! - [`terminal`]: the terminal UI on a pseudo-terminal.
-//! - [`together`]: the terminal UI with the real server.
+//! - [`terminal_sync`]: the terminal UI with the real server.
 //! - [`tidy`]: rules of the code that the compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
@@ -26,5 +26,5 @@ mod recovery;
 mod storm;
 mod strain;
 mod terminal;
+mod terminal_sync;
 mod tidy;
-mod together;

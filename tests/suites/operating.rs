@@ -58,8 +58,8 @@ async fn online_backup_restores_with_history_break() {
     let lost_last = end(&client).await;
     assert_eq!(server.terminate().code(), Some(0));
 
-    let said: Value = serde_json::from_str(&home.stdout(&["restore", &backup, "--json"])).unwrap();
-    assert_eq!(said["homes"], 2);
+    let text: Value = serde_json::from_str(&home.stdout(&["restore", &backup, "--json"])).unwrap();
+    assert_eq!(text["homes"], 2);
     assert_eq!(home.stdout(&["check"]).split(':').next(), Some("sound"));
     let (server, client) = home.serve(&UNLIMITED);
     assert_eq!((head(&client).await, client.list_all("/v1/rooms").await.len()), (3, 3));
@@ -133,12 +133,12 @@ fn newer_database_is_refused_untouched() {
                  SELECT version + 1, 'later', applied_on, checksum FROM _migrations ORDER BY version DESC LIMIT 1";
     assert_eq!(Connection::open(&file).unwrap().execute(later, []).unwrap(), 1);
     let refused = home.run(&["check"]);
-    let said = String::from_utf8_lossy(&refused.stderr);
+    let text = String::from_utf8_lossy(&refused.stderr);
     assert!(
         !refused.status.success()
-            && said.contains("__later of a newer version")
-            && said.contains("update this program"),
-        "{said}"
+            && text.contains("__later of a newer version")
+            && text.contains("update this program"),
+        "{text}"
     );
 }
 
@@ -151,8 +151,8 @@ fn older_database_migrates_only_when_served() {
     let file = home.path("before.db");
     for command in [&["check"][..], &["backup", &file], &["key", "list"], &["team", "list"], &["team", "create", "B"]] {
         let refused = home.run(command);
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success() && said.contains("of an older version"), "{command:?}: {said}");
+        let text = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && text.contains("of an older version"), "{command:?}: {text}");
     }
     assert!(!std::fs::exists(&file).unwrap());
 }
@@ -232,8 +232,8 @@ async fn check_reports_each_inconsistency() {
         drop(db);
         let found = home.run(&["check"]);
         assert_eq!(found.status.code(), Some(1), "{sql}");
-        let said = String::from_utf8(found.stdout).unwrap();
-        assert!(said.contains(words), "{sql}: {said}");
+        let text = String::from_utf8(found.stdout).unwrap();
+        assert!(text.contains(words), "{sql}: {text}");
         assert!(String::from_utf8_lossy(&found.stderr).contains("found; put a backup in its place"), "{sql}");
         let report: Value = serde_json::from_slice(&home.run(&["check", "--json"]).stdout).unwrap();
         assert_eq!(report["ok"], false);
@@ -246,13 +246,13 @@ async fn metrics_have_their_own_address() {
     let (data, log) = (home.data(), home.path("log"));
     let arguments = ["--data", &data, "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
     let (server, url) = Process::serve_logging(&[&arguments[..], &["--log", "json"]].concat(), Path::new(&log));
-    let told = || {
+    let report = || {
         let logged = std::fs::read_to_string(&log).unwrap();
         let mut lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.find(|line| line["message"] == "metrics are told")
     };
-    wait_until("the log says where metrics are told", || told().is_some());
-    let metrics = Client::new(&format!("http://{}", told().unwrap()["address"].as_str().unwrap()), "");
+    wait_until("the log says where metrics are told", || report().is_some());
+    let metrics = Client::new(&format!("http://{}", report().unwrap()["address"].as_str().unwrap()), "");
     let client = Client::new(&url, &home.key);
     add_rooms(&client, &["a", "b"]).await;
     assert_eq!(client.get("/v1/rooms/nope").await.status, 404);
@@ -272,7 +272,7 @@ async fn metrics_have_their_own_address() {
         "hearth_events_appended_total 2",
         "# TYPE hearth_writer_batch_size histogram",
     ] {
-        assert!(response.text.lines().any(|told| told == line), "{line}\n{}", response.text);
+        assert!(response.text.lines().any(|report| report == line), "{line}\n{}", response.text);
     }
     for name in ["hearth_commits_total", "hearth_writer_queue_depth", "hearth_writer_batch_size_count"] {
         assert!(response.text.contains(&format!("\n{name} ")), "{name}");
@@ -362,8 +362,10 @@ async fn unread_log_blocks_nothing() {
     fill().await;
     // Once the pipe is read, the log states the number of dropped lines.
     let mut lines = BufReader::new(unread).lines().map(|line| line.unwrap());
-    let said = lines.find(|line| line.contains("lines of the log were left out")).expect("what was left out is told");
-    assert!(said.contains(" WARN ") && !said.contains("lines=0"), "{said}");
+    let text = lines
+        .find(|line| line.contains("lines of the log were left out"))
+        .expect("the log states the number of dropped lines");
+    assert!(text.contains(" WARN ") && !text.contains("lines=0"), "{text}");
     fill().await;
     assert_eq!(server.terminate().code(), Some(0));
 }
@@ -387,9 +389,9 @@ async fn stop_finishes_requests_and_accepts_no_more() {
         );
         flight.write_all(head.as_bytes()).await.unwrap();
         // `100 Continue` shows that the service is handling the request.
-        let mut said = [0; 25];
-        flight.read_exact(&mut said).await.unwrap();
-        assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+        let mut text = [0; 25];
+        flight.read_exact(&mut text).await.unwrap();
+        assert_eq!(&text, b"HTTP/1.1 100 Continue\r\n\r\n");
         flight.write_all(half.as_bytes()).await.unwrap();
         server.signal(signal);
         // The stream ends cleanly, and the service accepts no new connection.
@@ -412,9 +414,9 @@ async fn commands_take_id_or_name_while_serving() {
     let (_server, client) = home.serve(&UNLIMITED);
     let refused = |arguments: &[&str], words: &str| {
         let output = home.run(arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.starts_with("error: ") && said.contains(words), "{arguments:?}: {said}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
+        assert!(text.starts_with("error: ") && text.contains(words), "{arguments:?}: {text}");
         assert!(output.stdout.is_empty());
     };
     let file = home.path("backup.db");

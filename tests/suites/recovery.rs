@@ -53,8 +53,8 @@ async fn change(client: &Client, path: &str, to: Value) {
 
 /// Asserts that `verify` finds no difference between replica and server.
 fn agrees(device: &Device) {
-    let (code, said) = device.run_text(&["verify"]);
-    assert_eq!(code, 0, "{said}");
+    let (code, text) = device.run_text(&["verify"]);
+    assert_eq!(code, 0, "{text}");
 }
 
 /// The number of log entries of the replica that contain the words.
@@ -80,7 +80,7 @@ async fn gap_is_reconciled_and_edits_kept() {
     home.run_lab(&["trim"]);
 
     let _daemon = device.start_daemon();
-    wait_until("what can be confirmed is confirmed", || {
+    wait_until("each edit without a conflict is confirmed", || {
         device.phase() == "live" && device.query_text("SELECT waiting FROM sync_status") == "0"
     });
     assert_eq!(log_entries(&device, TOO_LONG_AWAY), 1);
@@ -94,7 +94,7 @@ async fn gap_is_reconciled_and_edits_kept() {
 
     // After the person discards the edit of the deleted task, replica and server agree.
     device.run_ok(&["edits", "discard", &device.query_text("SELECT id FROM edits")]);
-    wait_until("it is settled", || device.count("edits") == 0);
+    wait_until("the discarded edit is gone", || device.count("edits") == 0);
     assert_eq!(device.count("tasks"), 58);
     agrees(&device);
 }
@@ -144,7 +144,7 @@ async fn killed_reconcile_resumes_where_it_was() {
     let progress = "SELECT step, kind, cursor IS NOT NULL FROM _reconcile";
     wait_until("a page of ids is listed", || device.query_rows(progress) == [["ids", "task", "1"]]);
     assert_eq!(device.phase(), "reconciling");
-    wait_until("edits do not wait for it", || device.query_text("SELECT state FROM edits") == "sent");
+    wait_until("edits are sent during the reconcile", || device.query_text("SELECT state FROM edits") == "sent");
     daemon.kill();
     server.kill();
     let cursor = device.query_text("SELECT cursor FROM _reconcile");
@@ -213,10 +213,10 @@ async fn mass_delete_waits_for_person() {
     assert_eq!(daemon.terminate().code(), Some(0));
 
     let _daemon = device.start_daemon();
-    wait_until("it runs again", || !device.query_text("SELECT daemon_pid FROM sync_status").is_empty());
+    wait_until("the daemon runs again", || !device.query_text("SELECT daemon_pid FROM sync_status").is_empty());
     device.wait_for_phase("blocked");
-    let said = device.run_text(&["status"]).1;
-    assert!(said.contains("120 of 150 tasks") && said.contains("reconcile --accept-deletions"), "{said}");
+    let text = device.run_text(&["status"]).1;
+    assert!(text.contains("120 of 150 tasks") && text.contains("reconcile --accept-deletions"), "{text}");
     assert_eq!((device.count("tasks"), device.query_text("SELECT needs_you FROM sync_status").as_str()), (150, "1"));
     assert_eq!(device.run_text(&["sync", "--until-current"]).0, 5);
     // Sync continues in both directions.
@@ -225,8 +225,8 @@ async fn mass_delete_waits_for_person() {
     device.execute("UPDATE rooms SET floor = '1'");
     wait_until("edits go up", || device.query_text("SELECT state FROM edits WHERE method = 'update'") == "sent");
 
-    let (code, said) = device.run_text(&["reconcile", "--accept-deletions"]);
-    assert_eq!(code, 0, "{said}");
+    let (code, text) = device.run_text(&["reconcile", "--accept-deletions"]);
+    assert_eq!(code, 0, "{text}");
     assert_eq!(device.count("tasks"), 30);
     agrees(&device);
 }
@@ -242,8 +242,8 @@ async fn unlistable_records_are_not_deleted() {
     device.set_key(&home.create_key("narrow", narrow));
     let _daemon = device.start_daemon();
     device.wait_for_phase("needs_key");
-    let said = device.run_text(&["status"]).1;
-    assert!(said.contains("rooms:read") && said.contains("with another key"), "{said}");
+    let text = device.run_text(&["status"]).1;
+    assert!(text.contains("rooms:read") && text.contains("with another key"), "{text}");
     assert_eq!((device.count("rooms"), device.count("tasks")), (1, 2));
     assert_eq!(device.run_text(&["sync"]).0, 4, "scripts learn of it by the exit code");
 
@@ -282,7 +282,7 @@ async fn check_restored_server(by_files: bool) {
     let (_server, client) = serve(&home, &[]);
     client.post("/v1/documents", &json!({ "title": "New history" })).await;
 
-    wait_until("it follows the new history", || {
+    wait_until("the replica follows the new history", || {
         device.phase() == "live" && device.query_rows("SELECT title FROM documents") == [["New history"]]
     });
     assert_eq!(
@@ -299,7 +299,7 @@ async fn check_restored_server(by_files: bool) {
     device.run_ok(&["edits", "retry", &edit(0)]);
     device.run_ok(&["edits", "retry", &edit(1)]);
     device.run_ok(&["edits", "discard", &edit(2)]);
-    wait_until("it is decided", || device.count("edits") == 0);
+    wait_until("the decisions are applied", || device.count("edits") == 0);
     wait_until("the room is back", || device.count("rooms") == 1);
     assert_eq!(client.list_all("/v1/tasks").await[0]["priority"], "high");
     assert_eq!(client.list_all("/v1/vehicles").await[0]["name"], "Bicycle");
@@ -330,8 +330,8 @@ async fn rebuild_offers_edits_the_server_lost() {
     assert_eq!(device.query_text("SELECT position FROM sync_status"), position, "with nothing to read from, all stays");
 
     let (_server, client) = serve(&home, &[]);
-    let (code, said) = device.run_text(&["rebuild"]);
-    assert_eq!(code, 5, "{said}");
+    let (code, text) = device.run_text(&["rebuild"]);
+    assert_eq!(code, 5, "{text}");
     assert_eq!(device.query_rows("SELECT method, kind, state FROM edits"), [["create", "vehicle", "conflict"]]);
     device.run_ok(&["edits", "retry", &device.query_text("SELECT id FROM edits")]);
     assert_eq!(device.sync(), 0);
@@ -357,12 +357,12 @@ async fn rebuild_asks_before_mass_delete() {
     let (_server, _) = serve(&home, &[]);
 
     device.run_ok(&["pause"]);
-    let (code, said) = device.run_text(&["rebuild"]);
-    assert!(code == 1 && said.contains("next: hearth-replica --db ") && said.trim_end().ends_with(" resume"), "{said}");
+    let (code, text) = device.run_text(&["rebuild"]);
+    assert!(code == 1 && text.contains("next: hearth-replica --db ") && text.trim_end().ends_with(" resume"), "{text}");
     device.run_ok(&["resume"]);
     for _ in 0..2 {
-        let (code, said) = device.run_text(&["rebuild"]);
-        assert!(code == 5 && said.contains("--accept-deletions"), "{said}");
+        let (code, text) = device.run_text(&["rebuild"]);
+        assert!(code == 5 && text.contains("--accept-deletions"), "{text}");
         assert_eq!(device.count("tasks"), 61);
     }
     assert_eq!(device.run_text(&["reconcile", "--accept-deletions"]).0, 5);
@@ -381,9 +381,9 @@ async fn other_home_is_refused_and_never_mixed() {
     device.execute("INSERT INTO tasks (title) VALUES ('made offline')");
     device.set_key(&home.stdout(&wish));
 
-    let (code, said) = device.run_text(&["sync"]);
+    let (code, text) = device.run_text(&["sync"]);
     assert_eq!(code, 5);
-    assert!(said.contains("another --profile"), "it says what to type: {said}");
+    assert!(text.contains("another --profile"), "it says what to type: {text}");
     assert_eq!(device.phase(), "blocked");
     assert_eq!((device.count("tasks"), device.count("edits")), (4, 1));
     assert_eq!((tasks(&other).await.len(), tasks(&client).await.len()), (5, 3), "nothing went to either");
@@ -393,9 +393,9 @@ async fn other_home_is_refused_and_never_mixed() {
     device.set_key(&home.key);
     let daemon = device.start_daemon();
     device.wait_for_phase("live");
-    wait_until("the edit is in", || device.count("edits") == 0);
+    wait_until("the first edit is confirmed", || device.count("edits") == 0);
     device.execute("INSERT INTO tasks (title) VALUES ('for home alone')");
-    wait_until("it is in", || device.count("edits") == 0);
+    wait_until("the second edit is confirmed", || device.count("edits") == 0);
     // The running daemon must refuse the other home's key, too.
     device.set_key(&home.stdout(&wish));
     assert_eq!(daemon.wait_for_exit().code(), Some(5));
@@ -415,9 +415,9 @@ async fn running_daemon_takes_replaced_key() {
     device.wait_for_phase("needs_key");
     device.execute("UPDATE tasks SET priority = 'urgent'");
     change(&client, "/v1/property", json!({ "city": "Bern" })).await;
-    let (code, said) = device.run_text(&["sync"]);
-    assert_eq!(code, 4, "{said}");
-    assert!(said.contains("with another key"), "{said}");
+    let (code, text) = device.run_text(&["sync"]);
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("with another key"), "{text}");
     assert_eq!(device.count("edits WHERE state = 'waiting'"), 3);
 
     device.set_key(&home.key);
@@ -456,13 +456,13 @@ async fn refused_key_hint_names_its_source() {
             _ => format!("comes from, and start the unit of process {} again\n", daemon.id()),
         };
         for command in [&["status"][..], &["sync"], &["doctor"]] {
-            let (_, said) = device.run_text(command);
-            assert!(said.contains(&next), "{command:?}: {said}");
-            assert!(!said.contains(&key), "{said}");
+            let (_, text) = device.run_text(command);
+            assert!(text.contains(&next), "{command:?}: {text}");
+            assert!(!text.contains(&key), "{text}");
         }
         if variable == "HEARTH_API_KEY_FILE" {
             fs::write(&file, &home.key).unwrap();
-            assert_eq!(device.sync(), 0, "as it was told");
+            assert_eq!(device.sync(), 0, "the daemon has read the new key from the file");
         }
     }
 }
@@ -482,9 +482,9 @@ async fn suspended_programs_lose_and_double_nothing() {
 
     // Suspend the daemon beyond the server's retention, as a closed laptop does.
     daemon.signal("STOP");
-    wait_until("doctor sees it", || {
-        let told = device.run_text(&["doctor"]).1;
-        told.contains("has the right to sync but is stopped") && told.contains("next: kill -CONT ")
+    wait_until("doctor reports the stopped process", || {
+        let report = device.run_text(&["doctor"]).1;
+        report.contains("has the right to sync but is stopped") && report.contains("next: kill -CONT ")
     });
     device.execute("INSERT INTO vehicles (name) VALUES ('Bicycle')");
     delete(&client, &tasks(&client).await[..5]).await;
@@ -492,7 +492,7 @@ async fn suspended_programs_lose_and_double_nothing() {
     server.kill();
     let (_server, client) = serve(&home, &[]);
     daemon.signal("CONT");
-    wait_until("it is in step again", || device.phase() == "live" && device.count("edits") == 0);
+    wait_until("the replica is live again", || device.phase() == "live" && device.count("edits") == 0);
     assert_eq!(client.list_all("/v1/vehicles").await.len(), 1);
     assert_eq!(device.count("tasks"), 16);
     agrees(&device);
@@ -508,10 +508,10 @@ async fn pause_survives_restart_and_holds_edits() {
     device.execute("INSERT INTO tasks (title) VALUES ('later')");
     assert_eq!(daemon.terminate().code(), Some(0));
     let _daemon = device.start_daemon();
-    wait_until("it runs again", || !device.query_text("SELECT daemon_pid FROM sync_status").is_empty());
+    wait_until("the daemon runs again", || !device.query_text("SELECT daemon_pid FROM sync_status").is_empty());
     assert_eq!(device.query_row("SELECT phase, waiting FROM sync_status"), ["paused", "1"]);
-    let (code, said) = device.run_text(&["sync"]);
-    assert!(code == 1 && said.contains("next: hearth-replica --db ") && said.trim_end().ends_with(" resume"), "{said}");
+    let (code, text) = device.run_text(&["sync"]);
+    assert!(code == 1 && text.contains("next: hearth-replica --db ") && text.trim_end().ends_with(" resume"), "{text}");
     assert_eq!(tasks(&client).await.len(), 3);
     device.run_ok(&["resume"]);
     wait_until("the edit is confirmed", || device.count("edits") == 0);
@@ -531,16 +531,16 @@ async fn verify_reports_and_repairs_differences() {
     );
     let output = device.run(&["--json", "verify"]);
     assert_eq!(output.status.code(), Some(1));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let differences = told["differences"].as_array().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let differences = report["differences"].as_array().unwrap();
     let mut found: Vec<[&str; 2]> =
         differences.iter().map(|one| ["title", "how"].map(|name| one[name].as_str().unwrap())).collect();
     found.sort_unstable();
     assert_eq!(found, [["Ghost", "extra"], ["task 7", "differs"], ["task 8", "missing"]]);
     let differs = differences.iter().find(|one| one["how"] == "differs").unwrap();
     assert_eq!(differs["fields"], json!([{ "field": "notes", "ours": "not so", "theirs": "as it was" }]));
-    let (code, said) = device.run_text(&["verify", "--repair"]);
-    assert_eq!(code, 0, "{said}");
+    let (code, text) = device.run_text(&["verify", "--repair"]);
+    assert_eq!(code, 0, "{text}");
     assert_ne!(device.query_text("SELECT verified_at FROM sync_status"), "");
     agrees(&device);
     assert_eq!((device.count("rooms"), device.count("tasks"), device.count("edits")), (1, 120, 0));

@@ -22,7 +22,7 @@ const ONCE_WRONG: &[u64] = &[
 #[test]
 fn simulated_worlds_reach_rest() {
     let ground = Ground::new().unwrap();
-    // The seeds that once failed keep the options of their failure.
+    // The seeds that once failed run without the faults that were added since.
     let plans = FIRST.iter().map(|seed| Plan::of(*seed, &[]));
     let once_wrong = ONCE_WRONG.iter().map(|seed| Plan::of(*seed, Fault::young()));
     for plan in plans.chain(once_wrong) {
@@ -37,13 +37,13 @@ fn simulated_worlds_reach_rest() {
 #[test]
 fn same_seed_gives_same_trace() {
     let ground = Ground::new().unwrap();
-    // The last three make deleted records anew, under ids that the replica gives.
+    // The last three recreate deleted records under ids that the replica chooses.
     for seed in [3, 7, 200_101, 200_117, 200_121] {
         let [first, second] = [(); 2].map(|()| ground.run(Plan::of(seed, &[]), true));
         let differs = first.lines.iter().zip(&second.lines).find(|(one, other)| one != other);
         assert_eq!(differs, None, "seed {seed}");
         assert_eq!((first.steps, first.sum), (second.steps, second.sum), "seed {seed}");
-        assert!(first.lines.len() > 50, "seed {seed} tells nothing");
+        assert!(first.lines.len() > 50, "seed {seed} has too few lines");
     }
 }
 
@@ -51,8 +51,8 @@ fn same_seed_gives_same_trace() {
 fn every_20th_crash_point_is_survived() {
     let ground = Ground::new().unwrap();
     for story in &STORIES {
-        let told = story.tell(&ground, 20);
-        assert!(told.points > 50, "{}: {} points", story.name, told.points);
-        assert_eq!(told.failures, [], "{}", story.name);
+        let report = story.tell(&ground, 20);
+        assert!(report.points > 50, "{}: {} points", story.name, report.points);
+        assert_eq!(report.failures, [], "{}", story.name);
     }
 }

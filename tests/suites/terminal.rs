@@ -344,8 +344,8 @@ fn missing_database_is_created_only_after_yes() {
         .env_remove("XDG_CONFIG_HOME")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&unseen.stderr).into_owned();
-    assert!(said.contains("there is no database at"), "{said}");
+    let text = String::from_utf8_lossy(&unseen.stderr).into_owned();
+    assert!(text.contains("there is no database at"), "{text}");
     let mut screen = hearth(&db, (160, 24));
     screen.wait_for_text("There is no database at");
     screen.type_keys("y\r");
@@ -374,7 +374,10 @@ fn unreadable_key_is_shown_and_edits_work() {
     screen.wait_for_text("1 waiting");
     screen.type_keys("q");
     assert!(screen.wait_for_exit());
-    assert!(!String::from_utf8_lossy(&screen.output()).contains("hearth: "), "nothing is said beside the screen");
+    assert!(
+        !String::from_utf8_lossy(&screen.output()).contains("hearth: "),
+        "the program writes no message beside the screen"
+    );
 
     // A home without a key shows the missing key, too.
     std::fs::remove_dir(format!("{}.key", db.display())).unwrap();
@@ -412,13 +415,13 @@ fn home_is_named_by_option_or_environment() {
             .env_remove("XDG_CONFIG_HOME")
             .output()
             .unwrap();
-        let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (table, text) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let quit = table.lines().find_map(|line| line.strip_prefix("quit ")).map(str::trim_start);
-        assert!(quit.is_some_and(|quit| quit.starts_with(&format!("{key} "))), "{arguments:?}: {quit:?} {said}");
+        assert!(quit.is_some_and(|quit| quit.starts_with(&format!("{key} "))), "{arguments:?}: {quit:?} {text}");
     }
     let demo = hearth_tests::process::run("hearth", &["demo", "--plain", "--db", db]);
-    let said = String::from_utf8_lossy(&demo.stderr);
-    assert!(demo.status.code() == Some(2) && said.contains("the demo has a database of its own"), "{said}");
+    let text = String::from_utf8_lossy(&demo.stderr);
+    assert!(demo.status.code() == Some(2) && text.contains("the demo has a database of its own"), "{text}");
 }
 
 #[test]

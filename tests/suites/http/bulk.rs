@@ -148,14 +148,14 @@ async fn both_operation_forms_are_equivalent() {
     assert_eq!((&results[2]["data"]["rev"], &results[5]["data"]["rev"]), (&json!(4), &json!(4)));
     // The next recurring task is created in the same transaction, directly after the change.
     let events = client.get("/v1/events").await;
-    let told: Vec<String> = events
+    let report: Vec<String> = events
         .data()
         .as_array()
         .unwrap()
         .iter()
         .map(|event| format!("{} {}", event["id"], event["type"].as_str().unwrap()))
         .collect();
-    assert_eq!(told, ["1 created", "2 updated", "3 created", "4 updated", "5 deleted"]);
+    assert_eq!(report, ["1 created", "2 updated", "3 created", "4 updated", "5 deleted"]);
     assert_eq!(response.json["meta"]["as_of"], 5);
     assert_eq!(events.data()[2]["payload"]["due_on"], "2026-06-08");
 }

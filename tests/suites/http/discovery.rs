@@ -262,9 +262,9 @@ async fn responses_carry_only_described_headers() {
     ] {
         for replayed in ["", "true"] {
             let response = write(method.clone(), path, key, body.clone()).await;
-            let told = ["deprecation", "idempotency-replayed"].map(|name| response.header(name).to_owned());
+            let report = ["deprecation", "idempotency-replayed"].map(|name| response.header(name).to_owned());
             assert_eq!(
-                (response.status, told[0].is_empty(), &*told[1]),
+                (response.status, report[0].is_empty(), &*report[1]),
                 (status, false, replayed),
                 "{}",
                 response.text
@@ -384,13 +384,13 @@ async fn expired_cursor_details_are_described() {
     assert_eq!(described["reason"]["enum"], json!(["retention", "restored"]));
 
     let page = visit(&server, "/docs/errors/cursor_expired", "text/html").await.text;
-    let told = visit(&server, "/docs/errors/cursor_expired", "application/json").await;
+    let report = visit(&server, "/docs/errors/cursor_expired", "application/json").await;
     for (name, member) in described {
         let about = member["description"].as_str().unwrap();
         assert!(page.contains(&format!("<code>{name}</code>")), "{name}");
-        assert_eq!(told.data()["details"][name], about);
+        assert_eq!(report.data()["details"][name], about);
     }
-    judge.check("get", "/docs/errors/{type}", &told);
+    judge.check("get", "/docs/errors/{type}", &report);
     let other = visit(&server, "/docs/errors/not_found", "application/json").await;
     assert_eq!(other.data()["details"], json!({}));
 }
@@ -418,8 +418,8 @@ async fn every_error_has_a_safe_page() {
         let page = visit(&server, &path, "text/html,application/xhtml+xml,*/*;q=0.8").await;
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
         assert!(page.text.contains(kind.as_str()));
-        let told = visit(&server, &path, "application/json").await;
-        assert_eq!((told.header("content-type"), &told.data()["fix"]), ("application/json", &json!(kind.fix())));
+        let report = visit(&server, &path, "application/json").await;
+        assert_eq!((report.header("content-type"), &report.data()["fix"]), ("application/json", &json!(kind.fix())));
     }
     assert_eq!(visit(&server, "/docs/errors/nonsense", "text/html").await.status, 404);
     let refused = Client::new(&server.url, &server.live_key).get("/v1/rooms/nope").await;

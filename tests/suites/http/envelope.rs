@@ -66,12 +66,12 @@ async fn error_suggests_nearest_name_or_lists_all() {
         ("/tasks", "/v1/tasks"),
         ("/v2/rooms", "/v1/rooms"),
     ] {
-        let said = fix(path).await;
-        assert!(said.starts_with(&format!("Did you mean {meant}?")), "{path}: {said}");
+        let text = fix(path).await;
+        assert!(text.starts_with(&format!("Did you mean {meant}?")), "{path}: {text}");
     }
     for path in ["/v1/keys", "/v1/webhooks", "/v1/users", "/v1/notes", "/v1/x"] {
-        let said = fix(path).await;
-        assert!(said.contains("/openapi/v1") && !said.contains("mean"), "{path}: {said}");
+        let text = fix(path).await;
+        assert!(text.contains("/openapi/v1") && !text.contains("mean"), "{path}: {text}");
     }
     assert_eq!(fix("/v1/rooms?limti=1").await, "Did you mean `limit`?");
     assert!(fix("/v1/rooms?page=2").await.contains("limit, cursor, "), "{}", fix("/v1/rooms?page=2").await);
@@ -358,9 +358,9 @@ async fn faulty_body_error_is_bounded() {
     let mut create = unknown(90);
     create.insert("method".to_owned(), "create".into());
     let response = client.post("/v1/rooms/bulk", &json!({ "operations": vec![create; 50] })).await;
-    let told = |result: &Value| result["error"]["details"]["fields"].as_array().unwrap().len();
-    let told: Vec<usize> = response.data().as_array().unwrap().iter().map(told).collect();
-    assert_eq!((told[0], told[1], told[49], told.iter().sum::<usize>()), (51, 1, 1, 100));
+    let report = |result: &Value| result["error"]["details"]["fields"].as_array().unwrap().len();
+    let report: Vec<usize> = response.data().as_array().unwrap().iter().map(report).collect();
+    assert_eq!((report[0], report[1], report[49], report.iter().sum::<usize>()), (51, 1, 1, 100));
     assert!(response.text.len() < 2 * TOLD_MAX, "{}", response.text.len());
     let message = response.data()[1]["error"]["message"].as_str().unwrap();
     assert_eq!(message, "91 fields break a rule; the first is listed.");

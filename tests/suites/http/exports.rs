@@ -429,8 +429,8 @@ async fn home_holds_100_exports_and_all_finish() {
     assert!(asked.iter().all(|response| response.status == 202));
     let more = client.post("/v1/exports", &json!({ "format": "json" })).await;
     assert_eq!((more.status, more.error(), more.header("retry-after")), (429, "rate_limited", "60"));
-    let told = |member: &str| more.json["error"][member].as_str().unwrap();
-    assert!(told("message").contains("100") && told("fix").starts_with("Delete an export"), "{}", more.text);
+    let report = |member: &str| more.json["error"][member].as_str().unwrap();
+    assert!(report("message").contains("100") && report("fix").starts_with("Delete an export"), "{}", more.text);
     // The other home has its own limit of 100.
     let other = Client::new(&server.url, &server.test_key);
     assert_eq!(other.post("/v1/exports", &json!({ "format": "json" })).await.status, 202);

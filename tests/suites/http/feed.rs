@@ -380,7 +380,7 @@ pub(super) async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), asking).await.expect("it comes about in time")
+    tokio::time::timeout(Duration::from_secs(120), asking).await.expect("a result in time")
 }
 
 #[tokio::test]

@@ -464,8 +464,8 @@ async fn expand_needs_scope_of_expanded_kind() {
     // A tool call has the same check.
     let params = json!({ "name": "svc_list_inventory", "arguments": { "expand": "room" } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let said = with(&["inventory:read"]).await.post("/mcp", &call).await;
-    assert_eq!(said.json["result"]["structuredContent"]["error"]["type"], "insufficient_scope", "{}", said.text);
+    let text = with(&["inventory:read"]).await.post("/mcp", &call).await;
+    assert_eq!(text.json["result"]["structuredContent"]["error"]["type"], "insufficient_scope", "{}", text.text);
 }
 
 #[tokio::test]
@@ -485,5 +485,5 @@ async fn stream_opened_while_key_ends_is_closed() {
     app.keyring.remember(&believed, test_clock.clock().passed());
     let mut frames = client.stream("", None).await;
     let end = async { while frames.next().await.is_some() {} };
-    tokio::time::timeout(Duration::from_secs(20), end).await.expect("it ends");
+    tokio::time::timeout(Duration::from_secs(20), end).await.expect("the stream ends");
 }

@@ -190,9 +190,9 @@ async fn malformed_message_error_names_fault() {
         ("tools/call", json!({ "name": "svc_get_task" }), "tools/list gives all"),
         ("initialize", json!({ "protocolVersion": "2025-11-25" }), "capabilities must be an object"),
     ] {
-        let said = send_message(&client, method, params.clone()).await;
-        let message = said.json["error"]["message"].as_str().unwrap_or_default();
-        assert_eq!(said.json["error"]["code"], -32602, "{params}: {}", said.text);
+        let text = send_message(&client, method, params.clone()).await;
+        let message = text.json["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(text.json["error"]["code"], -32602, "{params}: {}", text.text);
         assert!(message.contains(named), "{params}: {message}");
     }
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
@@ -349,35 +349,35 @@ async fn header_key_makes_call_happen_once() {
         });
         client.send(client.request(Method::POST, "/mcp").header("idempotency-key", key).json(&message))
     };
-    let told = |response: &Response| response.json["result"]["structuredContent"].clone();
+    let report = |response: &Response| response.json["result"]["structuredContent"].clone();
     let wish = || json!({ "title": "Buy filter" });
     let first = send(1, "k", "svc_create_task", wish()).await;
     let again = send(2, "\"k\"", "svc_create_task", wish()).await;
-    assert_eq!((told(&again), &again.json["id"]), (told(&first), &json!(2)));
+    assert_eq!((report(&again), &again.json["id"]), (report(&first), &json!(2)));
     assert_eq!(["", "true"], [&first, &again].map(|response| response.header("idempotency-replayed")));
     assert_eq!(client.list_all("/v1/tasks").await.len(), 1);
     // The argument `idempotency_key` is the same key as the header.
-    let said = json!({ "title": "Buy filter", "idempotency_key": "k" });
-    assert_eq!(told(&send(3, "k", "svc_create_task", said.clone()).await), told(&first));
-    assert_eq!(call(&client, "svc_create_task", said.clone()).await, told(&first));
-    let torn = told(&send(4, "l", "svc_create_task", said).await);
+    let text = json!({ "title": "Buy filter", "idempotency_key": "k" });
+    assert_eq!(report(&send(3, "k", "svc_create_task", text.clone()).await), report(&first));
+    assert_eq!(call(&client, "svc_create_task", text.clone()).await, report(&first));
+    let torn = report(&send(4, "l", "svc_create_task", text).await);
     assert_eq!(
         (&torn["error"]["type"], &torn["error"]["details"]["parameter"]),
         (&json!("invalid_request"), &json!("idempotency_key"))
     );
 
     // A key on a patch holds for one record; reads ignore the key.
-    let id = told(&first)["data"]["id"].clone();
+    let id = report(&first)["data"]["id"].clone();
     let other = call(&client, "svc_create_task", json!({ "title": "Sweep" })).await["data"]["id"].clone();
     let patch = |id: &Value, title: &str| json!({ "id": id, "title": title });
-    let renamed = told(&send(5, "p", "svc_update_task", patch(&id, "Buy two")).await);
+    let renamed = report(&send(5, "p", "svc_update_task", patch(&id, "Buy two")).await);
     call(&client, "svc_update_task", patch(&id, "Buy three")).await;
-    assert_eq!(told(&send(6, "p", "svc_update_task", patch(&id, "Buy two")).await), renamed);
-    let reused = told(&send(7, "p", "svc_update_task", patch(&other, "Buy two")).await);
+    assert_eq!(report(&send(6, "p", "svc_update_task", patch(&id, "Buy two")).await), renamed);
+    let reused = report(&send(7, "p", "svc_update_task", patch(&other, "Buy two")).await);
     assert_eq!(reused["error"]["type"], "idempotency_key_reused");
     for _ in 0..2 {
         let list = send(8, "p", "svc_list_tasks", json!({})).await;
-        assert_eq!((told(&list)["data"].as_array().unwrap().len(), list.header("idempotency-replayed")), (2, ""));
+        assert_eq!((report(&list)["data"].as_array().unwrap().len(), list.header("idempotency-replayed")), (2, ""));
     }
     assert_eq!((send(9, "a b", "svc_list_tasks", json!({})).await.status), 400);
 }
@@ -413,8 +413,8 @@ async fn message_without_tool_call_counts_as_read() {
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
     let unreadable = client.request(Method::POST, "/mcp").header("content-type", "application/json").body("{bad");
-    let said = client.send(unreadable).await;
-    assert_eq!((said.error(), said.header("x-ratelimit-remaining")), ("invalid_json", "4"));
+    let text = client.send(unreadable).await;
+    assert_eq!((text.error(), text.header("x-ratelimit-remaining")), ("invalid_json", "4"));
     for (method, params, left) in [
         ("resources/list", json!({}), "3"),
         ("nope", json!({}), "2"),
@@ -423,8 +423,8 @@ async fn message_without_tool_call_counts_as_read() {
         ("tools/call", json!({ "name": "svc_nope", "arguments": [] }), "0"),
         ("tools/list", json!({}), ""),
     ] {
-        let said = send_message(&client, method, params).await;
-        assert_eq!((said.status, said.header("x-ratelimit-remaining")), (200, left), "{method}: {}", said.text);
+        let text = send_message(&client, method, params).await;
+        assert_eq!((text.status, text.header("x-ratelimit-remaining")), (200, left), "{method}: {}", text.text);
     }
     let refused = send_message(&client, "nope", json!({})).await;
     assert_eq!((refused.status, refused.error()), (429, "rate_limited"));
@@ -441,9 +441,9 @@ async fn whole_number_accepted_in_any_notation() {
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"svc_list_tasks","arguments":{{"limit":{limit}}}}}}}"#
         );
         let request = client.request(Method::POST, "/mcp").header("content-type", "application/json").body(body);
-        let said = client.send(request).await;
-        let data = &said.json["result"]["structuredContent"]["data"];
-        assert_eq!(data.as_array().map(Vec::len), Some(2), "{limit}: {}", said.text);
+        let text = client.send(request).await;
+        let data = &text.json["result"]["structuredContent"]["data"];
+        assert_eq!(data.as_array().map(Vec::len), Some(2), "{limit}: {}", text.text);
     }
     assert_eq!(call(&client, "svc_list_tasks", json!({ "limit": 2.5 })).await["error"]["type"], "invalid_request");
 }
@@ -461,7 +461,7 @@ async fn undeclared_method_is_refused() {
         ("prompts/get", json!({ "name": "x" })),
         ("completion/complete", complete),
     ] {
-        let said = send_message(&client, method, params).await;
-        assert_eq!(said.json["error"]["code"], -32601, "{method}: {}", said.text);
+        let text = send_message(&client, method, params).await;
+        assert_eq!(text.json["error"]["code"], -32601, "{method}: {}", text.text);
     }
 }

@@ -64,8 +64,8 @@ async fn checks_refuse_in_contract_order() {
         body: format!("{{\"name\":\"{}", "x".repeat(1024 * 1024)),
         if_match: "\"99\"",
     };
-    let mut said = Vec::new();
-    let mut next = async |request: &Request<'_>| said.push(request.send(&server).await.error().to_owned());
+    let mut refusals = Vec::new();
+    let mut next = async |request: &Request<'_>| refusals.push(request.send(&server).await.error().to_owned());
     next(&request).await;
     request.path = "/v1/rooms/x?unknown=1".to_owned();
     next(&request).await;
@@ -78,7 +78,7 @@ async fn checks_refuse_in_contract_order() {
     request.key = &reader;
     next(&request).await;
     assert_eq!(
-        said,
+        refusals,
         ["route_not_found", "method_not_allowed", "invalid_api_key", "plan_required", "ip_not_allowed", "rate_limited",]
     );
 
@@ -88,10 +88,10 @@ async fn checks_refuse_in_contract_order() {
     let writer = key(&server, "My home", Environment::Live, "rooms:write", near).await;
     let all = Client::new(&server.url, &server.live_key);
     let made = all.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
-    let mut said = Vec::new();
+    let mut refusals = Vec::new();
     let mut next = async |request: &Request<'_>| {
         let response = request.send(&server).await;
-        said.push((response.status, response.error().to_owned()));
+        refusals.push((response.status, response.error().to_owned()));
     };
     request.key = &reader;
     next(&request).await;
@@ -120,9 +120,9 @@ async fn checks_refuse_in_contract_order() {
     request.body = json!({ "name": "Attic" }).to_string();
     request.idempotency_key = "k4";
     next(&request).await;
-    let said: Vec<(u16, &str)> = said.iter().map(|(status, kind)| (*status, kind.as_str())).collect();
+    let refusals: Vec<(u16, &str)> = refusals.iter().map(|(status, kind)| (*status, kind.as_str())).collect();
     assert_eq!(
-        said,
+        refusals,
         [
             (403, "insufficient_scope"),
             (400, "unsupported_version"),

@@ -307,10 +307,10 @@ async fn task_created_done_makes_next_in_order() {
     });
     let made = client.post("/v1/tasks", &task).await;
     assert_eq!((&made.data()["status"], made.data()["completed_at"].is_string()), (&json!("done"), true));
-    assert_eq!(made.data()["recurrence"], "quarterly", "the finished task keeps it");
+    assert_eq!(made.data()["recurrence"], "quarterly", "the finished task keeps its recurrence");
     let events = client.list_all("/v1/events?types=task").await;
-    let told: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
-    assert_eq!((told, &events[0]["resource_id"]), (vec!["created", "created"], &made.data()["id"]));
+    let report: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!((report, &events[0]["resource_id"]), (vec!["created", "created"], &made.data()["id"]));
     let mut next = events[1]["payload"].clone();
     assert_eq!(
         (&next["due_on"], &next["status"], &next["completed_at"]),
@@ -337,11 +337,11 @@ async fn deleted_vehicle_is_cleared_as_subject() {
     let (paper, task) = (client.post("/v1/documents", &about).await, client.post("/v1/tasks", &about).await);
     client.delete(&format!("/v1/vehicles/{car}")).await;
     let events = client.list_all("/v1/events").await;
-    let told: Vec<String> = events[3..]
+    let report: Vec<String> = events[3..]
         .iter()
         .map(|event| format!("{} {}", event["resource_type"].as_str().unwrap(), event["type"].as_str().unwrap()))
         .collect();
-    assert_eq!(told, ["document updated", "task updated", "vehicle deleted"]);
+    assert_eq!(report, ["document updated", "task updated", "vehicle deleted"]);
     for (path, before) in [("/v1/documents", paper), ("/v1/tasks", task)] {
         let after = client.get(&format!("{path}/{}", before.id())).await;
         let (kind, id) = (&after.data()["subject_type"], &after.data()["subject_id"]);

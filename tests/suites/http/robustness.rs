@@ -103,7 +103,7 @@ async fn slow_headers_time_out() {
         "content-type: application/json",
         "connection: close",
     ] {
-        assert!(head.lines().any(|said| said == line), "{line}: {head}");
+        assert!(head.lines().any(|text| text == line), "{line}: {head}");
     }
     // An idle connection is closed without a response, and other connections are served.
     assert_eq!(rest(&mut idle).await, (String::new(), Value::Null));
@@ -166,7 +166,7 @@ async fn panic_gives_one_500_and_service_lives() {
     let server = Server::start_at(clock, |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
     client.get("/v1/me").await;
-    let said = |nth: i64, tool: bool| {
+    let text = |nth: i64, tool: bool| {
         let (client, looks) = (client.clone(), looks.clone());
         async move {
             looks.store(nth, Ordering::SeqCst);
@@ -178,10 +178,10 @@ async fn panic_gives_one_500_and_service_lives() {
             response
         }
     };
-    let in_handler = said(3, false).await;
+    let in_handler = text(3, false).await;
     assert_eq!((in_handler.status, in_handler.error()), (500, "internal_error"), "{}", in_handler.text);
     assert_eq!(in_handler.header("x-request-id"), in_handler.json["meta"]["request_id"]);
-    let in_tool = said(3, true).await;
+    let in_tool = text(3, true).await;
     let result = &in_tool.json["result"];
     assert_eq!((in_tool.status, &result["isError"]), (200, &json!(true)), "{}", in_tool.text);
     assert_eq!(result["structuredContent"]["error"]["type"], "internal_error");
