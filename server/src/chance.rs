@@ -14,7 +14,7 @@ pub fn fresh_id(now: Timestamp) -> Uuid {
 /// So many random bytes of the operating system.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    if !hearth_simulated::random(&mut bytes) {
+    if !hearth_simulated::fill_random(&mut bytes) {
         getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     }
     bytes
@@ -28,7 +28,7 @@ pub fn unlike_any_other<const N: usize>() -> [u8; N] {
         static LEFT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     let mut bytes = [0; N];
-    if hearth_simulated::random(&mut bytes) {
+    if hearth_simulated::fill_random(&mut bytes) {
         return bytes;
     }
     LEFT.with_borrow_mut(|left| {

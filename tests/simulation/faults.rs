@@ -232,7 +232,7 @@ impl Interruptions {
     pub fn install(tally: Tally) -> Interruptions {
         let all = Interruptions(Rc::new(RefCell::new(Points { tally, ..Points::default() })));
         let here = all.clone();
-        hearth_simulated::interrupt_by(Some(Box::new(move |point| here.pass(point))));
+        hearth_simulated::set_interruption_hook(Some(Box::new(move |point| here.pass(point))));
         all
     }
 

@@ -124,7 +124,7 @@ fn run_in(plan: Plan, dir: &Path, templates: &Path, trace: bool) -> Report {
         sum: world.trace.sum(),
     };
     drop(world);
-    hearth_simulated::interrupt_by(None);
-    hearth_simulated::random_by(None);
+    hearth_simulated::set_interruption_hook(None);
+    hearth_simulated::set_random_hook(None);
     report
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Ground;
 use super::faults::Fault;
 use super::plan::Plan;
-use hearth_simulated::Fault as Bug;
+use hearth_simulated::PlantedFault as Bug;
 
 /// A fault in the code.
 pub struct Planted {

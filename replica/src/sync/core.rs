@@ -365,7 +365,8 @@ impl Core {
     fn opened(&mut self, effects: &mut Vec<Effect>) {
         let Link::Opening { identity, standing } = &self.link else { return };
         let (identity, standing) = (identity.clone(), *standing);
-        self.link = Link::Open { current: hearth_simulated::planted(hearth_simulated::Fault::LiveBeforeCaughtUp) };
+        self.link =
+            Link::Open { current: hearth_simulated::planted(hearth_simulated::PlantedFault::LiveBeforeCaughtUp) };
         self.contact(identity, standing, effects);
     }
 

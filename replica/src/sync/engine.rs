@@ -228,7 +228,7 @@ impl Engine {
                     Ok(more) => inputs.extend(more),
                     Err(error)
                         if error.is_unwritten()
-                            && hearth_simulated::planted(hearth_simulated::Fault::DiskFullIsSuccess) => {}
+                            && hearth_simulated::planted(hearth_simulated::PlantedFault::DiskFullIsSuccess) => {}
                     Err(error) if error.is_unwritten() => {
                         // Nothing of this effect was written, and what follows rests on it.
                         tracing::warn!(%error, "not written");

@@ -96,7 +96,7 @@ impl Ask {
             // The profile alone is begun by an update. Sent again after the key is forgotten, it must not write over one
             // that somebody has begun meanwhile (RFC 9110 13.1.2).
             None if request.path == paths::PROPERTY
-                && !hearth_simulated::planted(hearth_simulated::Fault::IfMatchNotSent) =>
+                && !hearth_simulated::planted(hearth_simulated::PlantedFault::IfMatchNotSent) =>
             {
                 headers.push(("if-none-match", "*".to_owned()));
             }
@@ -236,7 +236,7 @@ pub(super) fn polled(answer: &Answer) -> Result<Stretch, Failure> {
 
 /// What came of one edit's request. Err: nothing that makes sense.
 pub(super) fn outcome(answer: &Answer) -> Result<Word, String> {
-    if answer.status >= 500 && hearth_simulated::planted(hearth_simulated::Fault::ServerErrorIsSuccess) {
+    if answer.status >= 500 && hearth_simulated::planted(hearth_simulated::PlantedFault::ServerErrorIsSuccess) {
         return Ok(Word::Accepted { rev: None });
     }
     if !(200..300).contains(&answer.status) {
@@ -338,7 +338,7 @@ fn failure_of_edits(answer: &Answer) -> Failure {
 fn failure(answer: &Answer) -> Failure {
     let refusal = refusal(answer);
     let asks_for_patience = matches!(answer.status, 408 | 429 | 500..);
-    let counts = hearth_simulated::planted(hearth_simulated::Fault::ForeignAnswerAccepted);
+    let counts = hearth_simulated::planted(hearth_simulated::PlantedFault::ForeignAnswerAccepted);
     if refusal.kind.is_empty() && !asks_for_patience && !counts {
         return Failure::NoAnswer(format!("{}, and not as a Hearth server does", refusal.message));
     }

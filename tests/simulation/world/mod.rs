@@ -66,7 +66,7 @@ impl World {
         }
         let mut dice = Dice::new(plan.seed ^ 0x5eed);
         let mut bits = dice.fork(1);
-        hearth_simulated::random_by(Some(Box::new(move |bytes| bits.fill(bytes))));
+        hearth_simulated::set_random_hook(Some(Box::new(move |bytes| bits.fill(bytes))));
         let failed = |error: std::io::Error| error.to_string();
         let data = dir.join("server");
         std::fs::create_dir_all(&data).map_err(failed)?;

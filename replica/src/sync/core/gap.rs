@@ -222,8 +222,8 @@ impl Core {
         match answer {
             Ok(found) => {
                 (recovering.failures, recovering.at, recovering.key_refused) = (0, now, None);
-                let is_ahead =
-                    found.as_of > self.tail && !hearth_simulated::planted(hearth_simulated::Fault::ListsAheadOfFeed);
+                let is_ahead = found.as_of > self.tail
+                    && !hearth_simulated::planted(hearth_simulated::PlantedFault::ListsAheadOfFeed);
                 if is_ahead {
                     recovering.held = Some((question, found));
                     return self.look_soon(now);

@@ -38,7 +38,7 @@ impl Core {
     /// When the feed needs attention, if nothing else happens.
     pub(super) fn transport_due_at(&self) -> Option<Millis> {
         match self.link {
-            Link::Open { .. } if hearth_simulated::planted(hearth_simulated::Fault::SilentStreamIgnored) => None,
+            Link::Open { .. } if hearth_simulated::planted(hearth_simulated::PlantedFault::SilentStreamIgnored) => None,
             Link::Open { .. } | Link::Opening { .. } => Some(self.stream_due_at()),
             Link::Polling { asked: false, next_at, .. } => Some(next_at),
             _ => None,
