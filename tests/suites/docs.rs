@@ -31,7 +31,7 @@ fn each_fault_that_can_be_planted_is_listed() {
     let document = document();
     assert!(document.contains(&format!("So {} faults", PLANTED.len())));
     for planted in &PLANTED {
-        assert!(document.contains(&format!("| `{}` | ", planted.bug.as_str())), "{}", planted.bug.as_str());
+        assert!(document.contains(&format!("| `{}` | ", planted.fault.as_str())), "{}", planted.fault.as_str());
     }
 }
 

@@ -2,10 +2,11 @@
 //! between its fork and its program it would hold the locks of every world.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
-use hearth_tests::simulation::Ground;
-use hearth_tests::simulation::enumerate::STORIES;
-use hearth_tests::simulation::faults::Fault;
+use hearth_tests::simulation::enumerate::run_with_crashes;
+use hearth_tests::simulation::environment_fault::EnvironmentFault;
 use hearth_tests::simulation::plan::Plan;
+use hearth_tests::simulation::scenarios::SCENARIOS;
+use hearth_tests::simulation::simulator::Simulator;
 
 /// The first worlds, and two of which the account was wrong: an edit that came back to what was there before was missed on
 /// the server, and a delete over a change that gave way was said to ask for nothing.
@@ -21,10 +22,10 @@ const ONCE_WRONG: &[u64] = &[
 
 #[test]
 fn a_handful_of_worlds_come_to_rest() {
-    let ground = Ground::new().unwrap();
+    let ground = Simulator::new().unwrap();
     // Those that were wrong are as they were then.
-    let plans = FIRST.iter().map(|seed| Plan::of(*seed, &[]));
-    let once_wrong = ONCE_WRONG.iter().map(|seed| Plan::of(*seed, Fault::young()));
+    let plans = FIRST.iter().map(|seed| Plan::from_seed(*seed, &[]));
+    let once_wrong = ONCE_WRONG.iter().map(|seed| Plan::from_seed(*seed, EnvironmentFault::added_later()));
     for plan in plans.chain(once_wrong) {
         let seed = plan.seed;
         let report = ground.run(plan, false);
@@ -36,22 +37,22 @@ fn a_handful_of_worlds_come_to_rest() {
 
 #[test]
 fn a_seed_tells_the_same_story_twice() {
-    let ground = Ground::new().unwrap();
+    let ground = Simulator::new().unwrap();
     // The last three make deleted records anew, under ids that the replica gives.
     for seed in [3, 7, 200_101, 200_117, 200_121] {
-        let [first, second] = [(); 2].map(|()| ground.run(Plan::of(seed, &[]), true));
+        let [first, second] = [(); 2].map(|()| ground.run(Plan::from_seed(seed, &[]), true));
         let differs = first.lines.iter().zip(&second.lines).find(|(one, other)| one != other);
         assert_eq!(differs, None, "seed {seed}");
-        assert_eq!((first.steps, first.sum), (second.steps, second.sum), "seed {seed}");
+        assert_eq!((first.steps, first.checksum), (second.steps, second.checksum), "seed {seed}");
         assert!(first.lines.len() > 50, "seed {seed} tells nothing");
     }
 }
 
 #[test]
 fn a_crash_at_one_point_in_twenty_is_survived() {
-    let ground = Ground::new().unwrap();
-    for story in &STORIES {
-        let told = story.tell(&ground, 20);
+    let ground = Simulator::new().unwrap();
+    for story in &SCENARIOS {
+        let told = run_with_crashes(story, &ground, 20);
         assert!(told.points > 50, "{}: {} points", story.name, told.points);
         assert_eq!(told.failures, [], "{}", story.name);
     }
