@@ -1,5 +1,5 @@
-//! What can go wrong around the programs (network, processes, disks, clocks, people), and how often in one run. Must not
-//! know how the world recovers.
+//! What can go wrong around the programs (network, processes, disks, clocks, people), and how often in one run. Must
+//! not know how the world recovers.
 
 use super::rng::SimRng;
 

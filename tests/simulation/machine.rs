@@ -1,5 +1,5 @@
-//! A machine with a replica: the real sync engine on a real database, the terminal UI of a person, and a connection of a
-//! script with plain SQL. Must not know the server.
+//! A machine with a replica: the real sync engine on a real database, the terminal UI of a person, and the connection of
+//! a script with plain SQL. Must not know the server.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use hearth_contract::formats::Timestamp;
 use hearth_replica::sync::{Done, Ear, Engine, Heard, Moment, SyncLock, Until, Verdict};
 use hearth_replica::{ConflictPolicy, Origin, Replica, StoreError};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use super::interruptions::{Interruptions, Process};
 use super::ledger::Ledger;
 use super::rng::SimRng;
-use super::server::WORLD_START;
+use super::server_template::WORLD_START;
 
 /// The result of one call of the engine.
 pub enum EngineResult {
@@ -20,7 +20,9 @@ pub enum EngineResult {
     Done(Done),
     /// The process crashed at this interruption point.
     Crashed(&'static str),
-    /// The engine returned an error, and its process ended.
+    /// A write of the engine failed with a full disk, and its process ended.
+    DiskFull(String),
+    /// The engine returned another error, and its process ended.
     Failed(String),
 }
 
@@ -261,7 +263,10 @@ impl Machine {
             (Ok(done), None) => EngineResult::Done(done),
             (Err(error), None) => {
                 self.kill();
-                EngineResult::Failed(error.to_string())
+                match is_disk_full(&error) {
+                    true => EngineResult::DiskFull(error.to_string()),
+                    false => EngineResult::Failed(error.to_string()),
+                }
             }
         }
     }
@@ -269,6 +274,11 @@ impl Machine {
     fn wall_clock(&self, now: i64) -> Timestamp {
         WORLD_START.plus_millis(now + self.clock_error)
     }
+}
+
+fn is_disk_full(error: &StoreError) -> bool {
+    let StoreError::Sqlite(error) = error else { return false };
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 /// Creates the database of a replica that has never synced. Every machine starts with a copy of this file.

@@ -20,8 +20,8 @@ use hearth_tests::simulation::simulator::{Report, Simulator};
 
 /// Runs simulated homes: server, replicas and actors on a network with faults.
 ///
-/// Without options, the program runs 100 seeds and prints the first failure. A failure ends with the command that repeats
-/// its seed. The exit code is 0 when no invariant was broken, else 1.
+/// Without options, the program runs 100 seeds and prints the first failure. The report ends with the command that
+/// repeats the seed. The exit code is 0 when no invariant was broken, else 1.
 #[derive(Parser)]
 struct Args {
     /// The number of seeds to run
@@ -48,8 +48,8 @@ struct Args {
     /// Run the fixed scenarios with a crash at every interruption point, or at every STRIDEth point
     #[arg(long, value_name = "STRIDE", num_args = 0..=1, default_missing_value = "1")]
     enumerate: Option<u64>,
-    /// Plant each known fault whose name contains WORD in the code, and search a seed that finds the fault. Without WORD:
-    /// plant every known fault. `HEARTH_PLANTED=NAME` plants one fault for any other use of the program
+    /// Plant each known fault whose name contains WORD in the code, and search a seed that finds the fault. Without
+    /// WORD: plant every known fault. `HEARTH_PLANTED=NAME` plants one fault for any other use of the program
     #[arg(long, value_name = "WORD", num_args = 0..=1, default_missing_value = "")]
     planted: Option<String>,
     /// With --planted: seconds after which the search for a fault stops when its process does not end

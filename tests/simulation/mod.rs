@@ -3,15 +3,15 @@
 //!
 //! A run takes a plan, which follows from a seed: who writes what, and which faults occur. The world then handles one
 //! event after the other. After each step, the simulation reads what the server has committed (the expected state) and
-//! checks every replica that may have changed: rows, edits, sync state, search. At the end all faults stop, and all
-//! replicas must become equal to the server within a limit of time and of requests. Time, random numbers and the order of
-//! events follow from the seed alone. `simulate --seed N --trace` therefore repeats a run exactly.
+//! checks every replica that may have changed: rows, edits, sync state. At the end all faults stop. Within a limit of
+//! time and of requests, all replicas must then become equal to the server. Time, random numbers and the order of events
+//! follow from the seed alone. `simulate --seed N --trace` therefore repeats a run exactly.
 //!
 //! Read in this order:
 //!
 //! 1. [`simulator`]: runs a plan in a world. [`world`]: the loop, the events and what each event causes.
 //! 2. [`plan`], [`action`], [`environment_fault`], [`rng`]: who does what and what fails, from a seed.
-//! 3. [`sim_event`], [`network`], [`server`], [`machine`], [`interruptions`], [`actors`]: the parts of a world.
+//! 3. [`sim_event`], [`network`], [`server`], [`server_template`], [`machine`], [`interruptions`], [`actors`]: the parts of a world.
 //! 4. [`model`], [`history`], [`event_log`], [`record`]: the expected state, read from the server's events.
 //! 5. [`observer`], [`ledger`]: what a replica shows, and what it showed before. [`invariants`], [`settle`]: what must
 //!    be true after each step, and at the end.
@@ -39,6 +39,7 @@ pub mod record;
 pub mod rng;
 pub mod scenarios;
 pub mod server;
+pub mod server_template;
 pub mod settle;
 pub mod shrink;
 pub mod sim_event;

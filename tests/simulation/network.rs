@@ -1,5 +1,5 @@
-//! The network of a simulated world: the queue of events, the latency of messages, and the faults that affect them. Must
-//! not know what messages mean.
+//! The network of a simulated world: the queue of events, the latency of messages, and the faults of messages and streams.
+//! Must not know what messages mean.
 
 use std::collections::BTreeMap;
 

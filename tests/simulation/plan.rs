@@ -1,5 +1,5 @@
-//! The plan of a run: who does what and which faults occur, as far as they do not depend on the run. A plan follows from
-//! a seed; to find the cause of a failure, actions can be removed. Must not carry out an action.
+//! The plan of a run: the actions of actors and faults, and the rates of faults. A plan follows from a seed. To find the
+//! cause of a failure, actions can be removed from a plan. Must not carry out an action.
 
 use std::time::Duration;
 

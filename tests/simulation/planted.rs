@@ -99,7 +99,7 @@ const fn case(fault: PlantedFault, environment: &'static [EnvironmentFault]) -> 
 }
 
 impl PlantedCase {
-    /// The case of the fault that `HEARTH_PLANTED` names; None when the variable is not set. Err: no fault has the name.
+    /// The case of the fault that `HEARTH_PLANTED` names; None without the variable. Err: no fault has the name.
     pub fn from_environment() -> Result<Option<&'static PlantedCase>, String> {
         let Ok(name) = std::env::var(VARIABLE) else { return Ok(None) };
         let case = PLANTED.iter().find(|case| case.fault.as_str() == name);
@@ -112,8 +112,8 @@ impl PlantedCase {
         Plan::with_faults(seed, self.environment)
     }
 
-    /// Runs the seeds from 1 to `seeds` with the planted fault until a seed fails that passes without the fault. The seeds
-    /// run in another process, which is ended after `patience`: a fault can cause an endless loop or use all memory.
+    /// Runs the seeds from 1 to `seeds` with the planted fault until a seed fails that passes without the fault. The
+    /// seeds run in another process, which is killed after `patience`: a fault can cause an endless loop.
     pub fn search(&self, seeds: u64, patience: Duration) -> Result<Search, String> {
         let (started, simulator) = (Instant::now(), Simulator::new()?);
         let mut from = 1;

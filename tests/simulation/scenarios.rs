@@ -74,7 +74,7 @@ pub const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "conflicting edits, and a person who decides",
         retention: None,
-        expected_trace: &["is conflict"],
+        expected_trace: &["in state conflict"],
         beginning: &[],
         actions: &[
             (500, Action::Import(1)),
@@ -96,7 +96,7 @@ pub const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "a server that is restored by its files",
         retention: None,
-        expected_trace: &["the server is put back", ": 410"],
+        expected_trace: &["the server is restored", ": 410"],
         beginning: &BACKUP_AND_EDITS,
         actions: &[(1500, Action::RestoreFiles), (2500, Action::Person(0))],
     },
@@ -145,7 +145,7 @@ pub const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "responses that are lost before a long sleep",
         retention: None,
-        expected_trace: &["the connection broke", "hours pass"],
+        expected_trace: &["the connection broke", "all machines sleep"],
         beginning: &[],
         actions: &[
             (500, Action::Person(0)),
@@ -162,7 +162,7 @@ pub const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "a server that is restored by its command",
         retention: None,
-        expected_trace: &["by the command", ": 410"],
+        expected_trace: &["by the restore command", ": 410"],
         beginning: &BACKUP_AND_EDITS,
         actions: &[
             (1300, Action::Offline(1, 2000)),

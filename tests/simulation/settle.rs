@@ -2,7 +2,7 @@
 //! requests. Must not change a database.
 
 use super::actors::person;
-use super::server::HOME;
+use super::server_template::HOME;
 use super::sim_event::SimEvent;
 use super::world::World;
 use super::{invariants, observer};
@@ -35,7 +35,7 @@ impl World {
             let settled = Settled { time: self.now - started, requests: self.requests - requests_before };
             let Some(why) = self.find_unsettled() else {
                 let Settled { time, requests } = settled;
-                self.log(format_args!("all are equal after {time} ms and {requests} requests"));
+                self.log(format_args!("all replicas are equal to the server after {time} ms and {requests} requests"));
                 self.check_end_state()?;
                 return Ok(settled);
             };

@@ -1,5 +1,5 @@
-//! Makes a failing plan smaller: removes faults and actions as long as the run fails in the same way. Must not know what
-//! a failure means.
+//! Makes a failing plan smaller: removes faults and actions as long as the run fails in the same way. Must not know the
+//! meaning of a failure.
 
 use std::time::{Duration, Instant};
 

@@ -7,7 +7,7 @@ use super::counters::Counts;
 use super::plan::Plan;
 use super::settle::Settled;
 use super::world::World;
-use super::{machine, server};
+use super::{machine, server_template};
 
 /// The result of a run.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Simulator {
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let dir = tempfile::Builder::new().prefix("hearth-simulation-").tempdir_in(parent);
         let simulator = Simulator { dir: dir.map_err(|error| error.to_string())?, worlds: Cell::new(0) };
-        server::create_template(&simulator.templates().join("server"))?;
+        server_template::create_template(&simulator.templates().join("server"))?;
         machine::create_template(&simulator.templates().join("replica.db"))?;
         Ok(simulator)
     }
@@ -89,7 +89,7 @@ impl Simulator {
 fn run_world(world: &mut World, skip_settling: bool) -> Result<Settled, String> {
     let result = world.run_plan().and_then(|()| if skip_settling { Ok(Settled::default()) } else { world.settle() });
     if let Err(why) = &result {
-        world.log(format_args!("NOT AS IT MUST BE: {why}"));
+        world.log(format_args!("BROKEN INVARIANT: {why}"));
     }
     result
 }

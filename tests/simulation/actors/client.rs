@@ -78,8 +78,9 @@ const BULK_SIZE: usize = 40;
 
 /// A bulk request that creates [`BULK_SIZE`] tasks.
 pub fn create_tasks(rng: &mut SimRng, mark: &str) -> Ask {
-    let create = |row: usize, rng: &mut SimRng| json!({ "method": "create", "id": rng.uuid(), "title": format!("{mark}-{row}") });
-    let operations: Vec<Value> = (0..BULK_SIZE).map(|row| create(row, rng)).collect();
+    let title = |row: usize| format!("{mark}-{row}");
+    let operations: Vec<Value> =
+        (0..BULK_SIZE).map(|row| json!({ "method": "create", "id": rng.uuid(), "title": title(row) })).collect();
     bulk_request(rng, &operations)
 }
 

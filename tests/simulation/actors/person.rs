@@ -1,4 +1,4 @@
-//! A person at the terminal UI of a machine: edits, decisions, and answers to a reconcile. Must not know how sync works.
+//! A person at the terminal UI of a machine: edits, decisions, answers to a reconcile. Must not know how sync works.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
@@ -70,8 +70,8 @@ pub fn decide(machine: &mut Machine, model: &mut Model, rng: &mut SimRng) -> Res
         2 => machine.screen.retry(edit.id),
         _ => machine.screen.discard(edit.id),
     };
-    let verb = ["has his way with", "gives way in", "tries again with", "lets go"][choice as usize];
-    let what = format!("{verb} edit {}, which is {}", edit.id, edit.state);
+    let verb = ["keeps the own values of", "takes the server's values in", "retries", "discards"][choice as usize];
+    let what = format!("{verb} edit {}, which is in state {}", edit.id, edit.state);
     match done {
         Ok(decided) => Ok(format!("{what}: {}", decided.said)),
         Err(error) => refusal(what, error, "decide"),
@@ -93,7 +93,7 @@ fn undo(machine: &mut Machine, model: &mut Model, before: &[OpenEdit]) -> Result
     machine.ledger.given_up.extend(touched.iter().map(|edit| edit.id));
     let gone = coalesced_before.into_iter().filter(|edit| !coalesced_after.contains(edit));
     machine.ledger.given_up.extend(gone);
-    let what = "takes the last change back".to_owned();
+    let what = "undoes the last change".to_owned();
     match done {
         Ok(decided) => Ok(format!("{what}: {}", decided.said)),
         Err(error) => refusal(what, error, "decide"),
@@ -105,7 +105,7 @@ pub fn answer_reconcile(machine: &mut Machine, willing: bool) -> Result<String, 
     let accepts = machine.reconcile_question().map_err(unreadable)?.is_some() && willing;
     machine.ledger.deletions_accepted |= accepts;
     machine.screen.reconcile(accepts).map_err(|error| format!("a person cannot request a reconcile: {error}"))?;
-    Ok(if accepts { "agrees to the deletions" } else { "wants everything compared" }.to_owned())
+    Ok(if accepts { "accepts the deletions" } else { "requests a reconcile" }.to_owned())
 }
 
 /// The line for the trace after an expected refusal. Err for any other error.

@@ -51,7 +51,7 @@ pub fn import_tasks(machine: &Machine, rng: &mut SimRng, mark: &str) -> Result<S
 
 /// Creates the table `watched` and triggers that copy every change of the tasks into the table, or removes them.
 pub fn set_watch_triggers(machine: &mut Machine, begin: bool) -> Result<String, String> {
-    let (what, sql) = if begin { ("begins to watch", WATCH) } else { ("watches no more", UNWATCH) };
+    let (what, sql) = if begin { ("creates watch triggers", WATCH) } else { ("removes watch triggers", UNWATCH) };
     machine
         .script_connection
         .execute_batch(sql)

@@ -1,4 +1,4 @@
-//! Every edit exists in exactly one place, and its state or outcome is true. Must not know rows beyond the edited record.
+//! Every edit exists in exactly one place, and its state or outcome is true. Must not know rows of other records.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -30,8 +30,8 @@ pub(super) fn check_at_position(
     Err(format!("the tables are not the server's at {} ({}): {why}", state.position, state.phase))
 }
 
-/// Compares the rows with one history. `restored`: the server was restored, so other histories exist. `decided`: records
-/// about whose edits a person has decided.
+/// Compares the rows with one history. `restored`: the server was restored, and other histories exist. `decided`:
+/// records about whose edits a person has decided.
 pub fn compare(
     history: &History,
     restored: bool,

@@ -24,21 +24,14 @@ impl World {
             SimEvent::RequestArrives { from, ticket, ask, wanted } => self.serve_request(from, ticket, &ask, wanted),
             SimEvent::ResponseArrives { to, ticket, answer } => self.deliver_response(to, ticket, answer),
             SimEvent::StreamRequested { from, stream, ask } => self.serve_stream(from, stream, &ask),
-            SimEvent::StreamOpened { to, stream } => {
-                let Some(opened) = self.client_stream(to, stream) else { return Ok(()) };
-                opened.is_open = true;
-                let outdated = opened.is_outdated;
-                self.machines[to.machine].is_unaware &= outdated;
-                self.log(format_args!("r{} has its stream {stream}", to.machine));
-                self.notify_engine(to.machine, Heard::StreamOpened)
-            }
+            SimEvent::StreamOpened { to, stream } => self.deliver_stream_head(to, stream),
             SimEvent::StreamRefused { to, stream, answer } => self.deliver_stream_refusal(to, stream, answer),
             SimEvent::StreamBytes { to, stream, bytes } => self.deliver_bytes(to, stream, &bytes),
             SimEvent::StreamEnded { to, stream, reason } => {
                 if self.client_stream(to, stream).is_none() {
                     return Ok(());
                 }
-                self.log(format_args!("r{}'s stream {stream} is over: {reason}", to.machine));
+                self.log(format_args!("r{}: stream {stream} has ended: {reason}", to.machine));
                 self.machines[to.machine].stream = None;
                 self.notify_engine(to.machine, Heard::StreamEnded { reason: reason.to_owned() })
             }
@@ -63,7 +56,7 @@ impl World {
             }
             SimEvent::ResumeSync { machine } => {
                 self.machines[machine].screen.resume().map_err(|error| error.to_string())?;
-                self.log(format_args!("r{machine} person: resumes"));
+                self.log(format_args!("r{machine} person: resumes the sync"));
                 self.network.schedule(self.now + 1, SimEvent::DatabaseChanged { machine });
                 Ok(())
             }
@@ -73,7 +66,7 @@ impl World {
                 _ => self.send_as_client(&ask, false),
             },
             SimEvent::RestoreKey { key } => {
-                self.log(format_args!("key {key} is whole again"));
+                self.log(format_args!("key {key} has all its rights again"));
                 self.server.set_key_access(key, KeyAccess::Full)?;
                 self.network.schedule(self.now + DETECT_WRITES_MILLIS, SimEvent::DetectWrites);
                 Ok(())
@@ -96,8 +89,17 @@ impl World {
             }
             Err(why) => why.clone(),
         };
-        self.log(format_args!("r{} hears {ticket}: {text}", to.machine));
+        self.log(format_args!("r{} gets response {ticket}: {text}", to.machine));
         self.notify_engine(to.machine, Heard::Answer { ticket, answer })
+    }
+
+    fn deliver_stream_head(&mut self, to: Address, stream: u64) -> Result<(), String> {
+        let Some(opened) = self.client_stream(to, stream) else { return Ok(()) };
+        opened.is_open = true;
+        let outdated = opened.is_outdated;
+        self.machines[to.machine].is_unaware &= outdated;
+        self.log(format_args!("r{}: stream {stream} is open", to.machine));
+        self.notify_engine(to.machine, Heard::StreamOpened)
     }
 
     fn deliver_stream_refusal(&mut self, to: Address, stream: u64, answer: Answer) -> Result<(), String> {
@@ -108,7 +110,7 @@ impl World {
         if text.contains(r#""reason":"retention""#) && self.machines[to.machine].is_backfilling() {
             return Err(format!("the backfill of replica {} has expired", to.machine));
         }
-        self.log(format_args!("r{} is refused its stream: {}", to.machine, answer.status));
+        self.log(format_args!("r{}: stream {stream} is refused: {}", to.machine, answer.status));
         self.notify_engine(to.machine, Heard::StreamRefused(answer))
     }
 

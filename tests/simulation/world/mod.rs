@@ -2,11 +2,12 @@
 //! events in order of time, on a clock that only the events move. Must not judge: the invariants do.
 //!
 //! - `state`: the world and its loop. `events`: what each event causes.
-//! - `actions`: the actions of the plan. `processes`: machines and server start, act and end.
-//! - `requests`, `streams`: HTTP between machines and server.
+//! - `actions`: what actors write. `faults`: the faults of the plan.
+//! - `processes`: machines and server start, act and end. `requests`, `streams`: HTTP between machines and server.
 
 mod actions;
 mod events;
+mod faults;
 mod processes;
 mod requests;
 mod state;

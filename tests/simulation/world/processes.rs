@@ -33,21 +33,21 @@ impl World {
         let done = match result {
             EngineResult::Done(done) => done,
             EngineResult::Crashed(point) => {
-                self.log(format_args!("r{machine} crashes: {point}"));
+                self.log(format_args!("r{machine} crashes at: {point}"));
                 let after = self.rng.between(1, 3000);
                 self.restart_machine(machine, after);
                 return Ok(());
             }
-            EngineResult::Failed(why) if why.contains("full") => {
-                self.log(format_args!("r{machine} gives up: {why}"));
+            EngineResult::DiskFull(why) => {
+                self.log(format_args!("r{machine} ends with an error: {why}"));
                 let after = self.rng.between(100, 5000);
                 self.restart_machine(machine, after);
                 return Ok(());
             }
-            EngineResult::Failed(why) => return Err(format!("replica {machine} gives up: {why}")),
+            EngineResult::Failed(why) => return Err(format!("replica {machine} ends with an error: {why}")),
         };
         for deed in done.deeds {
-            if self.interruptions.crashes_at(Process::Machine(machine), "replica acts") {
+            if self.interruptions.crashes_at(Process::Machine(machine), "replica before a command") {
                 self.log(format_args!("r{machine} crashes before {deed:?}"));
                 self.machines[machine].kill();
                 let after = self.rng.between(1, 3000);
@@ -77,7 +77,7 @@ impl World {
     }
 
     fn send_request(&mut self, machine: usize, ticket: u64, ask: Ask) -> Result<(), String> {
-        self.log(format_args!("r{machine} asks {ticket}: {} {}", ask.verb, ask.path));
+        self.log(format_args!("r{machine} sends request {ticket}: {} {}", ask.verb, ask.path));
         self.check_sent_request(machine, ticket, &ask)?;
         if ask.path.starts_with("/v1/events") && ask.path.contains("cursor=") {
             self.machines[machine].poll_tickets.insert(ticket);
@@ -176,7 +176,7 @@ impl World {
     /// Restarts the server if it has crashed at a point.
     pub(super) fn handle_server_crash(&mut self, point: Option<&'static str>) {
         if let Some(point) = point {
-            self.log(format_args!("the server crashes: {point}"));
+            self.log(format_args!("the server crashes at: {point}"));
             self.restart_server();
         }
     }

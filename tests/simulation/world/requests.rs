@@ -7,7 +7,8 @@ use super::super::actors::client;
 use super::super::environment_fault::EnvironmentFault;
 use super::super::machine::{SentRequest, UnansweredWrite, WriteContent};
 use super::super::observer;
-use super::super::server::{HOME, KEY_COUNT, NoResponse};
+use super::super::server::NoResponse;
+use super::super::server_template::{HOME, KEY_COUNT};
 use super::super::sim_event::{Address, SimEvent};
 use super::state::World;
 
@@ -35,7 +36,7 @@ impl World {
             let answer = match self.call_server(CLIENT_KEY, ask)? {
                 Ok(answer) => answer,
                 Err(why) => {
-                    self.log(format_args!("a client's {} {}: {why:?}", ask.verb, ask.path));
+                    self.log(format_args!("client: {} {}: {why:?}", ask.verb, ask.path));
                     let retry = SimEvent::RetryClient { ask: ask.clone(), until };
                     self.network.schedule(self.now + RETRY_AFTER_MILLIS, retry);
                     return Ok(());
@@ -48,7 +49,7 @@ impl World {
             if had_effect && matches!(answer.status, 404 | 409 | 412) && !self.keys_may_be_forgotten {
                 return Err(format!("{} {} had its effect, but the response is {}", ask.verb, ask.path, answer.status));
             }
-            self.log(format_args!("a client's {} {}: {}", ask.verb, ask.path, answer.status));
+            self.log(format_args!("client: {} {}: {}", ask.verb, ask.path, answer.status));
             let is_stored = (200..300).contains(&answer.status);
             match &first_body {
                 Some(body) if is_stored && *body != answer.body => {
@@ -85,7 +86,7 @@ impl World {
 
     /// Serves a request that arrives from a machine. A response to a request that is not `wanted` is dropped.
     pub(super) fn serve_request(&mut self, from: Address, ticket: u64, ask: &Ask, wanted: bool) -> Result<(), String> {
-        self.log(format_args!("the server gets r{} {ticket}: {} {}", from.machine, ask.verb, ask.path));
+        self.log(format_args!("the server gets request {ticket} of r{}: {} {}", from.machine, ask.verb, ask.path));
         self.requests += 1;
         let called = self.call_server(from.machine, ask)?;
         // A poll without cursor also reads the feed from its start. A poll with limit=1 only asks for the head.

@@ -14,7 +14,8 @@ use super::super::model::Model;
 use super::super::network::{Network, ServerStream};
 use super::super::plan::Plan;
 use super::super::rng::SimRng;
-use super::super::server::{HOME, KeyAccess, SharedMillis, SimServer};
+use super::super::server::{KeyAccess, SharedMillis, SimServer};
+use super::super::server_template::HOME;
 use super::super::sim_event::SimEvent;
 use super::super::trace::Trace;
 
@@ -144,7 +145,7 @@ impl World {
 
     /// Stops all faults, restores the keys, and starts all processes.
     pub(in super::super) fn stop_faults(&mut self) -> Result<(), String> {
-        self.log(format_args!("from now on nothing goes wrong"));
+        self.log(format_args!("all faults stop"));
         (self.is_settling, self.plan.backfill_outage) = (true, 0);
         self.network.fault_rates = FaultRates::none();
         if self.plan.crash_at.is_none() {

@@ -163,7 +163,7 @@ impl World {
                     Some((event.id, RecordKey { kind, id: event.resource_id.to_string() }))
                 });
                 self.machines[to.machine].ledger.received_deletes.extend(deletes);
-                self.log(format_args!("r{} hears events {first:?} to {last:?}, ready {ready:?}", to.machine));
+                self.log(format_args!("r{} gets events {first:?} to {last:?}, ready {ready:?}", to.machine));
             }
             if self.client_stream(to, stream).is_none() {
                 return Ok(());
@@ -180,7 +180,7 @@ impl World {
         if is_last && self.plan.backfill_outage > 0 && self.machines[machine].is_backfilling() {
             let away = std::mem::take(&mut self.plan.backfill_outage);
             self.machines[machine].offline_until = self.now + away;
-            self.log(format_args!("r{machine}'s first read is broken off for {away} ms"));
+            self.log(format_args!("the backfill of r{machine} is interrupted: no network for {away} ms"));
         }
     }
 
