@@ -175,17 +175,17 @@ impl SimServer {
     /// Status, headers and body of the response.
     fn respond(&mut self, key: usize, ask: &Ask) -> Result<(u16, HeaderMap, Body), NoResponse> {
         let Some(inside) = &self.inside else { return Err(NoResponse::Down) };
-        let mut request = Request::builder().method(ask.verb.as_str()).uri(ask.path.as_str());
-        request = request.header("authorization", format!("Bearer {}", text_of_key(key)));
-        request = request.header(SERVICE_API_VERSION, CURRENT_VERSION);
+        let mut builder = Request::builder().method(ask.verb.as_str()).uri(ask.path.as_str());
+        builder = builder.header("authorization", format!("Bearer {}", text_of_key(key)));
+        builder = builder.header(SERVICE_API_VERSION, CURRENT_VERSION);
         for (name, value) in &ask.headers {
-            request = request.header(*name, value);
+            builder = builder.header(*name, value);
         }
         let body = ask.body.clone().map_or_else(Body::empty, Body::from);
-        let request = request.body(body).expect("a valid request");
+        let http_request = builder.body(body).expect("a valid request");
         let edge = inside.edge.clone();
         let (response, crashed) =
-            run_inside(&self.runtime, &self.interruptions, || edge.answer(request).now_or_never());
+            run_inside(&self.runtime, &self.interruptions, || edge.answer(http_request).now_or_never());
         let response = response.expect("the service answers without waiting");
         let crashed = crashed.or_else(|| self.run_ready_tasks());
         // The server can also crash between the commit and the response.

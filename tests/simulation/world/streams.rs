@@ -153,8 +153,8 @@ impl World {
         if listening.is_broken {
             return Ok(());
         }
-        let heard = listening.ear.hear(bytes);
-        for heard in heard {
+        let decoded = listening.ear.hear(bytes);
+        for heard in decoded {
             if let Heard::Frames(stretch) = &heard {
                 let (first, last) = (stretch.events.first().map(|e| e.id), stretch.events.last().map(|e| e.id));
                 let ready = stretch.ready;
