@@ -14,7 +14,7 @@ pub fn fresh_id(now: Timestamp) -> Uuid {
 /// `N` random bytes of the operating system, fit for secrets.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    if !hearth_simulated::random(&mut bytes) {
+    if !hearth_simulated::fill_random(&mut bytes) {
         getrandom::fill(&mut bytes).expect("the operating system returns random bytes");
     }
     bytes
@@ -28,7 +28,7 @@ pub fn unique_bytes<const N: usize>() -> [u8; N] {
         static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     let mut bytes = [0; N];
-    if hearth_simulated::random(&mut bytes) {
+    if hearth_simulated::fill_random(&mut bytes) {
         return bytes;
     }
     BUFFER.with_borrow_mut(|buffer| {

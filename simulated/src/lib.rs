@@ -1,32 +1,25 @@
-//! What a simulation decides in place of the machine: where a process ends, when the disk is full, what is random, and
-//! which fault is planted in the code to see whether it is found. Each thread has its own simulation, or none.
+//! Hooks for the simulation: where a process crashes, when the disk is full, which bytes are random, and which fault is
+//! planted in the code. Each thread has its own simulation, or none.
 //!
-//! Without the feature `simulation` every question has the answer of an ordinary day, known when the code is compiled:
-//! nothing of this is left in the programs. Must not know who asks.
-
-mod fault;
-#[cfg(feature = "simulation")]
-mod live;
-
-pub use fault::Fault;
+//! Without the feature `simulation` every hook returns a constant that means "nothing is simulated". The compiler then
+//! removes the hooks from the programs. Must not know which code calls a hook.
 
 #[cfg(feature = "simulation")]
-pub use live::{interrupt_by, random_by};
+mod hooks;
+mod interruption;
+mod planted_fault;
 
-/// Something that happens to a process at one of its points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interruption {
-    /// The process ends here. Whoever is told so gives up all it does; nothing it says is heard any more.
-    Crash,
-    /// The disk takes no more.
-    DiskFull,
-}
+pub use interruption::Interruption;
+pub use planted_fault::PlantedFault;
 
-/// What happens to the running process at a point that is called so.
+#[cfg(feature = "simulation")]
+pub use hooks::{set_interruption_hook, set_random_hook};
+
+/// What happens to the running process at the interruption point with this name. None: the process continues.
 #[inline(always)]
 pub fn interruption(point: &'static str) -> Option<Interruption> {
     #[cfg(feature = "simulation")]
-    return live::interruption(point);
+    return hooks::interruption(point);
     #[cfg(not(feature = "simulation"))]
     {
         let _ = point;
@@ -34,11 +27,11 @@ pub fn interruption(point: &'static str) -> Option<Interruption> {
     }
 }
 
-/// Fills bytes that have to be random. False: nothing is simulated, the machine must do it.
+/// Fills the bytes from the random source of a simulation. False: no simulation runs, and the caller must fill them.
 #[inline(always)]
-pub fn random(bytes: &mut [u8]) -> bool {
+pub fn fill_random(bytes: &mut [u8]) -> bool {
     #[cfg(feature = "simulation")]
-    return live::random(bytes);
+    return hooks::fill_random(bytes);
     #[cfg(not(feature = "simulation"))]
     {
         let _ = bytes;
@@ -48,9 +41,9 @@ pub fn random(bytes: &mut [u8]) -> bool {
 
 /// True when this process runs with `fault` planted (`HEARTH_PLANTED`). Always false without the feature `simulation`.
 #[inline(always)]
-pub fn planted(fault: Fault) -> bool {
+pub fn planted(fault: PlantedFault) -> bool {
     #[cfg(feature = "simulation")]
-    return live::planted(fault);
+    return hooks::planted(fault);
     #[cfg(not(feature = "simulation"))]
     {
         let _ = fault;

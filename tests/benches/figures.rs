@@ -1,12 +1,11 @@
-//! Figures as values: how they spread over the runs, what is aimed at, and the table of all. Must not know how anything
-//! is measured.
+//! Figures as values: spread over the runs, targets, and the output as a table or JSON. Must not know the workloads.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-/// The least, the middle and the greatest of some runs.
+/// Minimum, median and maximum of some runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Spread {
     pub(crate) min: f64,
@@ -15,7 +14,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of at least one run.
+    /// The spread of at least one run.
     pub(crate) fn of(runs: &[f64]) -> Spread {
         let mut runs = runs.to_vec();
         runs.sort_by(f64::total_cmp);
@@ -23,7 +22,7 @@ impl Spread {
     }
 }
 
-/// What a figure's median has to be.
+/// The required median of a figure.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
     AtLeast(f64),
@@ -46,7 +45,7 @@ impl Target {
     }
 }
 
-/// One line of the table.
+/// A line of the table: one figure at one number of records.
 pub(crate) struct Row {
     pub(crate) workload: &'static str,
     pub(crate) records: usize,
@@ -66,7 +65,7 @@ impl Row {
     }
 }
 
-/// The table for people.
+/// The table as text. With `judged`, each line shows target and verdict.
 pub(crate) fn table(rows: &[Row], judged: bool) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -96,7 +95,7 @@ pub(crate) fn table(rows: &[Row], judged: bool) -> String {
     out
 }
 
-/// The medians side by side, one column for each size: whether cost grows as its work does.
+/// A table of medians with one column for each number of records, which shows how the cost grows.
 pub(crate) fn growth(rows: &[Row]) -> String {
     let sizes: BTreeSet<usize> = rows.iter().map(|row| row.records).collect();
     let mut figures: Vec<(String, &str, Vec<String>)> = Vec::new();
@@ -121,7 +120,7 @@ pub(crate) fn growth(rows: &[Row]) -> String {
     out
 }
 
-/// The same for programs.
+/// All figures as JSON text, for programs.
 pub(crate) fn json(rows: &[Row]) -> String {
     let rows = rows.iter().map(|row| {
         let (at_least, at_most) = match row.target {
@@ -139,7 +138,7 @@ pub(crate) fn json(rows: &[Row]) -> String {
     format!("{:#}\n", Value::Array(rows.collect()))
 }
 
-/// Three figures or so, whatever the size.
+/// A number with about three significant digits.
 fn number(figure: f64) -> String {
     match figure.abs() {
         size if size >= 100.0 || figure.fract() == 0.0 => format!("{figure:.0}"),

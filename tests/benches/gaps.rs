@@ -1,46 +1,45 @@
-//! A replica that was away for longer than the service remembers: what it costs to be in step again. Must not know how
-//! the others are measured.
+//! The workload `catch-up`: a replica reconciles after a retention gap. Must not know the other workloads.
 
 use std::time::Instant;
 
 use hearth_tests::process;
 use serde_json::{Value, json};
 
-use crate::counting::Counting;
 use crate::figures::Target;
+use crate::proxy::CountingProxy;
 use crate::replicas::{init, sync};
-use crate::stand::{BULK_MAX, Stand};
+use crate::testbed::{BULK_MAX, Testbed};
 
-/// One record of so many is changed meanwhile.
+/// One record in this many changes during the gap.
 const CHANGED: usize = 100;
 
-/// A record in a hundred is changed, and the log thinned out: catching up against a first sync, by time and by bytes.
-pub(crate) fn catch_up(stand: &mut Stand) -> anyhow::Result<()> {
-    let counting = Counting::before(&stand.address)?;
-    let away = init(stand, "away.db", &counting.address)?;
+/// Changes one record in a hundred, compacts the log, and compares the reconcile with a first sync, by time and bytes.
+pub(crate) fn catch_up(testbed: &mut Testbed) -> anyhow::Result<()> {
+    let proxy = CountingProxy::before(&testbed.address)?;
+    let away = init(testbed, "away.db", &proxy.address)?;
     sync(&away)?;
-    let first = counting.take();
-    change(stand)?;
+    let first = proxy.take();
+    change(testbed)?;
 
-    let back = init(stand, "back.db", &counting.address)?;
+    let back = init(testbed, "back.db", &proxy.address)?;
     std::fs::copy(&away, &back)?;
     sync(&back)?;
-    let caught_up = counting.take();
-    stand.note("requests", "", &[caught_up.requests as f64], None);
-    stand.note("bytes of the first sync", "KiB", &[first.others as f64 / 1024.0], None);
-    stand.note("bytes of the ids", "KiB", &[caught_up.ids as f64 / 1024.0], None);
+    let caught_up = proxy.take();
+    testbed.record("requests", "", &[caught_up.requests as f64], None);
+    testbed.record("bytes of the first sync", "KiB", &[first.others as f64 / 1024.0], None);
+    testbed.record("bytes of the ids", "KiB", &[caught_up.ids as f64 / 1024.0], None);
     let share = [caught_up.others as f64 / first.others as f64];
-    stand.note("all other bytes / first sync", "", &share, Some(Target::AtMost(0.05)));
+    testbed.record("all other bytes / first sync", "", &share, Some(Target::AtMost(0.05)));
 
     let (mut times, mut firsts, mut shares, mut each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..stand.scale.runs {
-        let new = init(stand, "new.db", &stand.address)?;
+    for _ in 0..testbed.scale.runs {
+        let new = init(testbed, "new.db", &testbed.address)?;
         let began = Instant::now();
         sync(&new)?;
         let first = began.elapsed().as_secs_f64() * 1000.0;
         std::fs::remove_file(new)?;
 
-        let back = init(stand, "again.db", &stand.address)?;
+        let back = init(testbed, "again.db", &testbed.address)?;
         std::fs::copy(&away, &back)?;
         let began = Instant::now();
         each.push(sync(&back)?.processor / 1000.0);
@@ -52,17 +51,17 @@ pub(crate) fn catch_up(stand: &mut Stand) -> anyhow::Result<()> {
     }
     std::fs::remove_file(away)?;
     std::fs::remove_file(back)?;
-    stand.note("until in step", "ms", &times, None);
-    stand.note("first sync", "ms", &firsts, None);
-    stand.note("until in step / first sync", "", &shares, Some(Target::AtMost(0.2)));
-    stand.note("processor time of the replica", "ms", &each, None);
+    testbed.record("until in step", "ms", &times, None);
+    testbed.record("first sync", "ms", &firsts, None);
+    testbed.record("until in step / first sync", "", &shares, Some(Target::AtMost(0.2)));
+    testbed.record("processor time of the replica", "ms", &each, None);
     Ok(())
 }
 
-/// Changes one record in a hundred twice, so that there is something to forget, and has the service forget it.
-fn change(stand: &Stand) -> anyhow::Result<()> {
+/// Changes one record in a hundred twice, so the log has old images, and has the service compact them.
+fn change(testbed: &Testbed) -> anyhow::Result<()> {
     let (mut ids, mut seen) = (Vec::new(), 0);
-    stand.walk(|page| {
+    testbed.for_each_page(|page| {
         for record in page["data"].as_array().into_iter().flatten() {
             if seen % CHANGED == 0 {
                 ids.push(record["id"].clone());
@@ -74,10 +73,10 @@ fn change(stand: &Stand) -> anyhow::Result<()> {
     for notes in ["changed", "changed again"] {
         let update = |id: &Value| json!({ "method": "update", "id": id, "notes": notes });
         for ids in ids.chunks(BULK_MAX) {
-            stand.ask(&stand.operations(ids.iter().map(update)))?;
+            testbed.send(&testbed.operations(ids.iter().map(update)))?;
         }
     }
-    let data = stand.data().display().to_string();
+    let data = testbed.data().display().to_string();
     process::stdout("hearth-server", &["--data", &data, "lab", "--env", "live", "--live", "trim"]);
     Ok(())
 }

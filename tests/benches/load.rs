@@ -1,41 +1,41 @@
-//! What asks: connections that each send finished requests one after the other, all on one thread, because they share
-//! the machine with whoever answers. The same for the service and for its limits. Must not know what is asked.
+//! The load generator: connections that send encoded requests one after the other. All run on one thread, because the
+//! measured server shares the processors. Must not know the requests.
 
 use std::time::{Duration, Instant};
 
 use hearth_tests::wire::Wire;
 
-/// What came of a load.
+/// The result of a load.
 pub(crate) struct Load {
-    /// Answers for each second.
+    /// Responses per second.
     pub(crate) rate: f64,
-    /// Answers in all.
-    pub(crate) answers: usize,
+    /// Number of responses.
+    pub(crate) responses: usize,
     latencies: Vec<Duration>,
 }
 
 impl Load {
-    /// The time within which this share of the answers came, in milliseconds.
+    /// The latency that this share of the responses did not exceed, in milliseconds.
     pub(crate) fn quantile(&mut self, share: f64) -> f64 {
         quantile(&mut self.latencies, share)
     }
 }
 
-/// The value below which this share of some times lies, in milliseconds.
+/// The quantile of some times, in milliseconds.
 pub(crate) fn quantile(times: &mut [Duration], share: f64) -> f64 {
     times.sort_unstable();
     let at = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));
     times.get(at).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0)
 }
 
-/// Runs something on one thread.
+/// Runs a future on a runtime with one thread.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime for the load").block_on(work)
 }
 
-/// Asks for this long over so many connections, each taking the requests in turn from a place of its own. Every answer
-/// must have this status.
+/// Sends requests for this long over a number of connections. Each connection cycles through the requests from another
+/// start. Each response must have this status.
 pub(crate) fn run(
     address: &str,
     connections: usize,
@@ -55,14 +55,14 @@ pub(crate) fn run(
             while began.elapsed() < time {
                 let Some(request) = turn.next() else { break };
                 let asked = Instant::now();
-                let answer = wire.ask(request).await?;
+                let response = wire.send(request).await?;
                 latencies.push(asked.elapsed());
-                anyhow::ensure!(answer.status == status, "status {}: {:?}", answer.status, wire.text(answer));
+                anyhow::ensure!(response.status == status, "status {}: {:?}", response.status, wire.text(response));
             }
             Ok(latencies)
         });
         let latencies = futures_util::future::try_join_all(asking).await?.concat();
         let rate = latencies.len() as f64 / began.elapsed().as_secs_f64();
-        Ok(Load { rate, answers: latencies.len(), latencies })
+        Ok(Load { rate, responses: latencies.len(), latencies })
     })
 }

@@ -1,27 +1,26 @@
-//! Figures that can be repeated: each is a ratio against a limit that is measured beside it, in the same run on the same
-//! machine, or a time or size by itself. `cargo run --release -p hearth-tests --bin bench` measures the programs
-//! themselves, in processes of their own.
+//! Repeatable benchmarks of the built programs. Each figure is a ratio to a baseline of the same run, or a time or size.
+//! Run with `cargo run --release -p hearth-tests --bin bench`.
 //!
-//! - [`figures`]: spreads, targets, the table.
-//! - [`stand`]: the service under load, filled. [`load`]: what asks it. [`limits`]: what it is measured against.
-//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`looks`], [`screens`], [`machine`]: the
-//!   workloads. [`peers`]: other services beside ours. [`counting`]: what counts the bytes between a replica and the service.
-#![expect(clippy::print_stdout, reason = "a bench's answer is what it prints")]
+//! - [`figures`]: spreads, targets, tables.
+//! - [`testbed`]: the filled service. [`load`]: the load generator. [`baselines`]: the baselines of ratios.
+//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`]: the
+//!   workloads. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
+#![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
-mod counting;
+mod baselines;
 mod figures;
 mod gaps;
-mod limits;
 mod load;
-mod looks;
 mod machine;
 mod peers;
+mod proxy;
 mod pushes;
 mod reads;
+mod replica_reads;
 mod replicas;
 mod screens;
-mod stand;
 mod streams;
+mod testbed;
 mod writes;
 
 use std::path::PathBuf;
@@ -30,7 +29,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use figures::Row;
 use peers::Peer;
-use stand::{Scale, Stand};
+use testbed::{Scale, Testbed};
 
 /// Measures the service and its replica, each figure beside what limits it.
 #[derive(Parser)]
@@ -60,22 +59,22 @@ struct Args {
     role: Option<Role>,
 }
 
-/// What this program is in a process of its own.
+/// Roles of this program as a child process.
 #[derive(Subcommand)]
 enum Role {
-    /// Bare hyper that gives one answer to everything
+    /// Bare hyper that sends one response to each request
     #[command(hide = true)]
-    Answer { file: PathBuf },
-    /// Bare sockets that are all written the same
+    BareHyper { file: PathBuf },
+    /// Bare sockets that all receive the same bytes
     #[command(hide = true)]
-    Spread { file: PathBuf, pieces: usize },
+    BareSockets { file: PathBuf, pieces: usize },
 }
 
-/// A workload: its name and how it is measured.
-type Workload = (&'static str, fn(&mut Stand) -> anyhow::Result<()>);
+/// A workload: its name and the measuring function.
+type Workload = (&'static str, fn(&mut Testbed) -> anyhow::Result<()>);
 
-/// All of them, in an order in which none disturbs the next: what only reads, then what adds little, then what adds
-/// much, then the machine's state after all that.
+/// All workloads, ordered so that none disturbs the next: reads, small writes, large writes, then the state of the
+/// machine.
 const WORKLOADS: [Workload; 18] = [
     ("peers", peers::beside),
     ("read", reads::by_id),
@@ -83,8 +82,8 @@ const WORKLOADS: [Workload; 18] = [
     ("search", reads::search),
     ("sync", replicas::first_sync),
     ("catch-up", gaps::catch_up),
-    ("look", looks::looks),
-    // Before the busy ones: what these took and gave back would be there for idle ones to use.
+    ("look", replica_reads::measure),
+    // Before busy streams, whose freed memory idle streams would reuse.
     ("idle", streams::idle),
     ("arrive-one", streams::arrive_at_one),
     ("arrive-many", streams::arrive_at_many),
@@ -101,8 +100,8 @@ const WORKLOADS: [Workload; 18] = [
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.role {
-        Some(Role::Answer { file }) => return limits::answer(&file),
-        Some(Role::Spread { file, pieces }) => return limits::spread(&file, pieces),
+        Some(Role::BareHyper { file }) => return baselines::bare_hyper(&file),
+        Some(Role::BareSockets { file, pieces }) => return baselines::bare_sockets(&file, pieces),
         None => (),
     }
     for name in &args.only {
@@ -113,7 +112,7 @@ fn main() -> anyhow::Result<()> {
         !args.peer.is_empty() || !args.only.iter().any(|only| only == "peers"),
         "there is no peer: bring one with --peer NAME=PROGRAM"
     );
-    stand::build()?;
+    testbed::build()?;
     let mut rows: Vec<Row> = Vec::new();
     let sizes = if args.short { vec![Scale::SHORT.records] } else { args.records.clone() };
     for records in sizes {
@@ -123,17 +122,17 @@ fn main() -> anyhow::Result<()> {
             Scale { records, runs: args.runs.max(1), time: Duration::from_secs_f64(args.seconds), ..Scale::FULL }
         };
         eprintln!("{records} records: filling a home");
-        let mut stand = Stand::new(scale, args.peer.clone())?;
+        let mut testbed = Testbed::new(scale, args.peer.clone())?;
         for (name, measure) in WORKLOADS {
             if args.only.is_empty() || args.only.iter().any(|only| only == name) {
                 eprintln!("{records} records: {name}");
-                let before = stand.rows.len();
-                measure(&mut stand)?;
-                stand.rows[before..].iter_mut().for_each(|row| row.workload = name);
+                let before = testbed.rows.len();
+                measure(&mut testbed)?;
+                testbed.rows[before..].iter_mut().for_each(|row| row.workload = name);
             }
         }
-        rows.append(&mut stand.rows);
-        stand.end();
+        rows.append(&mut testbed.rows);
+        testbed.end();
     }
     println!("{}", figures::table(&rows, !args.short));
     if args.records.len() > 1 && !args.short {

@@ -1,9 +1,7 @@
-//! Other services beside this one, on the same work: as many tasks with the same fields, asked for and written over as
-//! many connections by the same client, in turn with ours. Their programs are brought by who measures. Must not know how
-//! each is set up.
+//! The workload `peers`: other services with the same tasks, the same client and the same number of connections, measured
+//! in turn with Hearth. The user provides their programs. Must not know how each peer is set up.
 //!
-//! They are taken as they come, which for all of them here means that a write is answered before it is on disk; ours is
-//! on disk.
+//! Peers run with their default settings: each confirms a write before the write is on disk. Hearth confirms afterwards.
 
 mod pocketbase;
 mod trailbase;
@@ -19,23 +17,23 @@ use serde_json::Value;
 use crate::figures::Target;
 use crate::load::{self, block_on, quantile};
 use crate::reads;
-use crate::stand::{BULK_MAX, Stand, task};
-use crate::streams::{self, Ear};
+use crate::streams::{self, StreamTarget};
+use crate::testbed::{BULK_MAX, Testbed, task};
 
-/// Connections that ask at once, and those that send bulk calls.
+/// Connections for single requests, and connections for bulk calls.
 const MANY: usize = 32;
 const FEW: usize = 2;
 
-/// A service to be measured beside ours: `NAME=PROGRAM`.
+/// A peer service, written as `NAME=PROGRAM`.
 #[derive(Clone)]
 pub(crate) struct Peer {
     name: &'static str,
     program: PathBuf,
-    begin: fn(&Path, &Stand) -> anyhow::Result<Side>,
+    begin: fn(&Path, &Testbed) -> anyhow::Result<Contender>,
 }
 
 impl Peer {
-    /// What is said after a figure of ours and of theirs; ours is taken anew beside each.
+    /// Suffixes of the figure names for Hearth and the peer; Hearth is measured again beside each peer.
     fn names(&self) -> [String; 2] {
         [format!(", ours beside {}", self.name), format!(", {}", self.name)]
     }
@@ -46,7 +44,7 @@ impl FromStr for Peer {
 
     fn from_str(text: &str) -> Result<Peer, String> {
         let (name, program) = text.split_once('=').ok_or("a peer is given as NAME=PROGRAM")?;
-        let (name, begin): (_, fn(&Path, &Stand) -> anyhow::Result<Side>) = match name {
+        let (name, begin): (_, fn(&Path, &Testbed) -> anyhow::Result<Contender>) = match name {
             "pocketbase" => ("pocketbase", pocketbase::begin),
             "trailbase" => ("trailbase", trailbase::begin),
             _ => return Err(format!("{name} is not known; there are pocketbase and trailbase")),
@@ -55,88 +53,89 @@ impl FromStr for Peer {
     }
 }
 
-/// A service, filled, and the finished requests of the work.
-pub(crate) struct Side {
-    /// Its process; ours belongs to the stand.
+/// A filled service and the encoded requests of the work.
+pub(crate) struct Contender {
+    /// The process of a peer; None for Hearth, whose process belongs to the testbed.
     process: Option<Process>,
-    /// Single records.
+    /// Requests for single records.
     reads: Vec<Vec<u8>>,
-    /// The first page of 50, and the one at 80 % depth.
+    /// Requests for the first page of 50 and for the page at 80 % depth.
     pages: [Vec<u8>; 2],
-    /// A create, and the status of its answer.
+    /// A create, and the expected status.
     create: (Vec<u8>, u16),
-    /// Fifty creates, and the status of their answer.
+    /// A bulk call of fifty creates, and the expected status.
     bulk: (Vec<u8>, u16),
-    ear: Ear,
+    target: StreamTarget,
 }
 
-impl Side {
-    fn ours(stand: &Stand) -> anyhow::Result<Side> {
-        Ok(Side {
+impl Contender {
+    fn ours(testbed: &Testbed) -> anyhow::Result<Contender> {
+        Ok(Contender {
             process: None,
-            reads: reads::sample(stand)?,
-            pages: [stand.get("/v1/tasks?limit=50"), reads::deep(stand)?],
-            create: (stand.post("/v1/tasks", &task(0).to_string()), 201),
-            bulk: (stand.bulk((0..BULK_MAX).map(task)), 207),
-            ear: Ear::of(stand),
+            reads: reads::sample(testbed)?,
+            pages: [testbed.get("/v1/tasks?limit=50"), reads::deep(testbed)?],
+            create: (testbed.post("/v1/tasks", &task(0).to_string()), 201),
+            bulk: (testbed.bulk((0..BULK_MAX).map(task)), 207),
+            target: StreamTarget::of(testbed),
         })
     }
 }
 
-/// The parts of the work that are counted: what, and the requests with the status of their answers, the connections, and
-/// what one answer counts for.
-type Part = (&'static str, fn(&Side) -> (&[Vec<u8>], u16), usize, f64);
+/// A part of the work: name, requests with the expected status, number of connections, and records in each response.
+type Part = (&'static str, fn(&Contender) -> (&[Vec<u8>], u16), usize, f64);
 
 const PARTS: [Part; 6] = [
-    ("reads", |side| (&side.reads, 200), MANY, 1.0),
-    ("first pages", |side| (&side.pages[..1], 200), MANY, 1.0),
-    ("pages at 80 % depth", |side| (&side.pages[1..], 200), MANY, 1.0),
-    ("creates, 1 connection", |side| (std::slice::from_ref(&side.create.0), side.create.1), 1, 1.0),
-    ("creates, 32 connections", |side| (std::slice::from_ref(&side.create.0), side.create.1), MANY, 1.0),
-    ("bulk records", |side| (std::slice::from_ref(&side.bulk.0), side.bulk.1), FEW, BULK_MAX as f64),
+    ("reads", |contender| (&contender.reads, 200), MANY, 1.0),
+    ("first pages", |contender| (&contender.pages[..1], 200), MANY, 1.0),
+    ("pages at 80 % depth", |contender| (&contender.pages[1..], 200), MANY, 1.0),
+    ("creates, 1 connection", |contender| (std::slice::from_ref(&contender.create.0), contender.create.1), 1, 1.0),
+    ("creates, 32 connections", |contender| (std::slice::from_ref(&contender.create.0), contender.create.1), MANY, 1.0),
+    ("bulk records", |contender| (std::slice::from_ref(&contender.bulk.0), contender.bulk.1), FEW, BULK_MAX as f64),
 ];
 
-/// Each peer that was brought, in turn with ours.
-pub(crate) fn beside(stand: &mut Stand) -> anyhow::Result<()> {
-    for peer in stand.peers.clone() {
+/// Measures each given peer in turn with Hearth.
+pub(crate) fn beside(testbed: &mut Testbed) -> anyhow::Result<()> {
+    for peer in testbed.peers.clone() {
         eprintln!("filling {}", peer.name);
-        let theirs = (peer.begin)(&peer.program, stand)?;
-        let ours = Side::ours(stand)?;
+        let theirs = (peer.begin)(&peer.program, testbed)?;
+        let ours = Contender::ours(testbed)?;
         for (what, requests, connections, worth) in PARTS {
-            let time = stand.scale.time;
-            let rate = |side: &Side| {
-                let (requests, status) = requests(side);
-                Ok::<_, anyhow::Error>(load::run(&side.ear.address, connections, time, requests, status)?.rate * worth)
+            let time = testbed.scale.time;
+            let rate = |contender: &Contender| {
+                let (requests, status) = requests(contender);
+                Ok::<_, anyhow::Error>(
+                    load::run(&contender.target.address, connections, time, requests, status)?.rate * worth,
+                )
             };
             let [ours_is, theirs_is] = peer.names().map(|of| format!("{what}{of}"));
-            stand
+            testbed
                 .compare((&ours_is, &theirs_is), "/s", Target::AtLeast(1.0), |_| Ok((rate(&ours)?, rate(&theirs)?)))?;
         }
-        listen(stand, &peer, &ours, &theirs)?;
+        listen(testbed, &peer, &ours, &theirs)?;
     }
     Ok(())
 }
 
-/// What a silent stream takes and how soon events arrive. A peer from which events do not come says so.
-fn listen(stand: &mut Stand, peer: &Peer, ours: &Side, theirs: &Side) -> anyhow::Result<()> {
-    let (events, many) = (stand.scale.events.1, stand.scale.streams);
+/// Measures the memory of an idle stream and the delay of events. A peer without events is reported on stderr.
+fn listen(testbed: &mut Testbed, peer: &Peer, ours: &Contender, theirs: &Contender) -> anyhow::Result<()> {
+    let (events, many) = (testbed.scale.events.1, testbed.scale.streams);
     let [ours_is, theirs_is] = peer.names();
     let both = [(&ours_is, ours), (&theirs_is, theirs)];
-    // First, because what busy streams took is not all given back.
-    for (of, side) in both {
-        let process = side.process.as_ref().map_or(stand.service().1, Process::id);
-        let size = block_on(streams::idle_size(&side.ear, process, many))?;
-        stand.note(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
+    // Idle streams first, because busy streams do not free all their memory.
+    for (of, contender) in both {
+        let process = contender.process.as_ref().map_or(testbed.service().1, Process::id);
+        let size = block_on(streams::idle_size(&contender.target, process, many))?;
+        testbed.record(format!("each of {many} idle streams{of}"), "KiB", &[size], None);
     }
     for streams in [1, many] {
-        for (of, side) in both {
-            match block_on(streams::arrivals(&side.ear, streams, events)) {
+        for (of, contender) in both {
+            match block_on(streams::arrivals(&contender.target, streams, events)) {
                 Ok(mut times) => {
                     let what = format!("from a write to {streams} streams{of}");
-                    stand.note(format!("{what}: half within"), "ms", &[quantile(&mut times, 0.5)], None);
-                    stand.note(format!("{what}: 99 % within"), "ms", &[quantile(&mut times, 0.99)], None);
+                    testbed.record(format!("{what}: half within"), "ms", &[quantile(&mut times, 0.5)], None);
+                    testbed.record(format!("{what}: 99 % within"), "ms", &[quantile(&mut times, 0.99)], None);
                 }
-                Err(error) if side.process.is_some() => eprintln!("{streams} streams{of}: {error}"),
+                Err(error) if contender.process.is_some() => eprintln!("{streams} streams{of}: {error}"),
                 Err(error) => return Err(error),
             }
         }
@@ -144,17 +143,17 @@ fn listen(stand: &mut Stand, peer: &Peer, ours: &Side, theirs: &Side) -> anyhow:
     Ok(())
 }
 
-/// An address that nobody listens at.
+/// A free address on this machine.
 fn free_address() -> anyhow::Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
-/// Waits until somebody listens there.
+/// Waits until a peer listens at an address.
 fn wait_for(address: &str) {
     process::wait_until("the peer listens", || std::net::TcpStream::connect(address).is_ok());
 }
 
-/// A finished request, with a body unless that is empty.
+/// An encoded request; an empty key or body is left out.
 fn request(method: &str, address: &str, target: &str, key: &str, body: &str) -> Vec<u8> {
     let mut text = format!("{method} {target} HTTP/1.1\r\nhost: {address}\r\n");
     if !key.is_empty() {
@@ -166,14 +165,14 @@ fn request(method: &str, address: &str, target: &str, key: &str, body: &str) -> 
     (text + "\r\n" + body).into_bytes()
 }
 
-/// Asks these in turn over one connection; each must succeed. Gives the last answer's body as JSON, if it is that.
-fn ask(address: &str, requests: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Value> {
+/// Sends requests in turn over one connection; each must succeed. Returns the last body as JSON, or null.
+fn send_all(address: &str, requests: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Value> {
     block_on(async {
         let (mut wire, mut last) = (Wire::connect(address).await?, Value::Null);
         for request in requests {
-            let answer = wire.ask(&request).await?;
-            anyhow::ensure!(answer.status < 300, "status {}: {}", answer.status, wire.text(answer));
-            last = serde_json::from_slice(wire.body(answer)).unwrap_or_default();
+            let response = wire.send(&request).await?;
+            anyhow::ensure!(response.status < 300, "status {}: {}", response.status, wire.text(response));
+            last = serde_json::from_slice(wire.body(response)).unwrap_or_default();
         }
         Ok(last)
     })

@@ -1,4 +1,4 @@
-//! Edits that were made while nobody synced, pushed all at once. Must not know how the others are measured.
+//! The workload `push`: edits made offline, pushed in one sync. Must not know the other workloads.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,19 +10,19 @@ use rusqlite::Connection;
 use crate::figures::Target;
 use crate::load::block_on;
 use crate::replicas::{init, sync};
-use crate::stand::{BULK_MAX, Stand, task};
+use crate::testbed::{BULK_MAX, Testbed, task};
 
-/// Connections that send bulk calls at the limit.
+/// Connections that send bulk calls in the baseline.
 const CONNECTIONS: usize = 2;
 
-/// Waiting edits from the start of a sync until every one is confirmed, against as many records in bare bulk calls.
-pub(crate) fn push(stand: &mut Stand) -> anyhow::Result<()> {
-    let edits = stand.scale.edits;
-    let db = init(stand, "push.db", &stand.address)?;
+/// Measures a sync until all edits are confirmed, against bare bulk calls with the same number of records.
+pub(crate) fn push(testbed: &mut Testbed) -> anyhow::Result<()> {
+    let edits = testbed.scale.edits;
+    let db = init(testbed, "push.db", &testbed.address)?;
     let mut each = Vec::new();
-    stand.compare(("edits pushed until confirmed", "bulk calls"), "/s", Target::AtLeast(0.5), |stand| {
-        let limit = bulk(stand, edits)?;
-        // What others have written is not part of the push.
+    testbed.compare(("edits pushed until confirmed", "bulk calls"), "/s", Target::AtLeast(0.5), |testbed| {
+        let limit = bulk(testbed, edits)?;
+        // Download foreign changes first, outside the measured time.
         sync(&db)?;
         edit(&db, edits)?;
         let began = Instant::now();
@@ -33,11 +33,11 @@ pub(crate) fn push(stand: &mut Stand) -> anyhow::Result<()> {
         anyhow::ensure!(left == 0, "{left} edits were not confirmed");
         Ok((rate, limit))
     })?;
-    stand.note("processor time of the replica for an edit", "µs", &each, None);
+    testbed.record("processor time of the replica for an edit", "µs", &each, None);
     Ok(std::fs::remove_file(db)?)
 }
 
-/// Makes tasks by plain SQL, as a script does.
+/// Inserts tasks by plain SQL, as a script does.
 fn edit(db: &Path, edits: usize) -> anyhow::Result<()> {
     let db = Connection::open(db)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
@@ -52,23 +52,23 @@ fn edit(db: &Path, edits: usize) -> anyhow::Result<()> {
     Ok(db.execute_batch("COMMIT")?)
 }
 
-/// Records for each second when nothing but bulk calls of as many creates is sent.
-fn bulk(stand: &Stand, records: usize) -> anyhow::Result<f64> {
+/// Records per second of bare bulk calls with this number of creates.
+fn bulk(testbed: &Testbed, records: usize) -> anyhow::Result<f64> {
     let calls: Vec<Vec<u8>> = (0..records)
         .step_by(BULK_MAX)
-        .map(|first| stand.bulk((first..(first + BULK_MAX).min(records)).map(task)))
+        .map(|first| testbed.bulk((first..(first + BULK_MAX).min(records)).map(task)))
         .collect();
     block_on(async {
         let mut wires = Vec::new();
         for _ in 0..CONNECTIONS {
-            wires.push(Wire::connect(&stand.address).await?);
+            wires.push(Wire::connect(&testbed.address).await?);
         }
         let began = Instant::now();
         let calls = &calls;
         try_join_all(wires.into_iter().enumerate().map(|(number, mut wire)| async move {
             for call in calls.iter().skip(number).step_by(CONNECTIONS) {
-                let answer = wire.ask(call).await?;
-                anyhow::ensure!(answer.status == 207, "status {}: {:?}", answer.status, wire.text(answer));
+                let response = wire.send(call).await?;
+                anyhow::ensure!(response.status == 207, "status {}: {:?}", response.status, wire.text(response));
             }
             Ok(())
         }))

@@ -1,5 +1,4 @@
-//! A replica that comes to be: the whole home into a file of its own, by the program that people use. Must not know how
-//! the others are measured.
+//! The workload `sync`: the first sync of a whole home by `hearth-replica`. Must not know the other workloads.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,62 +8,62 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, Rows, params_from_iter};
 
 use crate::figures::Target;
-use crate::stand::{self, Stand};
+use crate::testbed::{self, Testbed};
 
-/// Between two looks at a replica's memory.
+/// Time between two checks of the replica's memory.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Rows of one transaction at the limit.
+/// Rows of one transaction in the baseline.
 const TOGETHER: usize = 10_000;
 
-/// Everything into a new file, its search index included, against prepared upserts of the same rows into the same tables.
-pub(crate) fn first_sync(stand: &mut Stand) -> anyhow::Result<()> {
+/// Measures a first sync with its search index, against prepared upserts of the same rows into the same tables.
+pub(crate) fn first_sync(testbed: &mut Testbed) -> anyhow::Result<()> {
     let (mut peaks, mut requests, mut each) = (Vec::new(), Vec::new(), Vec::new());
-    let records = stand.scale.records as f64;
+    let records = testbed.scale.records as f64;
     let mut run = 0;
-    stand.compare(("records into a replica", "prepared upserts"), "/s", Target::AtLeast(0.5), |stand| {
+    testbed.compare(("records into a replica", "prepared upserts"), "/s", Target::AtLeast(0.5), |testbed| {
         run += 1;
-        let db = init(stand, &format!("replica-{run}.db"), &stand.address)?;
-        let asked = requests_of(stand)?;
+        let db = init(testbed, &format!("replica-{run}.db"), &testbed.address)?;
+        let asked = requests_of(testbed)?;
         let began = Instant::now();
         let synced = sync(&db)?;
         let took = began.elapsed().as_secs_f64();
         peaks.push(synced.peak / 1024.0);
         each.push(synced.processor / records);
-        // One poll only asks where the server stands.
-        requests.push((requests_of(stand)? - asked) as f64 - 1.0);
-        let limit = upserts(&db, &init(stand, &format!("limit-{run}.db"), &stand.address)?)?;
+        // One poll only reads the head of the feed.
+        requests.push((requests_of(testbed)? - asked) as f64 - 1.0);
+        let limit = upserts(&db, &init(testbed, &format!("limit-{run}.db"), &testbed.address)?)?;
         for name in [format!("replica-{run}.db"), format!("limit-{run}.db")] {
-            std::fs::remove_file(stand.file(&name))?;
+            std::fs::remove_file(testbed.file(&name))?;
         }
         Ok((records / took, limit))
     })?;
-    stand.note("streams opened for it", "", &requests, Some(Target::AtMost(1.0)));
-    stand.note("processor time of the replica for a record", "µs", &each, None);
-    stand.note("most memory of the replica's process", "MiB", &peaks, None);
+    testbed.record("streams opened for it", "", &requests, Some(Target::AtMost(1.0)));
+    testbed.record("processor time of the replica for a record", "µs", &each, None);
+    testbed.record("most memory of the replica's process", "MiB", &peaks, None);
     Ok(())
 }
 
-/// Sets up a replica in an empty file, of the service behind an address.
-pub(crate) fn init(stand: &Stand, name: &str, address: &str) -> anyhow::Result<PathBuf> {
-    let (db, key) = (stand.file(name), stand.file("key"));
-    std::fs::write(&key, &stand.key)?;
+/// Sets up an empty replica of the service at an address. Returns the database file.
+pub(crate) fn init(testbed: &Testbed, name: &str, address: &str) -> anyhow::Result<PathBuf> {
+    let (db, key) = (testbed.file(name), testbed.file("key"));
+    std::fs::write(&key, &testbed.key)?;
     let (file, key, url) = (db.display().to_string(), key.display().to_string(), format!("http://{address}"));
     process::stdout("hearth-replica", &["--db", &file, "init", "--server", &url, "--key-file", &key]);
     Ok(db)
 }
 
-/// What a sync took.
+/// The cost of a sync.
 pub(crate) struct Synced {
-    /// The most memory of its process, in KiB.
+    /// Peak memory of the process in KiB.
     pub(crate) peak: f64,
-    /// Its time of the processors, in microseconds.
+    /// Processor time in microseconds.
     pub(crate) processor: f64,
 }
 
-/// Brings a replica in step, and its edits to the service.
+/// Runs `sync` until the replica is current and its edits are confirmed.
 pub(crate) fn sync(db: &Path) -> anyhow::Result<Synced> {
     let db = db.display().to_string();
-    let before = stand::processor_time_of_the_ended()?;
+    let before = testbed::ended_children_processor_time()?;
     let mut syncing = process::command("hearth-replica", &["--db", &db, "sync", "--timeout", "30m"])
         .stdout(std::process::Stdio::null())
         .spawn()?;
@@ -72,22 +71,22 @@ pub(crate) fn sync(db: &Path) -> anyhow::Result<Synced> {
     loop {
         if let Some(status) = syncing.try_wait()? {
             anyhow::ensure!(status.success(), "the replica did not get in step");
-            return Ok(Synced { peak, processor: stand::processor_time_of_the_ended()? - before });
+            return Ok(Synced { peak, processor: testbed::ended_children_processor_time()? - before });
         }
-        peak = peak.max(stand::memory(syncing.id(), "VmHWM").unwrap_or_default());
+        peak = peak.max(testbed::memory_kib(syncing.id(), "VmHWM").unwrap_or_default());
         std::thread::sleep(LOOK_EVERY);
     }
 }
 
-/// Requests for the feed or lists that the service has answered so far, as its log has them.
-fn requests_of(stand: &Stand) -> anyhow::Result<usize> {
-    let log = std::fs::read_to_string(stand.file("data.log"))?;
+/// Number of feed and list requests so far, from the service's log.
+fn requests_of(testbed: &Testbed) -> anyhow::Result<usize> {
+    let log = std::fs::read_to_string(testbed.file("data.log"))?;
     let asks = ["stream_events", "list_events", "list_tasks"];
     Ok(log.lines().filter(|line| asks.iter().any(|operation| line.contains(operation))).count())
 }
 
-/// Rows for each second that plain prepared statements bring from a full replica into an empty one: the record, and what
-/// search finds it by. No trigger is fired, nothing is fetched, read or decided; reading the full one is not counted.
+/// Copies tasks and their search entries from a full replica to an empty one with prepared statements, without triggers.
+/// Returns rows per second of the writes alone.
 fn upserts(full: &Path, empty: &Path) -> anyhow::Result<f64> {
     let full = Connection::open(full)?;
     let mut records = full.prepare("SELECT * FROM tasks ORDER BY rowid")?;
@@ -132,7 +131,7 @@ fn upserts(full: &Path, empty: &Path) -> anyhow::Result<f64> {
     }
 }
 
-/// The rows of the limit's next transaction.
+/// The rows of the baseline's next transaction.
 fn some(rows: &mut Rows<'_>) -> anyhow::Result<Vec<Vec<Cell>>> {
     let mut some = Vec::with_capacity(TOGETHER);
     while some.len() < TOGETHER

@@ -1,5 +1,5 @@
-//! The terminal UI on a terminal, over a replica with many records: how soon it shows something, how soon a key is answered
-//! by a picture, how soon a search has found, and what memory it takes. Must not know the service.
+//! The workload `screen`: the terminal UI over a replica with many records. Measures the time to the first screen, the
+//! delay of a key, the time of a search, and memory. Must not know the service.
 
 use std::path::Path;
 use std::thread;
@@ -10,94 +10,94 @@ use hearth_tests::terminal::Terminal;
 use rusqlite::Connection;
 
 use crate::figures::Target;
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 
-/// Longest wait for a picture.
+/// Longest wait for a frame.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks; far below what is measured.
+/// Time between two checks, far below the measured times.
 const LOOK: Duration = Duration::from_micros(50);
-/// Keys that are pressed one after another.
+/// Number of measured keys.
 const KEYS: usize = 300;
 /// Columns and lines of the terminal.
 const SIZE: (u16, u16) = (120, 40);
 
-/// All figures of the screens.
-pub(crate) fn screens(stand: &mut Stand) -> anyhow::Result<()> {
-    let db = stand.dir.path().join("screens.db");
-    fill(&db, stand.scale.records)?;
+/// Measures all figures of the terminal UI.
+pub(crate) fn screens(testbed: &mut Testbed) -> anyhow::Result<()> {
+    let db = testbed.dir.path().join("screens.db");
+    fill(&db, testbed.scale.records)?;
     let arguments = ["--db", db.to_str().unwrap_or_default()];
-    let directory = stand.dir.path().to_owned();
+    let directory = testbed.dir.path().to_owned();
     let open = || Terminal::start("hearth", &arguments, &directory, SIZE);
     let mut starts = Vec::new();
-    for _ in 0..stand.scale.runs.max(3) {
+    for _ in 0..testbed.scale.runs.max(3) {
         let began = Instant::now();
         let mut screen = open();
         until(|| screen.text().contains("Overdue"))?;
         starts.push(millis(began));
-        screen.types("q");
-        screen.ends();
+        screen.type_keys("q");
+        screen.wait_for_exit();
     }
-    stand.note("from start to what needs attention", "ms", &starts, Some(Target::AtMost(50.0)));
+    testbed.record("from start to what needs attention", "ms", &starts, Some(Target::AtMost(50.0)));
 
     let mut screen = open();
     until(|| screen.text().contains("Worth by room"))?;
-    screen.types("3");
+    screen.type_keys("3");
     until(|| screen.text().contains("items  "))?;
     let mut frames = Vec::new();
-    // From the top, from the middle and from the end; then through pages.
+    // Down from the top, up from the end, then page by page.
     for (jump, key) in [("g", "j"), ("G", "k"), ("g", "\x04")] {
-        answered(&mut screen, jump)?;
+        responded(&mut screen, jump)?;
         thread::sleep(Duration::from_millis(200));
         for _ in 0..KEYS / 3 {
-            frames.push(answered(&mut screen, key)?);
+            frames.push(responded(&mut screen, key)?);
         }
     }
     frames.sort_by(f64::total_cmp);
     let p99 = frames[frames.len() * 99 / 100];
-    stand.note("key to picture in a list, 99 of 100", "ms", &[p99], Some(Target::AtMost(5.0)));
+    testbed.record("key to picture in a list, 99 of 100", "ms", &[p99], Some(Target::AtMost(5.0)));
 
     let mut searches = Vec::new();
     for words in ["lamp number 77", "receipt", "blue", "b"] {
-        screen.types("/");
+        screen.type_keys("/");
         until(|| screen.text().contains("everything is searched"))?;
         let began = Instant::now();
-        screen.types(words);
+        screen.type_keys(words);
         until(|| !screen.text().contains("everything is searched") && found(&screen))?;
         searches.push(millis(began));
-        screen.types("\x1b");
+        screen.type_keys("\x1b");
         until(|| screen.text().contains("items  "))?;
     }
-    stand.note("a search to its first results", "ms", &searches, Some(Target::AtMost(20.0)));
+    testbed.record("a search to its first results", "ms", &searches, Some(Target::AtMost(20.0)));
 
     let status = std::fs::read_to_string(format!("/proc/{}/status", screen.pid().unwrap_or_default()))?;
     let peak =
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok());
     let peak: f64 = peak.unwrap_or(f64::NAN);
-    stand.note("memory at its most", "MiB", &[peak / 1024.0], Some(Target::AtMost(60.0)));
-    screen.types("q");
-    screen.ends();
+    testbed.record("memory at its most", "MiB", &[peak / 1024.0], Some(Target::AtMost(60.0)));
+    screen.type_keys("q");
+    screen.wait_for_exit();
     Ok(())
 }
 
-/// Whether the third line of the search holds a result.
+/// True if the first result line of the search has text.
 fn found(screen: &Terminal) -> bool {
-    screen.look(|screen| screen.rows(0, SIZE.0).nth(4).is_some_and(|line| !line.trim().is_empty()))
+    screen.with_screen(|screen| screen.rows(0, SIZE.0).nth(4).is_some_and(|line| !line.trim().is_empty()))
 }
 
-/// The time from a key to the first byte of the next picture.
-fn answered(screen: &mut Terminal, key: &str) -> anyhow::Result<f64> {
-    // The last picture is complete when nothing has come for a moment.
-    let mut before = screen.written();
+/// The time from a key to the first byte of the next frame, in milliseconds.
+fn responded(screen: &mut Terminal, key: &str) -> anyhow::Result<f64> {
+    // The last frame is complete when no byte has come for 4 ms.
+    let mut before = screen.output_len();
     loop {
         thread::sleep(Duration::from_millis(4));
-        if screen.written() == before {
+        if screen.output_len() == before {
             break;
         }
-        before = screen.written();
+        before = screen.output_len();
     }
     let began = Instant::now();
-    screen.types(key);
-    until(|| screen.written() > before)?;
+    screen.type_keys(key);
+    until(|| screen.output_len() > before)?;
     Ok(millis(began))
 }
 
@@ -114,7 +114,7 @@ fn millis(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// A replica of so many records: rooms, items, tasks and documents. They pass the gate as the sync does.
+/// Creates a replica with this number of rooms, items, tasks and documents. The rows pass the gate as the sync does.
 pub(crate) fn fill(db: &Path, records: usize) -> anyhow::Result<()> {
     drop(Replica::open(db, Origin::Cli)?);
     let (items, documents) = (records * 2 / 5, records / 5);

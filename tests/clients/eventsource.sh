@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A browser-standard EventSource (npm `eventsource`) follows the feed while the server is killed and started again on
-# the same port and data: no event is lost, none comes twice.
+# A browser-standard EventSource (npm `eventsource`) follows the feed while the server is killed and restarted on the
+# same port and data. No event may be lost or delivered twice.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/serve.sh"
@@ -14,19 +14,19 @@ RESTARTS=3
 timeout 100 node "$WORK/node/eventsource_client.mjs" "$((TASKS * (RESTARTS + 2)))" "$WORK/connections" &
 READER=$!
 
-# Waits until the reader has connected so many times.
+# Waits until the reader has connected this number of times.
 wait_for_reader() {
     for _ in $(seq 300); do
         [ "$(cat "$WORK/connections" 2>/dev/null || echo 0)" -ge "$1" ] && return
         kill -0 "$READER" 2>/dev/null || break
         sleep 0.1
     done
-    echo "the reader did not come back after connection $(cat "$WORK/connections")" >&2
+    echo "the reader did not connect again after connection $(cat "$WORK/connections")" >&2
     exit 1
 }
 
-# Writes until the server has acknowledged: an answer may be lost to the kill, so each task has an id of its own, and
-# asking for it again says that it exists.
+# Repeats each write until the server has acknowledged it. A kill may lose a response, so each task has a fixed id, and
+# a repeated create gets 409.
 write_tasks() {
     for number in $(seq "$TASKS"); do
         id=$(printf '00000000-0000-4000-8000-%04d%08d' "$1" "$number")

@@ -1,5 +1,5 @@
-// Follows the stream until so many events have come; each must come once, in order. Says in a file how often it has
-// connected.
+// Follows the stream until this number of events has arrived, each once and in order. Writes the number of connections
+// to a file.
 import { writeFileSync } from "node:fs";
 import { EventSource } from "eventsource";
 
@@ -19,7 +19,7 @@ const fail = (reason) => {
 
 source.addEventListener("ready", () => writeFileSync(connectionsFile, String((opened += 1))));
 source.addEventListener("error", () => {
-  if (source.readyState === EventSource.CLOSED) fail("the stream was given up");
+  if (source.readyState === EventSource.CLOSED) fail("the client gave up the stream");
 });
 source.addEventListener("message", (message) => {
   const event = JSON.parse(message.data);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every example runs as it stands, with programs that know nothing of us, on a replica of a filled home beside its running
-# daemon; and what they wrote arrives at the server.
+# Runs every example unchanged, with foreign programs, on a replica of a filled home beside the running daemon. The
+# written records must arrive at the server.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/serve.sh"
@@ -16,10 +16,10 @@ replica sync
 "$REPLICA_PROGRAM" --db "$REPLICA" run >/dev/null 2>>"$WORK/log" &
 
 python3 -m venv "$WORK/python"
-# DuckDB's SQLite extension comes from the package index too, in the version that fits.
+# DuckDB's SQLite extension also comes from the package index, in the matching version.
 "$WORK/python/bin/pip" install --quiet --disable-pip-version-check \
   sqlite-utils==4.2.1 datasette==0.65.5 duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
-npm install --silent --no-audit --no-fund --prefix "$WORK/node" node@22 >/dev/null # its own SQLite, for expiring.mjs
+npm install --silent --no-audit --no-fund --prefix "$WORK/node" node@22 >/dev/null # Node with a built-in SQLite, for expiring.mjs
 PATH=$WORK/python/bin:$WORK/node/node_modules/.bin:$PATH
 
 echo "-- shell.sh"
@@ -57,7 +57,7 @@ echo "-- duckdb_value.py"
 export HEARTH_DUCKDB_SQLITE=$(ls "$WORK"/python/lib/python3*/site-packages/duckdb_extension_sqlite_scanner/extensions/*/*.duckdb_extension)
 python "$examples/duckdb_value.py" "$WORK/items.parquet" | tail -n 1
 [ -s "$WORK/items.parquet" ]
-# Every table and view that people read: DuckDB writes a view's query anew, and must come to what SQLite says.
+# All public tables and views: DuckDB rewrites a view's query and must select the same rows as SQLite.
 python - <<'READ'
 import duckdb, os, sqlite3
 stock = sqlite3.connect(f"file:{os.environ['REPLICA']}?mode=ro", uri=True)
@@ -72,7 +72,7 @@ for name in names:
     plain = lambda value: "" if value is None else value.decode() if isinstance(value, bytes) else str(value)
     text = lambda rows: sorted(tuple(map(plain, row)) for row in rows)
     theirs, ours = (text(db.execute(f"SELECT * FROM {place}{name}").fetchall()) for db, place in [(duck, "home."), (stock, "")])
-    if name == "sync_status":  # what it says of seconds moves between two looks
+    if name == "sync_status":  # columns with seconds change between two reads
         theirs, ours = [row[0] for row in theirs], [row[0] for row in ours]
     assert theirs == ours, f"{name}: {theirs[:1]} is not {ours[:1]}"
     filled += len(ours) > 0

@@ -1,4 +1,4 @@
-"""What a program does with the generated client: create, list page by page, patch, read, delete, and be refused."""
+"""Uses the generated client to create, list page by page, patch, read and delete, and to receive refusals."""
 
 import os
 import uuid

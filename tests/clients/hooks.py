@@ -1,7 +1,6 @@
-"""What a schema cannot say about a good request: that a cursor was given out, that a key is new, that a record exists.
+"""Values that a schema cannot describe: an issued cursor, an unused idempotency key, an existing record.
 
-Cases that are meant to be good get such values, so that every refusal of one is a finding. Cases that are meant to be bad
-are sent as they are.
+Positive cases get valid values, so each refusal of one is a finding. Negative cases are sent unchanged.
 """
 
 import uuid
@@ -12,8 +11,8 @@ import schemathesis
 @schemathesis.hook
 def before_call(context, case, kwargs):
     headers = case.headers or {}
-    # A condition is judged before the body is (412 before 422), so a random one would hide what is wrong with the body.
-    # One that must match does so with `*`; on a write, one that must not match has a tag that no record has.
+    # The service checks a condition before the body (412 before 422), so a random condition would hide faults of the body.
+    # `*` always matches. If-None-Match on a write gets a tag that no record has.
     for name in ("If-Match", "If-None-Match"):
         if name in headers:
             is_unless = name == "If-None-Match" and case.method in ("PATCH", "DELETE")
@@ -21,7 +20,7 @@ def before_call(context, case, kwargs):
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive:
         return
-    # /mcp judges these against the message and the service; without them a message is in an older revision.
+    # /mcp checks these headers against the message. Without them a message uses an older protocol revision.
     for name in ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Origin"):
         headers.pop(name, None)
     if "Idempotency-Key" in headers:
@@ -38,7 +37,7 @@ def before_call(context, case, kwargs):
 
 
 def whole(record):
-    """A record that chooses no id and refers to nothing."""
+    """Removes the id and all references from a record."""
     for name in ("room_id", "subject_type", "subject_id"):
         record.pop(name, None)
     if "method" not in record:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The official MCP client (PyPI `mcp`) lists and calls every tool of the built server, in both eras of the protocol.
+# The official MCP client (PyPI `mcp`) lists and calls every tool of the built server, in both protocol eras.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/serve.sh"

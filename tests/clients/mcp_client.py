@@ -41,7 +41,7 @@ async def call_all(client: Client) -> None:
     assert listed == {name for name, _ in CALLS}, listed
     made = {}
     for name, arguments in CALLS:
-        # An id is written as the tool whose record is meant.
+        # The id in CALLS is the name of the tool that created the record.
         if "id" in arguments:
             arguments = {**arguments, "id": made[arguments["id"]]}
         result = await client.call_tool(name, arguments)

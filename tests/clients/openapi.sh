@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The API's description, judged by tools that know nothing of us: Redocly's recommended rules, and Schemathesis with all
-# its checks against a running server. Fails on any finding. EXAMPLES sets how many cases each operation gets.
+# Checks the OpenAPI description with Redocly's recommended rules, and with all checks of Schemathesis against a running
+# server. Fails on any finding. EXAMPLES sets the number of cases of each operation.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/serve.sh"
@@ -18,7 +18,7 @@ echo "redocly"
 echo "schemathesis"
 python3 -m venv "$WORK/venv"
 "$WORK/venv/bin/pip" install --quiet --disable-pip-version-check schemathesis==4.32.5
-# The stream is left out: it does not end.
+# The stream is excluded, because its response never ends.
 cd "$WORK"
 SCHEMATHESIS_HOOKS=hooks PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1 timeout 400 \
   "$WORK/venv/bin/schemathesis" --config-file "$here/schemathesis.toml" run "$URL/openapi/v1" --header "Authorization: Bearer $KEY" --checks all \

@@ -1,7 +1,7 @@
-# Sourced by the scripts beside it: starts a server on a free port with a filled sandbox, and says how to reach it.
+# Sourced by the scripts in this directory. Starts a server on a free port with a filled sandbox.
 #
-# Gives URL, KEY and WORK, a directory that goes away with the server at the end; end_server and start_server for those
-# who try what happens without it. HEARTH_SERVER names the program; without it the latest build is taken.
+# Sets URL, KEY and WORK. At exit the server ends and the directory WORK is removed. start_server and end_server restart the
+# server. HEARTH_SERVER names the program; by default the latest build runs.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -12,7 +12,7 @@ SERVER=${HEARTH_SERVER:-$(ls -t "$TARGET"/{release,debug}/hearth-server 2>/dev/n
 WORK=$(mktemp -d)
 SERVING=
 
-# Starts the server on an address and waits until it listens at URL.
+# Starts the server on an address, waits until the server listens, and sets URL.
 start_server() {
   : >"$WORK/listening"
   "$SERVER" --data "$WORK/data" serve --listen "$1" --rate-limits off >"$WORK/listening" 2>>"$WORK/log" &
@@ -25,7 +25,7 @@ start_server() {
   URL=$(sed -n 's/^listening on //p' "$WORK/listening")
 }
 
-# Ends the server by a signal.
+# Ends the server with a signal.
 end_server() {
   [ -z "$SERVING" ] || kill "-$1" "$SERVING" 2>/dev/null || true
   [ -z "$SERVING" ] || wait "$SERVING" 2>/dev/null || true

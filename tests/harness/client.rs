@@ -1,4 +1,4 @@
-//! A client of the API for tests: one call, one answer, everything of it visible. Must not know the server's inside.
+//! An HTTP client of the API for tests, which shows each response in full. Must not know the server's code.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-/// Asks with one key.
+/// Sends requests to one service with one API key.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -15,100 +15,100 @@ pub struct Client {
     key: String,
 }
 
-/// What came back.
+/// A response that was read to its end.
 #[derive(Debug)]
-pub struct Answer {
-    /// The status.
+pub struct Response {
+    /// The HTTP status.
     pub status: u16,
-    /// The headers.
+    /// The response headers.
     pub headers: HeaderMap,
     /// The body as text.
     pub text: String,
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null if the body is not JSON.
     pub json: Value,
 }
 
-impl Answer {
-    /// A header's value, or "".
+impl Response {
+    /// A header's value; empty if the header is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The record or list.
+    /// The member `data`: a record or a list.
     pub fn data(&self) -> &Value {
         &self.json["data"]
     }
 
-    /// The record's id.
+    /// The id of the record in `data`; empty if there is none.
     pub fn id(&self) -> String {
         self.json["data"]["id"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// `error.type`.
+    /// The member `error.type`; empty in a response without an error.
     pub fn error(&self) -> &str {
         self.json["error"]["type"].as_str().unwrap_or_default()
     }
 
-    /// The faulty fields as `field code`.
+    /// The faulty fields of a 422, each as `field code`.
     pub fn faults(&self) -> Vec<String> {
         let fields = self.json["error"]["details"]["fields"].as_array().cloned().unwrap_or_default();
         let word = |fault: &Value, name: &str| fault[name].as_str().unwrap_or_default().to_owned();
         fields.iter().map(|fault| format!("{} {}", word(fault, "field"), word(fault, "code"))).collect()
     }
 
-    /// The next page's cursor, if there is one.
+    /// The cursor of the next page; None on the last page of a list.
     pub fn next_cursor(&self) -> Option<String> {
         self.json["meta"]["page"]["next_cursor"].as_str().map(str::to_owned)
     }
 }
 
 impl Client {
-    /// A client of the service at a URL.
+    /// A client of the service at a base URL.
     pub fn new(url: &str, key: &str) -> Client {
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         Client { http, url: url.to_owned(), key: key.to_owned() }
     }
 
-    /// Where the service is.
+    /// The base URL of the service.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A request with the key, to be changed and sent.
+    /// A request with the key, which the caller may extend before `send`.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.key)
     }
 
-    /// Sends a request and reads the whole answer.
-    pub async fn send(&self, request: RequestBuilder) -> Answer {
+    /// Sends a request and reads the whole response.
+    pub async fn send(&self, request: RequestBuilder) -> Response {
         let response = request.send().await.expect("an answer");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.expect("a body");
-        Answer { status, headers, json: serde_json::from_str(&text).unwrap_or(Value::Null), text }
+        Response { status, headers, json: serde_json::from_str(&text).unwrap_or(Value::Null), text }
     }
 
-    /// GET.
-    pub async fn get(&self, path: &str) -> Answer {
+    /// Sends a GET.
+    pub async fn get(&self, path: &str) -> Response {
         self.send(self.request(Method::GET, path)).await
     }
 
-    /// POST with a JSON body.
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    /// Sends a POST with a JSON body.
+    pub async fn post(&self, path: &str, body: &Value) -> Response {
         self.send(self.request(Method::POST, path).json(body)).await
     }
 
-    /// PATCH with a JSON body.
-    pub async fn patch(&self, path: &str, body: &Value) -> Answer {
+    /// Sends a PATCH with a JSON body.
+    pub async fn patch(&self, path: &str, body: &Value) -> Response {
         self.send(self.request(Method::PATCH, path).json(body)).await
     }
 
-    /// DELETE.
-    pub async fn delete(&self, path: &str) -> Answer {
+    /// Sends a DELETE.
+    pub async fn delete(&self, path: &str) -> Response {
         self.send(self.request(Method::DELETE, path)).await
     }
 
-    /// Every record of a list, page by page.
-    pub async fn walk(&self, path: &str) -> Vec<Value> {
+    /// All entries of a list, read page by page. Panics on a refusal.
+    pub async fn list_all(&self, path: &str) -> Vec<Value> {
         let (mut found, mut cursor) = (Vec::new(), None);
         loop {
             let and = if path.contains('?') { '&' } else { '?' };
@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// Opens an event stream.
+    /// Opens an event stream. Panics on a refusal.
     pub async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Frames {
         let mut request = self.request(Method::GET, &format!("/v1/events/stream{query}"));
         if let Some(id) = last_event_id {
@@ -143,17 +143,17 @@ impl Client {
 
 type Pieces = futures_util::stream::BoxStream<'static, reqwest::Result<Vec<u8>>>;
 
-/// The frames of an event stream as they come, each without its blank line.
+/// The frames of an event stream in order, each without its blank line.
 pub struct Frames {
     bytes: Pieces,
     text: String,
 }
 
-/// Longest wait for a frame that must come.
+/// Longest wait for a frame.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Frames {
-    /// The next frame; None when the stream has ended.
+    /// The next frame; None when the stream has ended cleanly.
     pub async fn next(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
@@ -162,14 +162,14 @@ impl Frames {
                 return Some(frame);
             }
             let piece = tokio::time::timeout(PATIENCE, self.bytes.next()).await.expect("a frame in time")?;
-            // A stream that breaks off instead of ending is a fault of the service.
+            // The service must end a stream cleanly, never break the stream off.
             let piece = piece.expect("the stream goes on or ends cleanly");
             self.text.push_str(std::str::from_utf8(&piece).expect("text"));
         }
     }
 
-    /// The next frame that carries data: its id and the data.
-    pub async fn event(&mut self) -> Option<(String, Value)> {
+    /// The id and the data of the next frame that has both; None when the stream has ended.
+    pub async fn next_event(&mut self) -> Option<(String, Value)> {
         loop {
             let frame = self.next().await?;
             let line = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);

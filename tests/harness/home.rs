@@ -1,17 +1,22 @@
-//! A home in a directory, served by the real program, with replicas of it. Must not know what happens to them.
+//! A home in a temporary directory, with its server program and its replicas. Must not know the test.
 
+use std::process::Output;
+use std::sync::OnceLock;
+
+use crate::client::Client;
 use crate::device::Device;
-use crate::process::{Process, command, stdout};
+use crate::process::{Process, command, run, stdout};
 
-/// Keys without windows, for what is not about them.
+/// Options of `serve` that switch rate limits off.
 pub const UNLIMITED: [&str; 2] = ["--rate-limits", "off"];
 
-/// A home in a directory, with a key to its empty live side.
+/// A home with a team "Hill house" and one API key with every scope.
 pub struct Home {
     dir: tempfile::TempDir,
-    /// The key.
+    /// The API key: to the live home after `new`, to the sandbox after `with_sandbox_key`.
     pub key: String,
-    address: Option<String>,
+    /// Host and port of the first `serve`; later ones listen there again.
+    address: OnceLock<String>,
 }
 
 impl Default for Home {
@@ -21,50 +26,68 @@ impl Default for Home {
 }
 
 impl Home {
-    /// Makes it; nothing is served yet.
+    /// Creates the data directory and a key to the empty live home. Starts no server.
     pub fn new() -> Home {
+        Home::with_key_to("live")
+    }
+
+    /// Creates the data directory and a key to the sandbox. Starts no server.
+    pub fn with_sandbox_key() -> Home {
+        Home::with_key_to("test")
+    }
+
+    fn with_key_to(environment: &str) -> Home {
         let dir = tempfile::tempdir().expect("a directory");
-        let data = dir.path().join("server");
-        let data = data.to_str().expect("a path of text");
-        stdout("hearth-server", &["--data", data, "team", "create", "Hill house"]);
-        let key = ["--data", data, "key", "create", "--team", "Hill house", "--env", "live", "--quiet"];
-        Home { key: stdout("hearth-server", &key), dir, address: None }
+        let mut home = Home { dir, key: String::new(), address: OnceLock::new() };
+        home.stdout(&["team", "create", "Hill house"]);
+        home.key = home.stdout(&["key", "create", "--team", "Hill house", "--env", environment, "--quiet"]);
+        home
     }
 
-    /// A path in its directory. The server's data are in `server`.
+    /// A path in the temporary directory.
     pub fn path(&self, name: &str) -> String {
-        self.dir.path().join(name).to_str().expect("a path of text").to_owned()
+        self.dir.path().join(name).to_str().expect("a UTF-8 path").to_owned()
     }
 
-    /// What a command of its server says; it must succeed.
-    pub fn said(&self, arguments: &[&str]) -> String {
-        stdout("hearth-server", &[&["--data", &self.path("server")], arguments].concat())
+    /// The data directory of the server: `server` in the temporary directory.
+    pub fn data(&self) -> String {
+        self.path("server")
     }
 
-    /// A tool of the test bench, on its live side.
-    pub fn lab(&self, arguments: &[&str]) {
-        self.said(&[&["lab"], arguments, &["--env", "live", "--live"]].concat());
+    /// Runs a command of `hearth-server` on the data directory.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        run("hearth-server", &[&["--data", &self.data()], arguments].concat())
     }
 
-    /// A further key to its live side.
-    pub fn new_key(&self, name: &str, scopes: &str) -> String {
-        let wish = ["key", "create", "--team", "Hill house", "--env", "live", "--quiet"];
-        self.said(&[&wish[..], &["--name", name, "--scopes", scopes]].concat())
+    /// Runs a command of `hearth-server` that must succeed. Returns stdout.
+    pub fn stdout(&self, arguments: &[&str]) -> String {
+        stdout("hearth-server", &[&["--data", &self.data()], arguments].concat())
     }
 
-    /// Serves with these options; from the second time on where it was served before. Gives the base address too.
-    pub fn serve(&mut self, with: &[&str]) -> (Process, String) {
-        let data = self.path("server");
-        let listen = self.address.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
-        let (process, url) = Process::serve(&[&["--data", &data, "serve", "--listen", &listen], with].concat());
-        self.address = url.strip_prefix("http://").map(str::to_owned);
-        (process, url)
+    /// Runs a `lab` command on the live home.
+    pub fn run_lab(&self, arguments: &[&str]) {
+        self.stdout(&[&["lab"], arguments, &["--env", "live", "--live"]].concat());
     }
 
-    /// A new replica of the served home, which nothing syncs yet: its database.
-    pub fn replica(&self, name: &str) -> String {
+    /// Creates another API key to the live home.
+    pub fn create_key(&self, name: &str, scopes: &str) -> String {
+        let create = ["key", "create", "--team", "Hill house", "--env", "live", "--quiet"];
+        self.stdout(&[&create[..], &["--name", name, "--scopes", scopes]].concat())
+    }
+
+    /// Starts the server with these options, and a client with the key. Each start listens on the same port.
+    pub fn serve(&self, options: &[&str]) -> (Process, Client) {
+        let data = self.data();
+        let listen = self.address.get().map_or("127.0.0.1:0", String::as_str);
+        let (process, url) = Process::serve(&[&["--data", &data, "serve", "--listen", listen], options].concat());
+        self.address.get_or_init(|| url.trim_start_matches("http://").to_owned());
+        (process, Client::new(&url, &self.key))
+    }
+
+    /// Sets up a replica of the served home, which no daemon syncs yet. Returns the path of the database.
+    pub fn create_replica(&self, name: &str) -> String {
         let db = self.path(name);
-        let url = format!("http://{}", self.address.as_deref().expect("a home that was served"));
+        let url = format!("http://{}", self.address.get().expect("a home that was served"));
         let init = command("hearth-replica", &["--db", &db, "init", "--server", &url])
             .env("HEARTH_API_KEY", &self.key)
             .output()
@@ -73,8 +96,8 @@ impl Home {
         db
     }
 
-    /// The same, with its command line and its tables.
-    pub fn device(&self, name: &str) -> Device {
-        Device { db: self.replica(name) }
+    /// Sets up a replica of the served home, with access to its commands and tables.
+    pub fn create_device(&self, name: &str) -> Device {
+        Device { db: self.create_replica(name) }
     }
 }

@@ -1,10 +1,10 @@
-//! What the suites and benches share: a home to try things on. Must not know what is tried.
+//! Test support that the suites and benches share. Must not know the tests.
 //!
-//! - [`client`]: one call, one answer. [`home`]: a home with replicas, by the real programs. [`device`]: one of these.
-//! - [`server`]: a service in this process. [`process`]: the programs in processes of their own.
-//! - [`simulation`]: the whole house in one thread, with everything that can go wrong.
-//! - [`terminal`]: a program on a terminal of its own, as a person sees it.
-//! - [`wire`]: the least that speaks HTTP, for loads where a client library would be what is measured.
+//! - [`client`]: an HTTP client of the API. [`wire`]: a minimal HTTP client for benches.
+//! - [`home`]: a home with the real server program. [`device`]: a replica with its command line.
+//! - [`server`]: a service inside the test process. [`process`]: the built programs as child processes.
+//! - [`terminal`]: a program on a pseudo-terminal, with its screen.
+//! - [`simulation`]: servers and replicas in one thread, with simulated faults.
 
 pub mod client;
 pub mod device;

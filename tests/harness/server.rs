@@ -1,4 +1,4 @@
-//! A service to try things on: in this process, on a free port, with a key for each home. Must not know what is tried.
+//! A service inside the test process, on a free port, with a key for each home. Must not know the tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use hearth_server::config::Config;
 use hearth_server::operate::{self, NewKey};
 use tempfile::TempDir;
 
-/// A clock that only the test moves: nothing depends on how fast the machine is, or on steps of its own clock.
+/// A clock that only the test moves, so results do not depend on the machine's speed or clock.
 #[derive(Clone)]
-pub struct Hand(Arc<AtomicI64>);
+pub struct TestClock(Arc<AtomicI64>);
 
-impl Hand {
-    /// Standing at a moment.
-    pub fn at(moment: &str) -> Hand {
-        Hand(Arc::new(AtomicI64::new(Timestamp::parse(moment).expect("a moment").millis())))
+impl TestClock {
+    /// A clock that shows this time (RFC 3339).
+    pub fn at(moment: &str) -> TestClock {
+        TestClock(Arc::new(AtomicI64::new(Timestamp::parse(moment).expect("a moment").millis())))
     }
 
-    /// Moves on; the moment and the time passed alike.
+    /// Advances the wall clock and the monotonic clock.
     pub fn advance(&self, time: Duration) {
         self.0.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
     }
 
-    /// Steps to another moment, back too.
+    /// Sets both clocks to a time (RFC 3339), which may be in the past.
     pub fn step_to(&self, moment: &str) {
         self.0.store(Timestamp::parse(moment).expect("a moment").millis(), Ordering::SeqCst);
     }
 
-    /// The clock it moves.
+    /// The server's view of the clock.
     pub fn clock(&self) -> Clock {
         let (now, passed) = (self.0.clone(), self.0.clone());
         let passed = move || Duration::from_millis(passed.load(Ordering::SeqCst).max(0) as u64);
@@ -41,11 +41,11 @@ impl Hand {
     }
 }
 
-/// A service in this process, with the team that a first start makes.
+/// A service in this process, with the team that the first start creates.
 pub struct Server {
-    /// The service.
+    /// The running service.
     pub running: Running,
-    /// Its address as a URL.
+    /// The base URL.
     pub url: String,
     /// A key to the sandbox home with every scope.
     pub test_key: String,
@@ -55,17 +55,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one without limits on a fresh directory.
+    /// Starts a service without rate limits on a new directory.
     pub async fn start() -> Server {
         Server::start_with(|_| ()).await
     }
 
-    /// Starts one without limits and with changed settings on a fresh directory.
+    /// Starts a service without rate limits; `change` adjusts the other settings.
     pub async fn start_with(change: impl FnOnce(&mut Config)) -> Server {
         Server::start_at(Clock::system(), change).await
     }
 
-    /// Starts one whose time is told by this clock.
+    /// Starts a service that reads the time from this clock.
     pub async fn start_at(clock: Clock, change: impl FnOnce(&mut Config)) -> Server {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut config = Config::new(dir.path().to_owned());
@@ -76,29 +76,33 @@ impl Server {
         Server { url: format!("http://{}", running.address), running, test_key, live_key, dir }
     }
 
-    /// Its data directory.
+    /// The data directory.
     pub fn data(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Stops it and keeps its directory.
+    /// Stops the service and returns its directory, for a second start.
     pub async fn stop(self) -> TempDir {
         self.running.stop().await;
         self.dir
     }
 }
 
-/// A new key with every scope.
-async fn key(running: &Running, environment: Environment) -> String {
-    let team = operate::teams(&running.app.db).await.expect("teams")[0].id.clone();
-    let wish = NewKey {
-        team,
+/// Options of a key with every scope: no name, no expiry, no address restriction, no pinned version.
+pub fn new_key(team: &str, environment: Environment) -> NewKey {
+    NewKey {
+        team: team.to_owned(),
         environment,
         scopes: Vec::new(),
         name: None,
         allowlist: Vec::new(),
         pinned: None,
         expires_at: None,
-    };
-    operate::create_key(&running.app.db, &Clock::system(), wish).await.expect("a key").secret
+    }
+}
+
+/// Creates a key with every scope.
+async fn key(running: &Running, environment: Environment) -> String {
+    let team = operate::teams(&running.app.db).await.expect("teams")[0].id.clone();
+    operate::create_key(&running.app.db, &Clock::system(), new_key(&team, environment)).await.expect("a key").secret
 }

@@ -1,5 +1,5 @@
-//! A program on a terminal of its own: what it writes goes through a terminal emulator, and what is then to be seen can be
-//! asked for. Must not know what is tried.
+//! A program on a pseudo-terminal. A terminal emulator reads the program's output, and tests read the emulated screen.
+//! Must not know the tests.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -12,19 +12,19 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 use crate::process::{LOOK_EVERY, program};
 
-/// Longest wait for something to be seen.
+/// Longest wait for a text on the screen or for the program's exit.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program and the terminal it is on. Killed when dropped.
+/// A program on a pseudo-terminal, killed on drop.
 pub struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
-    seen: Arc<Mutex<Seen>>,
+    screen: Arc<Mutex<Screen>>,
     reader: JoinHandle<()>,
 }
 
-struct Seen {
+struct Screen {
     parser: vt100::Parser,
     raw: Vec<u8>,
 }
@@ -38,12 +38,12 @@ fn count(number: u16) -> NonZeroU16 {
 }
 
 impl Terminal {
-    /// Starts a program of ours on a terminal of that size, in a directory, with a home directory there.
+    /// Starts a built program on a terminal of this size. The directory is the working and the home directory.
     pub fn start(name: &str, arguments: &[&str], directory: &Path, (columns, lines): (u16, u16)) -> Terminal {
         Terminal::start_with(name, arguments, directory, (columns, lines), &[])
     }
 
-    /// The same with more in its environment.
+    /// Starts a built program as `start` does, with further environment variables.
     pub fn start_with(
         name: &str,
         arguments: &[&str],
@@ -65,106 +65,106 @@ impl Terminal {
             command.env(key, value);
         }
         let child = pair.slave.spawn_command(command).expect("the program starts");
-        // The other end must be the program's alone, or its end is never seen.
+        // Close this copy of the slave, or the reader never gets end of file.
         drop(pair.slave);
-        let mut output = pair.master.try_clone_reader().expect("what it writes");
-        let keyboard = pair.master.take_writer().expect("its keyboard");
+        let mut output = pair.master.try_clone_reader().expect("the output of the terminal");
+        let keyboard = pair.master.take_writer().expect("the input of the terminal");
         let parser = vt100::Parser::new(count(lines), count(columns), 0);
-        let seen = Arc::new(Mutex::new(Seen { parser, raw: Vec::new() }));
-        let sees = Arc::clone(&seen);
+        let screen = Arc::new(Mutex::new(Screen { parser, raw: Vec::new() }));
+        let shared = Arc::clone(&screen);
         let reader = thread::spawn(move || {
             let mut piece = [0; 8192];
             while let Ok(length @ 1..) = output.read(&mut piece) {
-                let mut seen = sees.lock().expect("no panic while looking");
-                seen.parser.process(&piece[..length]);
-                seen.raw.extend_from_slice(&piece[..length]);
+                let mut screen = shared.lock().expect("no panic under the lock");
+                screen.parser.process(&piece[..length]);
+                screen.raw.extend_from_slice(&piece[..length]);
             }
         });
-        Terminal { child, master: pair.master, keyboard, seen, reader }
+        Terminal { child, master: pair.master, keyboard, screen, reader }
     }
 
-    /// Types.
-    pub fn types(&mut self, text: &str) {
+    /// Types keys: text and control characters.
+    pub fn type_keys(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).expect("the program listens");
         self.keyboard.flush().expect("the program listens");
     }
 
-    /// Makes the terminal another size.
+    /// Resizes the terminal.
     pub fn resize(&mut self, columns: u16, lines: u16) {
-        self.seen.lock().expect("no panic while looking").parser.set_size(count(lines), count(columns));
+        self.screen.lock().expect("no panic under the lock").parser.set_size(count(lines), count(columns));
         self.master.resize(size(columns, lines)).expect("a size");
     }
 
-    /// Sets the terminal to how a shell likes it, as after a program that was stopped.
+    /// Resets the terminal modes with `stty sane`, as a shell does after a program was stopped.
     ///
     /// # Panics
-    /// When `stty` cannot do so.
-    pub fn is_the_shells(&self) {
+    /// When `stty` fails.
+    pub fn reset_with_stty(&self) {
         let tty = self.master.tty_name().expect("a terminal has a name");
         let set = std::process::Command::new("stty").arg("-F").arg(tty).arg("sane").status();
         assert!(set.expect("stty is there").success());
     }
 
-    /// What is to be seen now.
+    /// The text on the screen.
     pub fn text(&self) -> String {
-        self.look(|screen| screen.contents())
+        self.with_screen(|screen| screen.contents())
     }
 
-    /// Looks at the screen.
-    pub fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.seen.lock().expect("no panic while looking").parser.screen())
+    /// Reads the emulated screen: cells, colours, modes.
+    pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.screen.lock().expect("no panic under the lock").parser.screen())
     }
 
-    /// Every byte the program has written to the terminal.
-    pub fn raw(&self) -> Vec<u8> {
-        self.seen.lock().expect("no panic while looking").raw.clone()
+    /// All bytes that the program has written to the terminal.
+    pub fn output(&self) -> Vec<u8> {
+        self.screen.lock().expect("no panic under the lock").raw.clone()
     }
 
-    /// How many bytes the program has written to the terminal.
-    pub fn written(&self) -> usize {
-        self.seen.lock().expect("no panic while looking").raw.len()
+    /// The number of bytes that the program has written to the terminal.
+    pub fn output_len(&self) -> usize {
+        self.screen.lock().expect("no panic under the lock").raw.len()
     }
 
-    /// The program's process.
+    /// The process id; None after the exit.
     pub fn pid(&self) -> Option<u32> {
         self.child.process_id()
     }
 
-    /// Waits until a text is to be seen.
-    pub fn shows(&self, words: &str) {
-        self.waits(words, |text| text.contains(words));
+    /// Waits until the screen shows a text.
+    pub fn wait_for_text(&self, words: &str) {
+        self.wait_until(words, |text| text.contains(words));
     }
 
-    /// Waits until a text is no longer to be seen.
-    pub fn shows_no_longer(&self, words: &str) {
-        self.waits(&format!("{words} is gone"), |text| !text.contains(words));
+    /// Waits until the screen no longer shows a text.
+    pub fn wait_until_gone(&self, words: &str) {
+        self.wait_until(&format!("{words} is gone"), |text| !text.contains(words));
     }
 
-    /// Waits until what is to be seen is as it must be.
-    pub fn waits(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+    /// Waits until the screen's text meets a condition, which `what` describes in the failure.
+    pub fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let since = Instant::now();
         while !is_so(&self.text()) {
-            assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what:?}; there is:\n{}", self.text());
+            assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what:?}; the screen shows:\n{}", self.text());
             thread::sleep(LOOK_EVERY);
         }
     }
 
-    /// Waits for the program's end and until all it wrote has been seen; true: it ended well.
-    pub fn ends(&mut self) -> bool {
+    /// Waits until the program has exited and all its output was read. True: exit code 0.
+    pub fn wait_for_exit(&mut self) -> bool {
         let since = Instant::now();
         loop {
-            let ended = self.child.try_wait().expect("its end can be asked for");
+            let ended = self.child.try_wait().expect("the exit status is readable");
             if let Some(status) = ended.filter(|_| self.reader.is_finished()) {
                 return status.success();
             }
-            assert!(since.elapsed() < PATIENCE, "it did not end; there is:\n{}", self.text());
+            assert!(since.elapsed() < PATIENCE, "the program did not exit; the screen shows:\n{}", self.text());
             thread::sleep(LOOK_EVERY);
         }
     }
 
-    /// Ends the program at once, as a crash would.
+    /// Kills the program at once, as a crash does.
     pub fn kill(&mut self) {
-        self.child.kill().expect("it can be killed");
+        self.child.kill().expect("the program can be killed");
         let _ = self.child.wait();
     }
 }

@@ -1,38 +1,38 @@
-//! The least HTTP/1.1 client there can be: one kept-alive connection, one request at a time. For benches, where the
-//! client shares the machine with the service. Must not know the API.
+//! A minimal HTTP/1.1 client: one kept-alive connection, one request at a time. Benches use it because the client shares
+//! the processors with the service. Must not know the API.
 
 use std::io;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// One connection.
+/// A connection to a service.
 pub struct Wire {
     socket: TcpStream,
     buffer: Vec<u8>,
 }
 
-/// What came back: the status, and how long head and body were.
+/// A response: the status, and where its body lies in the connection's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
-    /// The status.
+pub struct Response {
+    /// The HTTP status.
     pub status: u16,
-    /// Where the body begins in the bytes that were read.
+    /// Offset of the body in the read bytes.
     pub body_at: usize,
-    /// Bytes of head and body.
+    /// Length of head and body in bytes.
     pub bytes: usize,
 }
 
 impl Wire {
-    /// Connects.
+    /// Connects to `host:port`.
     pub async fn connect(address: &str) -> io::Result<Wire> {
         let socket = TcpStream::connect(address).await?;
         socket.set_nodelay(true)?;
         Ok(Wire { socket, buffer: Vec::with_capacity(64 * 1024) })
     }
 
-    /// Sends a finished request and reads its answer. A body in chunks is given as it came, their sizes in between.
-    pub async fn ask(&mut self, request: &[u8]) -> io::Result<Answer> {
+    /// Sends an encoded request and reads the response. A chunked body keeps its chunk sizes.
+    pub async fn send(&mut self, request: &[u8]) -> io::Result<Response> {
         self.socket.write_all(request).await?;
         self.buffer.clear();
         let mut head = None;
@@ -40,40 +40,40 @@ impl Wire {
             if self.socket.read_buf(&mut self.buffer).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            head = head.or_else(|| Head::of(&self.buffer));
-            if let Some(answer) = head.and_then(|head| head.whole(&self.buffer)) {
-                return Ok(answer);
+            head = head.or_else(|| Head::parse(&self.buffer));
+            if let Some(response) = head.and_then(|head| head.response(&self.buffer)) {
+                return Ok(response);
             }
         }
     }
 
-    /// The last answer, head and body.
-    pub fn bytes(&self, answer: Answer) -> &[u8] {
-        &self.buffer[..answer.bytes]
+    /// Head and body of the last response.
+    pub fn bytes(&self, response: Response) -> &[u8] {
+        &self.buffer[..response.bytes]
     }
 
-    /// The body of the last answer.
-    pub fn body(&self, answer: Answer) -> &[u8] {
-        &self.buffer[answer.body_at..answer.bytes]
+    /// The body of the last response.
+    pub fn body(&self, response: Response) -> &[u8] {
+        &self.buffer[response.body_at..response.bytes]
     }
 
-    /// The body of the last answer as text.
-    pub fn text(&self, answer: Answer) -> String {
-        String::from_utf8_lossy(self.body(answer)).into_owned()
+    /// The body of the last response as text.
+    pub fn text(&self, response: Response) -> String {
+        String::from_utf8_lossy(self.body(response)).into_owned()
     }
 }
 
-/// What a head announces, once it is whole.
+/// The complete head of a response.
 #[derive(Clone, Copy)]
 struct Head {
     status: u16,
     body_at: usize,
-    /// Bytes of the body. None: it comes in chunks.
+    /// Length of the body in bytes. None: a chunked body.
     length: Option<usize>,
 }
 
 impl Head {
-    fn of(bytes: &[u8]) -> Option<Head> {
+    fn parse(bytes: &[u8]) -> Option<Head> {
         let body_at = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
         let status = number(bytes.get(9..12)?, 10)?;
         let length = match value(&bytes[..body_at], b"content-length") {
@@ -84,17 +84,17 @@ impl Head {
         Some(Head { status: u16::try_from(status).ok()?, body_at, length })
     }
 
-    /// The answer, once all of it is there.
-    fn whole(self, read: &[u8]) -> Option<Answer> {
+    /// The response; None while bytes are missing.
+    fn response(self, read: &[u8]) -> Option<Response> {
         let bytes = match self.length {
             Some(length) => self.body_at + length,
             None => end_of_chunks(read, self.body_at)?,
         };
-        (read.len() >= bytes).then_some(Answer { status: self.status, body_at: self.body_at, bytes })
+        (read.len() >= bytes).then_some(Response { status: self.status, body_at: self.body_at, bytes })
     }
 }
 
-/// Where chunks end that begin here, without trailers.
+/// The end of chunks that begin at an offset, without trailers. None while bytes are missing.
 fn end_of_chunks(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let line = bytes.get(at..)?.windows(2).position(|two| two == b"\r\n")?;
@@ -106,7 +106,7 @@ fn end_of_chunks(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// What a header says.
+/// The value of a header.
 fn value<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     head.split(|byte| *byte == b'\n').find_map(|line| {
         let (before, after) = line.split_at_checked(name.len())?;
@@ -123,11 +123,11 @@ mod tests {
     use super::*;
 
     fn bytes(text: &str) -> Option<usize> {
-        Some(Head::of(text.as_bytes())?.whole(text.as_bytes())?.bytes)
+        Some(Head::parse(text.as_bytes())?.response(text.as_bytes())?.bytes)
     }
 
     #[test]
-    fn an_answer_ends_where_its_head_says() {
+    fn response_ends_where_its_head_says() {
         assert_eq!(bytes("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd"), Some(41));
         assert_eq!(bytes("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab"), None);
         assert_eq!(bytes("HTTP/1.1 204 No Content\r\n\r\n"), Some(27));

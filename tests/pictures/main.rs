@@ -1,6 +1,6 @@
-//! Pictures of the terminal UI, made from the real program: it runs the demo on a terminal, drives it, and writes what is to be
-//! seen as SVG. `cargo run -p hearth-tests --bin pictures` (after `cargo build`); must not draw anything itself.
-#![expect(clippy::print_stdout, reason = "it says what it wrote")]
+//! Pictures of the terminal UI for the documentation: types keys into the demo on a pseudo-terminal and writes the screen as
+//! SVG. Run `cargo run -p hearth-tests --bin pictures` after `cargo build`. Must not draw a screen itself.
+#![expect(clippy::print_stdout, reason = "the program lists the written files")]
 
 mod svg;
 
@@ -15,12 +15,12 @@ use rusqlite::Connection;
 /// Writes the pictures of the documentation.
 #[derive(Parser)]
 struct Args {
-    /// Where they go
+    /// Directory of the pictures
     #[arg(long, default_value = "docs/screens")]
     out: PathBuf,
 }
 
-/// A picture: its name, the size of the terminal, the program's arguments, and on the way there what is typed and then seen.
+/// A picture: its name, the terminal's columns and lines, the program's arguments, and steps of keys and expected text.
 struct Picture {
     name: &'static str,
     size: (u16, u16),
@@ -82,11 +82,11 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A conflict, which takes a server and two devices that were apart for a while.
+/// The picture of a conflict, which needs a server and two replicas with different changes.
 fn conflict(path: &Path) -> anyhow::Result<()> {
-    let mut home = Home::new();
+    let home = Home::new();
     let (_server, _) = home.serve(&UNLIMITED);
-    let (here, there) = (home.replica("here.db"), home.replica("there.db"));
+    let (here, there) = (home.create_replica("here.db"), home.create_replica("there.db"));
     let sql = |db: &str, text: &str| Connection::open(db)?.execute_batch(text);
     sql(&here, "INSERT INTO tasks (title, due_on, assignee) VALUES ('Service the boiler', '2026-11-27', 'Nora')")?;
     stdout("hearth-replica", &["--db", &here, "sync"]);
@@ -94,34 +94,34 @@ fn conflict(path: &Path) -> anyhow::Result<()> {
     sql(&here, "UPDATE tasks SET due_on = '2026-12-04', assignee = 'Mateo', estimated_cost = '180'")?;
     sql(&there, "UPDATE tasks SET due_on = '2026-12-11', assignee = 'Lola', estimated_cost = '220'")?;
     stdout("hearth-replica", &["--db", &there, "sync"]);
-    // It ends with the code of an edit that waits for a person.
+    // This sync exits with the code of an edit that needs a person.
     run("hearth-replica", &["--db", &here, "sync"]);
     let arguments = ["--db", &here, "--theme", "dark"];
     let directory = home.path("");
     let truecolor = [("COLORTERM", "truecolor")];
     let mut screen = Terminal::start_with("hearth", &arguments, Path::new(&directory), (96, 16), &truecolor);
-    screen.shows("1 needs you");
-    for (keys, words) in [("w", "in conflict"), ("\r", "Theirs"), ("m", "✓ mine"), ("t", "✓ theirs")] {
-        screen.types(keys);
-        screen.shows(words);
-    }
-    std::fs::write(path, screen.look(svg::of))?;
-    screen.types("\x03");
-    screen.ends();
-    Ok(())
+    screen.wait_for_text("1 needs you");
+    let steps = [("w", "in conflict"), ("\r", "Theirs"), ("m", "✓ mine"), ("t", "✓ theirs")];
+    save(&mut screen, &steps, path)
 }
 
+/// The picture of a screen of the demo.
 fn take(picture: &Picture, path: &Path) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let truecolor = [("COLORTERM", "truecolor")];
     let mut screen = Terminal::start_with("hearth", picture.arguments, directory.path(), picture.size, &truecolor);
-    screen.shows("live");
-    for (keys, words) in picture.steps {
-        screen.types(keys);
-        screen.shows(words);
+    screen.wait_for_text("live");
+    save(&mut screen, picture.steps, path)
+}
+
+/// Types the keys of each step, waits for its text, writes the screen as SVG, and ends the program.
+fn save(screen: &mut Terminal, steps: &[(&str, &str)], path: &Path) -> anyhow::Result<()> {
+    for (keys, text) in steps {
+        screen.type_keys(keys);
+        screen.wait_for_text(text);
     }
-    std::fs::write(path, screen.look(svg::of))?;
-    screen.types("\x03");
-    screen.ends();
+    std::fs::write(path, screen.with_screen(svg::draw))?;
+    screen.type_keys("\x03");
+    screen.wait_for_exit();
     Ok(())
 }

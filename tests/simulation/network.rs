@@ -1,292 +1,225 @@
-//! The network of a simulated world: what is under way, when it arrives, and what the weather does to it. Must not know
-//! what messages mean.
+//! The network of a simulated world: the queue of events, the latency of messages, and the faults of messages and streams.
+//! Must not know what messages mean.
 
 use std::collections::BTreeMap;
 
 use axum::body::Body;
-use hearth_replica::sync::{HttpRequest, HttpResponse};
+use hearth_replica::sync::HttpResponse;
 
-use super::dice::Dice;
-use super::faults::{Fault, Weather};
-use super::tally::Tally;
+use super::counters::Counters;
+use super::environment_fault::{EnvironmentFault, FaultRates};
+use super::rng::SimRng;
+use super::sim_event::{Address, SimEvent};
 
-/// Which process of which machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address {
-    /// The machine.
-    pub machine: usize,
-    /// Its process; what comes for an earlier one is not heard.
-    pub life: u64,
-}
-
-/// Something that happens at its time.
-#[expect(missing_docs, reason = "each says what its members are")]
-pub enum Happening {
-    /// What the plan says.
-    Act(usize),
-    /// A question arrives at the server; its answer is wanted unless nobody waits for it.
-    Question { from: Address, ticket: u64, ask: HttpRequest, wanted: bool },
-    /// An answer, or word that there is none, arrives at a machine.
-    Answer { to: Address, ticket: u64, answer: Result<HttpResponse, String> },
-    /// The wish for a stream arrives at the server.
-    StreamWish { from: Address, stream: u64, ask: HttpRequest },
-    /// The server has accepted a stream.
-    StreamOpen { to: Address, stream: u64 },
-    /// The server refuses a stream.
-    StreamRefused { to: Address, stream: u64, answer: HttpResponse },
-    /// Bytes of a stream arrive.
-    Bytes { to: Address, stream: u64, bytes: Vec<u8> },
-    /// A stream is over for its machine.
-    StreamEnd { to: Address, stream: u64, reason: &'static str },
-    /// A machine's engine wanted to be woken.
-    Wake { to: Address },
-    /// A machine hears that somebody wrote to its database.
-    Bell { machine: usize },
-    /// A machine starts a process.
-    Start { machine: usize },
-    /// The server starts.
-    ServerStart,
-    /// The server looks whether others wrote to its database.
-    Notice,
-    /// The server forgets what is old.
-    Tidy,
-    /// A person lets the sync go on.
-    Resume { machine: usize },
-    /// A client of the API asks again what it had no answer to.
-    ClientAgain { ask: HttpRequest, until: i64 },
-    /// A key is whole again.
-    KeyBack { key: usize },
-}
-
-impl Happening {
-    /// Whether it may change anything on a machine.
-    pub fn may_touch(&self, number: usize) -> bool {
-        match self {
-            Happening::Act(_) => true,
-            Happening::Question { from: to, .. }
-            | Happening::Answer { to, .. }
-            | Happening::StreamWish { from: to, .. }
-            | Happening::StreamOpen { to, .. }
-            | Happening::StreamRefused { to, .. }
-            | Happening::Bytes { to, .. }
-            | Happening::StreamEnd { to, .. }
-            | Happening::Wake { to } => to.machine == number,
-            Happening::Bell { machine } | Happening::Start { machine } | Happening::Resume { machine } => {
-                *machine == number
-            }
-            Happening::ServerStart
-            | Happening::Notice
-            | Happening::Tidy
-            | Happening::ClientAgain { .. }
-            | Happening::KeyBack { .. } => false,
-        }
-    }
-}
-
-/// A stream as the server's side has it.
-pub struct Flowing {
-    /// Whose it is.
+/// A stream on the server's side.
+pub struct ServerStream {
+    /// The process that opened the stream.
     pub to: Address,
-    /// Which one.
+    /// The number of the stream.
     pub number: u64,
-    /// What it still says.
+    /// The source of the remaining bytes.
     pub body: Body,
-    /// Bytes until it breaks off.
+    /// The number of bytes until the connection breaks; None for a stream that does not break.
     pub cut_in: Option<usize>,
-    /// Bytes until nothing comes through any more.
-    pub mute_in: Option<usize>,
-    /// Whether its pieces may take long.
-    pub slow: bool,
-    /// When the last bytes arrive; later ones do not overtake them.
-    pub last_at: i64,
-    /// Since when nobody listens: the server does not know at once.
-    pub left_at: Option<i64>,
+    /// The number of bytes until the stream falls silent; None for a stream that does not.
+    pub silent_in: Option<usize>,
+    /// True when the bytes of the stream can be delayed.
+    pub is_slow: bool,
+    /// When the last bytes arrive. Later bytes never arrive earlier.
+    pub last_arrival: i64,
+    /// When the machine closed the stream; the server notices the close later. None while the machine reads.
+    pub closed_at: Option<i64>,
 }
 
-/// How a question fares.
-pub enum Fate {
-    /// It arrives after so long; and again after so long.
+/// What happens to a request. Times are milliseconds from now.
+pub enum RequestFate {
+    /// The request arrives after this time, and a duplicate after the second time.
     Arrives(i64, Option<i64>),
-    /// It does not arrive; the machine learns so after so long.
+    /// The request is lost, and the machine gets a transport error after this time.
     Lost(i64),
-    /// Somebody answers in the server's place, after so long.
+    /// A proxy answers in place of the server after this time.
     Refused(i64, HttpResponse),
 }
 
-/// What stands in the way of a stream.
-pub enum Bar {
-    /// Somebody refuses it in the server's place.
+/// What happens to a stream that a proxy blocks.
+pub enum StreamBlock {
+    /// The proxy refuses the stream.
     Refuses(HttpResponse),
-    /// Its connection ends before the server has said anything.
+    /// The connection ends before the response of the server.
     Ends,
-    /// It breaks off after so many bytes.
+    /// The connection breaks after this number of bytes.
     Cut(usize),
 }
 
-/// What is under way.
-pub struct Network {
-    /// What happens, by time and then in the order of being sent.
-    queue: BTreeMap<(i64, u64), Happening>,
-    sent: u64,
-    /// What the weather throws.
-    pub dice: Dice,
-    /// The same for the young faults.
-    apart: Dice,
-    /// How often what goes wrong.
-    pub weather: Weather,
-    /// What it has done to messages.
-    pub tally: Tally,
+/// The faults of a stream that opens now.
+pub struct StreamFate {
+    /// As [`ServerStream::cut_in`].
+    pub cut_in: Option<usize>,
+    /// As [`ServerStream::silent_in`].
+    pub silent_in: Option<usize>,
+    /// As [`ServerStream::is_slow`].
+    pub is_slow: bool,
 }
 
-/// A client gives up on an answer after this time.
-pub const PATIENCE: i64 = 30_000;
-/// The server learns after this time that nobody listens to a stream any more.
-pub const LEFT: i64 = 45_000;
+/// The network and the queue of all future events.
+pub struct Network {
+    /// The future events by time, then in the order in which they were scheduled.
+    queue: BTreeMap<(i64, u64), SimEvent>,
+    scheduled: u64,
+    /// Draws the faults and latencies of messages.
+    pub rng: SimRng,
+    /// Draws the faults that were added later.
+    added_rng: SimRng,
+    /// How often each fault occurs.
+    pub fault_rates: FaultRates,
+    counters: Counters,
+}
+
+/// How long a client waits for a response, in milliseconds.
+pub const RESPONSE_TIMEOUT_MILLIS: i64 = 30_000;
+/// How long the server does not notice that a machine has closed a stream, in milliseconds.
+pub const CLOSE_DELAY_MILLIS: i64 = 45_000;
 
 impl Network {
-    /// An empty network.
-    pub fn new(dice: Dice, weather: Weather, tally: Tally) -> Network {
-        let apart = dice.clone().fork(1);
-        Network { queue: BTreeMap::new(), sent: 0, dice, apart, weather, tally }
+    /// A network without events.
+    pub fn new(rng: SimRng, fault_rates: FaultRates, counters: Counters) -> Network {
+        let added_rng = rng.clone().fork(1);
+        Network { queue: BTreeMap::new(), scheduled: 0, rng, added_rng, fault_rates, counters }
     }
 
-    /// Whether a fault strikes this message or stream.
-    pub fn strikes(&mut self, fault: Fault) -> bool {
-        let dice = if Fault::young().contains(&fault) { &mut self.apart } else { &mut self.dice };
-        let struck = self.weather.strikes(fault, dice);
-        if struck {
-            self.tally.struck(fault);
+    /// Draws whether a fault affects the current message or stream.
+    pub fn occurs(&mut self, fault: EnvironmentFault) -> bool {
+        let is_added = EnvironmentFault::added_later().contains(&fault);
+        let rng = if is_added { &mut self.added_rng } else { &mut self.rng };
+        let occurs = self.fault_rates.occurs(fault, rng);
+        if occurs {
+            self.counters.count_network_fault(fault);
         }
-        struck
+        occurs
     }
 
-    /// Lets something happen at a time.
-    pub fn at(&mut self, time: i64, what: Happening) {
-        self.sent += 1;
-        self.queue.insert((time, self.sent), what);
+    /// Schedules an event at a time of the world, in milliseconds.
+    pub fn schedule(&mut self, time: i64, event: SimEvent) {
+        self.scheduled += 1;
+        self.queue.insert((time, self.scheduled), event);
     }
 
-    /// The next thing that happens, and when.
-    pub fn pop(&mut self) -> Option<(i64, Happening)> {
-        let ((time, _), what) = self.queue.pop_first()?;
-        Some((time, what))
+    /// Removes the next event from the queue and returns the event with its time. None: the queue is empty.
+    pub fn pop_event(&mut self) -> Option<(i64, SimEvent)> {
+        let ((time, _), event) = self.queue.pop_first()?;
+        Some((time, event))
     }
 
-    /// All that is under way.
-    pub fn under_way(&self) -> impl Iterator<Item = &Happening> {
+    /// All future events.
+    pub fn future_events(&self) -> impl Iterator<Item = &SimEvent> {
         self.queue.values()
     }
 
-    /// When the next thing happens.
-    pub fn next_at(&self) -> Option<i64> {
-        self.queue.first_key_value().map(|((time, _), _)| *time)
+    /// Moves every event into the future by this number of milliseconds.
+    pub fn postpone_all(&mut self, time: i64) {
+        let queue = std::mem::take(&mut self.queue);
+        self.queue = queue.into_iter().map(|((at, number), event)| ((at + time, number), event)).collect();
     }
 
-    /// Puts everything off for a time.
-    pub fn put_off(&mut self, time: i64) {
-        self.queue =
-            std::mem::take(&mut self.queue).into_iter().map(|((at, sent), what)| ((at + time, sent), what)).collect();
+    /// Removes the events for which the condition is true.
+    pub fn remove_events(&mut self, mut condition: impl FnMut(&SimEvent) -> bool) {
+        self.queue.retain(|_, event| !condition(event));
     }
 
-    /// Takes out what is under way and fits.
-    pub fn drop_all(&mut self, mut fits: impl FnMut(&Happening) -> bool) {
-        self.queue.retain(|_, what| !fits(what));
-    }
-
-    /// How long a message takes.
+    /// Draws how long a message takes, in milliseconds.
     pub fn latency(&mut self) -> i64 {
-        let usual = self.dice.between(1, 60);
-        let late = self.dice.between(500, 40_000);
-        if self.strikes(Fault::Delay) { late } else { usual }
+        let usual = self.rng.between(1, 60);
+        let late = self.rng.between(500, 40_000);
+        if self.occurs(EnvironmentFault::Delay) { late } else { usual }
     }
 
-    /// How long a piece of a stream takes. Each stream has a connection of its own, and only some are slow: so what one
-    /// tells may overtake an answer, or the other way round.
-    pub fn latency_on(&mut self, slow: bool) -> i64 {
-        if slow { self.latency() } else { self.dice.between(1, 60) }
+    /// Draws how long bytes of a stream take, in milliseconds. A slow stream can be slower or faster than responses,
+    /// because each stream has a connection of its own.
+    pub fn stream_latency(&mut self, is_slow: bool) -> i64 {
+        if is_slow { self.latency() } else { self.rng.between(1, 60) }
     }
 
-    /// What becomes of a question where a stranger answers them all.
-    pub fn strangers_fate(&mut self) -> Fate {
-        let there = self.latency();
-        Fate::Refused(there, page(&mut self.apart))
+    /// Draws what happens to a request of a machine in a network with a sign-in page.
+    pub fn foreign_network_fate(&mut self) -> RequestFate {
+        let after = self.latency();
+        RequestFate::Refused(after, foreign_page(&mut self.added_rng))
     }
 
-    /// An answer with which a stranger may have replaced one of the server's.
-    pub fn replaced(&mut self, answer: HttpResponse) -> HttpResponse {
-        if self.strikes(Fault::Stranger) { page(&mut self.apart) } else { answer }
+    /// The response, or the page of a proxy that replaces the response.
+    pub fn pass_response(&mut self, response: HttpResponse) -> HttpResponse {
+        if self.occurs(EnvironmentFault::ForeignResponse) { foreign_page(&mut self.added_rng) } else { response }
     }
 
-    /// What stands in the way of a stream that something does not let pass.
-    pub fn bar(&mut self) -> Bar {
-        match self.apart.between(0, 3) {
-            0 => Bar::Cut(self.apart.between(0, 60) as usize),
-            1 => Bar::Ends,
+    /// Draws what happens to a blocked stream.
+    pub fn draw_stream_block(&mut self) -> StreamBlock {
+        match self.added_rng.between(0, 3) {
+            0 => StreamBlock::Cut(self.added_rng.between(0, 60) as usize),
+            1 => StreamBlock::Ends,
             _ => {
-                let status = self.apart.of(&[200, 302, 403, 404, 426, 502]);
-                Bar::Refuses(HttpResponse { status, body: PAGE.to_vec(), ..HttpResponse::default() })
+                let status = self.added_rng.pick(&[200, 302, 403, 404, 426, 502]);
+                StreamBlock::Refuses(HttpResponse { status, body: SIGN_IN_PAGE.to_vec(), ..HttpResponse::default() })
             }
         }
     }
 
-    /// What becomes of a question.
-    pub fn fate(&mut self) -> Fate {
-        let lost = self.strikes(Fault::LostRequest);
-        let busy = self.strikes(Fault::TooMany);
-        let broken = self.strikes(Fault::ServerError);
-        let strange = self.strikes(Fault::Stranger);
-        let twice = self.strikes(Fault::Duplicate);
-        let there = self.latency();
-        let again = self.latency();
-        if lost {
-            return Fate::Lost(self.dice.of(&[there, PATIENCE]));
+    /// Draws what happens to a request.
+    pub fn draw_request_fate(&mut self) -> RequestFate {
+        let is_lost = self.occurs(EnvironmentFault::LostRequest);
+        let is_limited = self.occurs(EnvironmentFault::RateLimited);
+        let has_failed = self.occurs(EnvironmentFault::ServerError);
+        let is_foreign = self.occurs(EnvironmentFault::ForeignResponse);
+        let is_doubled = self.occurs(EnvironmentFault::Duplicate);
+        let first = self.latency();
+        let second = self.latency();
+        if is_lost {
+            return RequestFate::Lost(self.rng.pick(&[first, RESPONSE_TIMEOUT_MILLIS]));
         }
-        if busy {
-            return Fate::Refused(there, too_many(self.dice.between(0, 20)));
+        if is_limited {
+            return RequestFate::Refused(first, rate_limited(self.rng.between(0, 20)));
         }
-        if broken {
-            return Fate::Refused(there, broken_answer(&mut self.dice));
+        if has_failed {
+            return RequestFate::Refused(first, gateway_error(&mut self.rng));
         }
-        if strange {
-            return Fate::Refused(there, page(&mut self.apart));
+        if is_foreign {
+            return RequestFate::Refused(first, foreign_page(&mut self.added_rng));
         }
-        Fate::Arrives(there, twice.then_some(there + again))
+        RequestFate::Arrives(first, is_doubled.then_some(first + second))
     }
 
-    /// After how many bytes a stream that opens now breaks off, after how many it falls silent, and whether it is slow.
-    pub fn stream_fate(&mut self) -> (Option<usize>, Option<usize>, bool) {
-        let after = self.dice.of(&[40, 300, 3000, 20_000]);
-        let after = self.dice.between(0, after) as usize;
-        let cut = self.strikes(Fault::StreamCut);
-        let mute = self.strikes(Fault::StreamMute);
-        let slow = self.strikes(Fault::Delay);
-        (cut.then_some(after), (mute && !cut).then_some(after), slow)
+    /// Draws the faults of a stream that opens now. A stream is cut or falls silent, never both.
+    pub fn draw_stream_fate(&mut self) -> StreamFate {
+        let most = self.rng.pick(&[40, 300, 3000, 20_000]);
+        let after = self.rng.between(0, most) as usize;
+        let is_cut = self.occurs(EnvironmentFault::StreamCut);
+        let is_silent = self.occurs(EnvironmentFault::StreamSilent);
+        let is_slow = self.occurs(EnvironmentFault::Delay);
+        StreamFate { cut_in: is_cut.then_some(after), silent_in: (is_silent && !is_cut).then_some(after), is_slow }
     }
 }
 
-/// Whether somebody else than the server said it: it never speaks like this.
-pub fn is_page(answer: &HttpResponse) -> bool {
-    answer.body.starts_with(b"<")
+/// True for a response that is not from the server: only proxies answer with HTML.
+pub fn is_foreign_page(response: &HttpResponse) -> bool {
+    response.body.starts_with(b"<")
 }
 
-/// What a stranger says.
-const PAGE: &[u8] = b"<!doctype html><title>Sign in</title><p>Sign in to use this network.";
+/// The body of a sign-in page.
+const SIGN_IN_PAGE: &[u8] = b"<!doctype html><title>Sign in</title><p>Sign in to use this network.";
 
-/// What a network's sign-in page or a proxy answers to whatever it is asked.
-fn page(dice: &mut Dice) -> HttpResponse {
-    let status = dice.of(&[200, 302, 403, 404, 511]);
-    // Some have a tag, which may be of digits as the server's are.
-    let etag = dice.of(&[None, None, Some("\"7\"")]).map(str::to_owned);
-    HttpResponse { status, etag, body: PAGE.to_vec(), ..HttpResponse::default() }
+/// The response of a sign-in page or a proxy to any request.
+fn foreign_page(rng: &mut SimRng) -> HttpResponse {
+    let status = rng.pick(&[200, 302, 403, 404, 511]);
+    // Some pages have an ETag of digits, as the server's records have.
+    let etag = rng.pick(&[None, None, Some("\"7\"")]).map(str::to_owned);
+    HttpResponse { status, etag, body: SIGN_IN_PAGE.to_vec(), ..HttpResponse::default() }
 }
 
-fn too_many(seconds: i64) -> HttpResponse {
+fn rate_limited(seconds: i64) -> HttpResponse {
     let body = r#"{"error":{"type":"rate_limited","message":"Too many calls.","fix":"Wait.","doc_url":"u","details":{}},"meta":{"request_id":"req_0"}}"#;
     HttpResponse { status: 429, retry_after: Some(seconds.to_string()), body: body.into(), ..HttpResponse::default() }
 }
 
-fn broken_answer(dice: &mut Dice) -> HttpResponse {
-    let status = dice.of(&[500, 502, 503, 504]);
+fn gateway_error(rng: &mut SimRng) -> HttpResponse {
+    let status = rng.pick(&[500, 502, 503, 504]);
     let retry_after = (status == 503).then(|| "2".to_owned());
     HttpResponse { status, retry_after, body: b"<html>bad gateway</html>".to_vec(), ..HttpResponse::default() }
 }

@@ -1,137 +1,162 @@
-//! Faults that are planted in the code, one at a time, to see whether the simulation finds them: a simulation that
-//! finds nothing proves nothing. Must not plant more than one at once.
+//! The planted faults: faults in the code of server and replica that the simulation must find. A simulation that finds
+//! none of them proves nothing. Must not plant two faults at the same time.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::Ground;
-use super::faults::Fault;
-use super::plan::Plan;
-use hearth_simulated::Fault as Bug;
+use hearth_simulated::PlantedFault;
 
-/// A fault in the code.
-pub struct Planted {
+use super::environment_fault::EnvironmentFault;
+use super::plan::Plan;
+use super::simulator::Simulator;
+
+/// The variable that names the planted fault of a program built with the feature `simulation`.
+const VARIABLE: &str = "HEARTH_PLANTED";
+/// How often the search looks whether its process has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A planted fault and the environment of its worlds.
+pub struct PlantedCase {
     /// The fault in the code.
-    pub bug: Bug,
-    /// What the machine does all the time while it is looked for.
-    pub with: &'static [Fault],
+    pub fault: PlantedFault,
+    /// The faults of the environment that occur in each world. Without them, the planted fault has no effect.
+    pub environment: &'static [EnvironmentFault],
 }
 
-/// All faults that can be planted.
-pub const PLANTED: [Planted; 42] = [
-    // The server.
-    one(Bug::AckBeforeCommit, &[Fault::ServerDiskFull]),
-    one(Bug::EventInOwnTransaction, &[Fault::ServerCrash]),
-    one(Bug::ReceiptInOwnTransaction, &[Fault::ServerCrash]),
-    one(Bug::ReceiptNotStored, &[]),
-    one(Bug::EventIdsReused, &[Fault::Retention]),
-    one(Bug::CompactionDropsLatest, &[Fault::Retention]),
-    one(Bug::BackfillExpires, &[Fault::Retention, Fault::Offline, Fault::StreamCut]),
-    one(Bug::RetentionGapIgnored, &[Fault::Retention, Fault::Offline]),
-    one(Bug::TombstonesOmitted, &[Fault::Retention, Fault::Offline, Fault::StreamCut]),
-    one(Bug::RestoreIgnored, &[Fault::RestoreFiles, Fault::Kill]),
-    one(Bug::HomeClockStepsBack, &[Fault::ClockStep]),
-    one(Bug::IfMatchIgnored, &[Fault::Delay, Fault::Offline]),
-    one(Bug::HeadNotStored, &[Fault::ServerKill]),
-    one(Bug::DeletedIdsReusable, &[Fault::Night, Fault::LostAnswer]),
-    // The replica.
-    one(Bug::PositionBeforeRows, &[Fault::Crash]),
-    one(Bug::CursorNotStored, &[Fault::Kill]),
-    one(Bug::OlderImageWins, &[Fault::Retention, Fault::Offline, Fault::Delay]),
-    one(Bug::SearchNotUpdated, &[]),
-    one(Bug::UserTriggersOff, &[]),
-    one(Bug::TombstonesNotStored, &[Fault::Retention, Fault::Offline, Fault::Delay]),
-    one(Bug::OverlayDroppedAtAck, &[]),
-    one(Bug::BaseFromEditedRow, &[Fault::Poison]),
-    one(Bug::GateLeftOpen, &[]),
-    one(Bug::LiveBeforeCaughtUp, &[Fault::Offline]),
-    one(Bug::RejectedEditDropped, &[Fault::Poison]),
-    one(Bug::RejectedEditSuperseded, &[Fault::Poison]),
-    one(Bug::AnyRemoteChangeConflicts, &[Fault::Delay, Fault::Offline]),
-    one(Bug::CoalescedEditLost, &[Fault::Offline]),
-    one(Bug::PreconditionFailureIsSuccess, &[Fault::Delay, Fault::Offline]),
-    one(Bug::ServerErrorIsSuccess, &[Fault::ServerError]),
-    one(Bug::IfMatchNotSent, &[Fault::Night, Fault::LostAnswer]),
-    one(Bug::RetryWithNewKey, &[Fault::LostAnswer]),
-    one(Bug::InFlightForgotten, &[Fault::Crash, Fault::Kill]),
-    one(Bug::DependentsDoNotWait, &[Fault::Offline, Fault::ServerError]),
-    one(Bug::BlockedForever, &[Fault::Poison]),
-    one(Bug::MassDeleteUnguarded, &[Fault::Retention, Fault::Offline]),
-    one(Bug::ListsAheadOfFeed, &[Fault::Retention, Fault::Offline, Fault::StreamMute]),
-    one(Bug::SilentStreamIgnored, &[Fault::StreamMute]),
-    one(Bug::DiskFullIsSuccess, &[Fault::DiskFull]),
-    one(Bug::MaybeAppliedForgotten, &[Fault::LostAnswer, Fault::Narrowed]),
-    one(Bug::RetryUsesWallClock, &[Fault::ServerError, Fault::ClockStep]),
-    one(Bug::ForeignAnswerAccepted, &[Fault::Stranger]),
+/// The result of a search.
+pub struct Search {
+    /// The first seed that fails only with the planted fault, and the failure. None: no seed found the fault.
+    pub found: Option<(u64, String)>,
+    /// How long the search took.
+    pub time: Duration,
+}
+
+/// All planted faults, each with the environment in which the fault has an effect.
+pub const PLANTED: [PlantedCase; 42] = [
+    // Faults in the server.
+    case(PlantedFault::AckBeforeCommit, &[EnvironmentFault::ServerDiskFull]),
+    case(PlantedFault::EventInOwnTransaction, &[EnvironmentFault::ServerCrash]),
+    case(PlantedFault::ReceiptInOwnTransaction, &[EnvironmentFault::ServerCrash]),
+    case(PlantedFault::ReceiptNotStored, &[]),
+    case(PlantedFault::EventIdsReused, &[EnvironmentFault::Retention]),
+    case(PlantedFault::CompactionDropsLatest, &[EnvironmentFault::Retention]),
+    case(
+        PlantedFault::BackfillExpires,
+        &[EnvironmentFault::Retention, EnvironmentFault::Offline, EnvironmentFault::StreamCut],
+    ),
+    case(PlantedFault::RetentionGapIgnored, &[EnvironmentFault::Retention, EnvironmentFault::Offline]),
+    case(
+        PlantedFault::TombstonesOmitted,
+        &[EnvironmentFault::Retention, EnvironmentFault::Offline, EnvironmentFault::StreamCut],
+    ),
+    case(PlantedFault::RestoreIgnored, &[EnvironmentFault::RestoreFiles, EnvironmentFault::Kill]),
+    case(PlantedFault::HomeClockStepsBack, &[EnvironmentFault::ClockStep]),
+    case(PlantedFault::IfMatchIgnored, &[EnvironmentFault::Delay, EnvironmentFault::Offline]),
+    case(PlantedFault::HeadNotStored, &[EnvironmentFault::ServerKill]),
+    case(PlantedFault::DeletedIdsReusable, &[EnvironmentFault::LongSleep, EnvironmentFault::LostResponse]),
+    // Faults in the replica.
+    case(PlantedFault::PositionBeforeRows, &[EnvironmentFault::Crash]),
+    case(PlantedFault::CursorNotStored, &[EnvironmentFault::Kill]),
+    case(
+        PlantedFault::OlderImageWins,
+        &[EnvironmentFault::Retention, EnvironmentFault::Offline, EnvironmentFault::Delay],
+    ),
+    case(PlantedFault::SearchNotUpdated, &[]),
+    case(PlantedFault::UserTriggersOff, &[]),
+    case(
+        PlantedFault::TombstonesNotStored,
+        &[EnvironmentFault::Retention, EnvironmentFault::Offline, EnvironmentFault::Delay],
+    ),
+    case(PlantedFault::OverlayDroppedAtAck, &[]),
+    case(PlantedFault::BaseFromEditedRow, &[EnvironmentFault::InvalidEdit]),
+    case(PlantedFault::GateLeftOpen, &[]),
+    case(PlantedFault::LiveBeforeCaughtUp, &[EnvironmentFault::Offline]),
+    case(PlantedFault::RejectedEditDropped, &[EnvironmentFault::InvalidEdit]),
+    case(PlantedFault::RejectedEditSuperseded, &[EnvironmentFault::InvalidEdit]),
+    case(PlantedFault::AnyRemoteChangeConflicts, &[EnvironmentFault::Delay, EnvironmentFault::Offline]),
+    case(PlantedFault::CoalescedEditLost, &[EnvironmentFault::Offline]),
+    case(PlantedFault::PreconditionFailureIsSuccess, &[EnvironmentFault::Delay, EnvironmentFault::Offline]),
+    case(PlantedFault::ServerErrorIsSuccess, &[EnvironmentFault::ServerError]),
+    case(PlantedFault::IfMatchNotSent, &[EnvironmentFault::LongSleep, EnvironmentFault::LostResponse]),
+    case(PlantedFault::RetryWithNewKey, &[EnvironmentFault::LostResponse]),
+    case(PlantedFault::InFlightForgotten, &[EnvironmentFault::Crash, EnvironmentFault::Kill]),
+    case(PlantedFault::DependentsDoNotWait, &[EnvironmentFault::Offline, EnvironmentFault::ServerError]),
+    case(PlantedFault::BlockedForever, &[EnvironmentFault::InvalidEdit]),
+    case(PlantedFault::MassDeleteUnguarded, &[EnvironmentFault::Retention, EnvironmentFault::Offline]),
+    case(
+        PlantedFault::ListsAheadOfFeed,
+        &[EnvironmentFault::Retention, EnvironmentFault::Offline, EnvironmentFault::StreamSilent],
+    ),
+    case(PlantedFault::SilentStreamIgnored, &[EnvironmentFault::StreamSilent]),
+    case(PlantedFault::DiskFullIsSuccess, &[EnvironmentFault::DiskFull]),
+    case(PlantedFault::MaybeAppliedForgotten, &[EnvironmentFault::LostResponse, EnvironmentFault::ScopesRemoved]),
+    case(PlantedFault::RetryUsesWallClock, &[EnvironmentFault::ServerError, EnvironmentFault::ClockStep]),
+    case(PlantedFault::ForeignAnswerAccepted, &[EnvironmentFault::ForeignResponse]),
 ];
 
-const fn one(bug: Bug, with: &'static [Fault]) -> Planted {
-    Planted { bug, with }
+const fn case(fault: PlantedFault, environment: &'static [EnvironmentFault]) -> PlantedCase {
+    PlantedCase { fault, environment }
 }
 
-impl Planted {
-    /// The one that is in the code of this program, which `HEARTH_PLANTED` says. Err: there is none of that name.
-    pub fn here() -> Result<Option<&'static Planted>, String> {
+impl PlantedCase {
+    /// The case of the fault that `HEARTH_PLANTED` names; None without the variable. Err: no fault has the name.
+    pub fn from_environment() -> Result<Option<&'static PlantedCase>, String> {
         let Ok(name) = std::env::var(VARIABLE) else { return Ok(None) };
-        let known = PLANTED.iter().find(|planted| planted.bug.as_str() == name);
-        known.map(Some).ok_or_else(|| format!("{VARIABLE}: `{name}` is no fault that can be planted; see `--planted`"))
+        let case = PLANTED.iter().find(|case| case.fault.as_str() == name);
+        case.map(Some)
+            .ok_or_else(|| format!("{VARIABLE}: `{name}` is not a planted fault; `--planted` lists the names"))
     }
 
-    /// A plan in which it should show.
+    /// The plan of a seed with the environment of this case.
     pub fn plan(&self, seed: u64) -> Plan {
-        Plan::with(seed, self.with)
+        Plan::with_faults(seed, self.environment)
     }
 
-    /// Plants it and runs seeds until one fails that holds without it. In a process of its own, which may take so long
-    /// for each: a fault may make it go round for ever, or take all memory.
-    pub fn look_for(&self, seeds: u64, patience: Duration) -> Result<Search, String> {
-        let (begun, ground) = (Instant::now(), Ground::new()?);
+    /// Runs the seeds from 1 to `seeds` with the planted fault until a seed fails that passes without the fault. The
+    /// seeds run in another process, which is killed after `patience`: a fault can cause an endless loop.
+    pub fn search(&self, seeds: u64, patience: Duration) -> Result<Search, String> {
+        let (started, simulator) = (Instant::now(), Simulator::new()?);
         let mut from = 1;
         while from <= seeds {
             let Some((seed, why)) = self.first_failure(from, seeds, patience)? else { break };
-            if ground.run(self.plan(seed), false).result.is_ok() {
-                return Ok(Search { found: Some((seed, why)), time: begun.elapsed() });
+            if simulator.run(self.plan(seed), false).result.is_ok() {
+                return Ok(Search { found: Some((seed, why)), time: started.elapsed() });
             }
             from = seed + 1;
         }
-        Ok(Search { found: None, time: begun.elapsed() })
+        Ok(Search { found: None, time: started.elapsed() })
     }
 
+    /// The first failing seed from `from` to `to` with the planted fault, and the failure.
     fn first_failure(&self, from: u64, to: u64, patience: Duration) -> Result<Option<(u64, String)>, String> {
         let failed = |error: std::io::Error| format!("another process cannot be run: {error}");
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
             .args(["--jobs=1", "--shrink=0", &format!("--from={from}"), &format!("--seeds={}", to + 1 - from)])
-            .env(VARIABLE, self.bug.as_str())
+            .env(VARIABLE, self.fault.as_str())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        let begun = Instant::now();
-        // Nobody needs to read meanwhile: what it says of one failure fits into a pipe.
+        let started = Instant::now();
+        // The output is read at the end: the report of one failure fits into the buffer of a pipe.
         while child.try_wait().map_err(failed)?.is_none() {
-            if begun.elapsed() > patience {
+            if started.elapsed() > patience {
                 child.kill().map_err(failed)?;
                 child.wait().map_err(failed)?;
-                return Err(format!("its process does not end within {} s", patience.as_secs()));
+                return Err(format!("the process does not end within {} s", patience.as_secs()));
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(POLL_INTERVAL);
         }
         let output = child.wait_with_output().map_err(failed)?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let told = text.lines().find_map(|line| line.strip_prefix("seed ")?.split_once(": "));
-        match told.and_then(|(seed, why)| Some((seed.parse().ok()?, why.to_owned()))) {
-            None if !output.status.success() => Err(format!("its process ended with {}: {text}", output.status)),
+        match first_failure_in(&text) {
+            None if !output.status.success() => Err(format!("the process ended with {}: {text}", output.status)),
             found => Ok(found),
         }
     }
 }
 
-/// What came of looking for a planted fault.
-pub struct Search {
-    /// The seed that showed it, and what was not as it must be.
-    pub found: Option<(u64, String)>,
-    /// How long it took.
-    pub time: Duration,
+/// The seed and the failure in the output of `simulate`: the first line `seed NUMBER: FAILURE`.
+fn first_failure_in(output: &str) -> Option<(u64, String)> {
+    let (seed, why) = output.lines().find_map(|line| line.strip_prefix("seed ")?.split_once(": "))?;
+    Some((seed.parse().ok()?, why.to_owned()))
 }
-
-/// Says which fault is in the code of a program that is built with the feature `simulation`.
-const VARIABLE: &str = "HEARTH_PLANTED";

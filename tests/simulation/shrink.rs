@@ -1,33 +1,34 @@
-//! Making a failing plan small: faults and acts are left out as long as the run still fails in the same way. Must not
-//! know what a failure means.
+//! Makes a failing plan smaller: removes faults and actions as long as the run fails in the same way. Must not know the
+//! meaning of a failure.
 
 use std::time::{Duration, Instant};
 
-use super::Ground;
 use super::plan::Plan;
+use super::simulator::Simulator;
 
-/// A smaller plan that fails like this one; found within about `time`.
-pub fn shrink(ground: &Ground, plan: &Plan, why: &str, time: Duration) -> Plan {
-    let (begun, kind) = (Instant::now(), kind_of(why));
+/// A smaller plan with the same failure. The search takes about `time`.
+pub fn shrink(simulator: &Simulator, plan: &Plan, why: &str, time: Duration) -> Plan {
+    let (started, kind) = (Instant::now(), failure_kind(why));
     let fails = |plan: &Plan| {
-        begun.elapsed() < time && ground.run(plan.clone(), false).result.is_err_and(|why| kind_of(&why) == kind)
+        started.elapsed() < time
+            && simulator.run(plan.clone(), false).result.is_err_and(|why| failure_kind(&why) == kind)
     };
     let mut small = plan.clone();
-    let faults: Vec<_> = small.weather.faults().collect();
+    let faults: Vec<_> = small.fault_rates.faults().collect();
     for fault in faults {
-        let less = Plan { weather: small.weather.without(fault), ..small.clone() };
-        if fails(&less) {
-            small = less;
+        let smaller = Plan { fault_rates: small.fault_rates.without(fault), ..small.clone() };
+        if fails(&smaller) {
+            small = smaller;
         }
     }
-    let mut piece = small.acts.len().div_ceil(2);
-    while piece > 0 && begun.elapsed() < time {
+    let mut piece = small.actions.len().div_ceil(2);
+    while piece > 0 && started.elapsed() < time {
         let mut from = 0;
-        while from < small.acts.len() {
-            let mut less = small.clone();
-            less.acts.drain(from..(from + piece).min(small.acts.len()));
-            if fails(&less) {
-                small = less;
+        while from < small.actions.len() {
+            let mut smaller = small.clone();
+            smaller.actions.drain(from..(from + piece).min(small.actions.len()));
+            if fails(&smaller) {
+                small = smaller;
             } else {
                 from += piece;
             }
@@ -37,8 +38,8 @@ pub fn shrink(ground: &Ground, plan: &Plan, why: &str, time: Duration) -> Plan {
     small
 }
 
-/// A failure without its numbers and names: what two runs that fail alike share.
-pub fn kind_of(why: &str) -> String {
-    let plain = |word: &&str| !word.chars().any(|c| c.is_ascii_digit()) && !word.contains('"');
-    why.split_whitespace().filter(plain).take(8).collect::<Vec<_>>().join(" ")
+/// The first words of a failure without numbers and quoted names. Two runs that fail in the same way share the kind.
+fn failure_kind(why: &str) -> String {
+    let is_plain = |word: &&str| !word.chars().any(|c| c.is_ascii_digit()) && !word.contains('"');
+    why.split_whitespace().filter(is_plain).take(8).collect::<Vec<_>>().join(" ")
 }

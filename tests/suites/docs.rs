@@ -1,4 +1,5 @@
-//! The recipes of `docs/`, run as they stand: every block of shell, in order, in one shell. And its lists are whole.
+//! `docs/testing-sync.md` is true: its shell blocks run in order in one shell, and its lists are complete.
+//! Must not know how the tools work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +9,7 @@ use hearth_tests::process::{program, run, stdout};
 use hearth_tests::simulation::planted::PLANTED;
 use serde_json::Value;
 
-/// The blocks that are fenced as `sh`.
+/// The fenced `sh` blocks of a document.
 fn recipes(document: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = document;
@@ -20,22 +21,22 @@ fn recipes(document: &str) -> Vec<&str> {
     found
 }
 
-/// How to test a client of the API.
+/// The text of `docs/testing-sync.md`.
 fn document() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing-sync.md");
     std::fs::read_to_string(file).unwrap()
 }
 
 #[test]
-fn each_fault_that_can_be_planted_is_listed() {
+fn every_planted_fault_is_documented() {
     let document = document();
     assert!(document.contains(&format!("So {} faults", PLANTED.len())));
     for planted in &PLANTED {
-        assert!(document.contains(&format!("| `{}` | ", planted.bug.as_str())), "{}", planted.bug.as_str());
+        assert!(document.contains(&format!("| `{}` | ", planted.fault.as_str())), "{}", planted.fault.as_str());
     }
 }
 
-/// The members of each row of the table of what `--json` writes, by its first cell.
+/// The rows of the table under "What --json writes": the JSON members by the first cell.
 fn members_told(document: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let section = document.split("## What --json writes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -48,9 +49,9 @@ fn members(value: &Value) -> BTreeSet<&str> {
 }
 
 #[test]
-fn what_json_has_of_the_tools_is_what_the_document_says() {
+fn json_members_match_document() {
     let document = document();
-    let told = members_told(&document);
+    let report = members_told(&document);
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().to_str().unwrap();
     stdout("hearth-server", &["--data", data, "team", "create", "Hill house"]);
@@ -64,8 +65,8 @@ fn what_json_has_of_the_tools_is_what_the_document_says() {
     ] {
         let written = stdout("hearth-server", &[&["--data", data, "--json", "lab"], arguments].concat());
         let written: Value = serde_json::from_str(&written).unwrap();
-        assert_eq!(members(&written), told[row], "{row}");
-        assert_eq!(members(&written["home"]), told["`home` of `lab`"]);
+        assert_eq!(members(&written), report[row], "{row}");
+        assert_eq!(members(&written["home"]), report["`home` of `lab`"]);
         agreed.extend([row, "`home` of `lab`"]);
     }
 
@@ -75,12 +76,12 @@ fn what_json_has_of_the_tools_is_what_the_document_says() {
     };
     let (code, one) = drilled(&["poison"]);
     let one = one.unwrap();
-    assert_eq!((code, members(&one)), (Some(0), told["`drill NAME`"].clone()));
-    assert_eq!(members(&one["trace"][0]), told["`trace` of a drill"]);
+    assert_eq!((code, members(&one)), (Some(0), report["`drill NAME`"].clone()));
+    assert_eq!(members(&one["trace"][0]), report["`trace` of a drill"]);
     agreed.extend(["`drill NAME`", "`trace` of a drill"]);
-    assert_eq!(agreed, told.keys().copied().collect(), "each row is held to what is written");
+    assert_eq!(agreed, report.keys().copied().collect(), "each row is held to what is written");
 
-    // A program that is no server: nothing can be tried.
+    // With a program that is no server, each drill is skipped.
     let (code, several) = drilled(&["poison", "crash", "--server-bin", "/bin/sh"]);
     let several = several.unwrap();
     assert_eq!((code, several.as_array().unwrap().len()), (Some(3), 2));
@@ -89,7 +90,7 @@ fn what_json_has_of_the_tools_is_what_the_document_says() {
 }
 
 #[test]
-fn the_recipes_for_testing_sync_work_as_they_stand() {
+fn testing_sync_recipes_run() {
     let document = document();
     let recipes = recipes(&document);
     assert_eq!(recipes.len(), document.matches("```sh").count());
@@ -111,6 +112,6 @@ fn the_recipes_for_testing_sync_work_as_they_stand() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}\n{}", said(&output.stdout), said(&output.stderr));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
 }

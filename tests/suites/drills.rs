@@ -1,64 +1,64 @@
-//! The drills of `hearth-replica` on the programs as they are built here. Those that wait for long stand in `.ci/run`.
+//! The quick drills of `hearth-replica` on the built programs. `.ci/run` runs the slow drills.
 
 use hearth_tests::process::{command, run};
 use serde_json::Value;
 
-/// Runs a drill; gives its exit code and what it told.
+/// Runs a drill. Returns the exit code and the JSON report.
 fn drill(arguments: &[&str]) -> (Option<i32>, Value) {
     let output = run("hearth-replica", &[&["--json", "drill"], arguments].concat());
-    let told = serde_json::from_slice(&output.stdout);
-    (output.status.code(), told.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
+    let report = serde_json::from_slice(&output.stdout);
+    (output.status.code(), report.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
 }
 
 fn passes(name: &str) {
-    let (code, told) = drill(&[name]);
-    assert_eq!((code, &told["verdict"]), (Some(0), &"passed".into()), "{told:#}");
+    let (code, report) = drill(&[name]);
+    assert_eq!((code, &report["verdict"]), (Some(0), &"passed".into()), "{report:#}");
 }
 
 #[test]
-fn history_that_was_thinned_out_is_made_up_for() {
+fn retention_loss_drill_passes() {
     passes("retention-loss");
 }
 
 #[test]
-fn lost_answers_lose_and_double_nothing() {
+fn lost_ack_drill_passes() {
     passes("lost-ack");
 }
 
 #[test]
-fn a_poisoned_edit_holds_nothing_up() {
+fn poison_drill_passes() {
     passes("poison");
 }
 
 #[test]
-fn a_server_that_was_put_back_is_followed() {
+fn server_restore_drill_passes() {
     passes("server-restore");
 }
 
 #[test]
-fn kills_lose_and_double_nothing() {
+fn crash_drill_passes() {
     passes("crash");
 }
 
 #[test]
-fn a_full_disk_heals() {
-    let (code, told) = drill(&["disk-full"]);
-    // Not every machine lets a test mount a disk.
-    let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
-    assert_eq!(code, expected, "{told:#}");
+fn disk_full_drill_passes_or_is_skipped() {
+    let (code, report) = drill(&["disk-full"]);
+    // Not every machine lets a test mount a file system; the drill is then skipped.
+    let expected = if report["verdict"] == "skipped" { Some(3) } else { Some(0) };
+    assert_eq!(code, expected, "{report:#}");
 }
 
 #[test]
-fn a_wrong_clock_changes_nothing() {
-    let (code, told) = drill(&["clock"]);
-    // Not every machine has the program that tells another time.
-    let expected = if told["verdict"] == "skipped" { Some(3) } else { Some(0) };
-    assert_eq!(code, expected, "{told:#}");
+fn clock_drill_passes_or_is_skipped() {
+    let (code, report) = drill(&["clock"]);
+    // Without `faketime` on the machine the drill is skipped.
+    let expected = if report["verdict"] == "skipped" { Some(3) } else { Some(0) };
+    assert_eq!(code, expected, "{report:#}");
 }
 
-/// A server that says that it thins out and does not: the drill must not pass by not having happened.
+/// The fake server confirms `lab trim` and trims nothing. The drill must fail, because no retention loss happened.
 #[test]
-fn a_drill_that_did_not_happen_fails() {
+fn drill_without_its_situation_fails() {
     let dir = tempfile::tempdir().unwrap();
     let fake = dir.path().join("hearth-server");
     let real = hearth_tests::process::program("hearth-server");
@@ -68,20 +68,20 @@ fn a_drill_that_did_not_happen_fails() {
     );
     std::fs::write(&fake, script).unwrap();
     std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    let (code, told) = drill(&["retention-loss", "--server-bin", fake.to_str().unwrap()]);
-    assert_eq!((code, &told["verdict"]), (Some(1), &"failed".into()), "{told:#}");
-    assert!(told["reason"].as_str().unwrap().contains("the drill tested nothing"), "{told:#}");
+    let (code, report) = drill(&["retention-loss", "--server-bin", fake.to_str().unwrap()]);
+    assert_eq!((code, &report["verdict"]), (Some(1), &"failed".into()), "{report:#}");
+    assert!(report["reason"].as_str().unwrap().contains("the drill tested nothing"), "{report:#}");
 }
 
 #[test]
-fn a_place_for_scratch_files_that_is_empty_is_none() {
+fn empty_tmpdir_uses_default_scratch_dir() {
     let output = command("hearth-replica", &["--json", "drill", "poison"]).env("TMPDIR", "").output().unwrap();
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((output.status.code(), &told["verdict"]), (Some(0), &"passed".into()), "{told:#}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &report["verdict"]), (Some(0), &"passed".into()), "{report:#}");
 }
 
 #[test]
-fn a_drill_keeps_its_directory_only_when_asked_and_its_programs_never() {
+fn drill_keeps_directory_only_when_asked() {
     let dir = tempfile::tempdir().unwrap();
     let in_dir = |arguments: &[&str]| {
         let output = command("hearth-replica", arguments).env("TMPDIR", dir.path()).output().unwrap();

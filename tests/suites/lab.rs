@@ -1,82 +1,47 @@
-//! The test bench for developers: `lab` on the real program, and faults in front of a service.
+//! The test bench for developers: `lab` of the built server program, and injected faults.
 
 use std::path::Path;
-use std::process::Output;
 use std::time::{Duration, Instant};
 
 use hearth_server::bench::faults::{FaultInjector, FaultPlan, grammar};
 use hearth_tests::client::Client;
-use hearth_tests::process::{Process, run, stdout};
+use hearth_tests::home::{Home, UNLIMITED};
 use hearth_tests::server::Server;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A data directory with a team and a key to its sandbox.
-struct Place {
-    dir: tempfile::TempDir,
-    key: String,
+/// Runs a `lab` command. Returns the JSON that the command writes.
+fn lab(home: &Home, arguments: &[&str]) -> Value {
+    serde_json::from_str(&home.stdout(&[&["--json", "lab"], arguments].concat())).unwrap()
 }
 
-impl Place {
-    fn new() -> Place {
-        let mut place = Place { dir: tempfile::tempdir().unwrap(), key: String::new() };
-        place.said(&["team", "create", "Hill house"]);
-        place.key = place.said(&["key", "create", "--team", "Hill house", "--env", "test", "--quiet"]);
-        place
-    }
-
-    fn data(&self) -> &Path {
-        self.dir.path()
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        run("hearth-server", &[&["--data", self.data().to_str().unwrap()], arguments].concat())
-    }
-
-    /// Stdout of a command that must succeed.
-    fn said(&self, arguments: &[&str]) -> String {
-        stdout("hearth-server", &[&["--data", self.data().to_str().unwrap()], arguments].concat())
-    }
-
-    /// What a tool of the bench tells as JSON.
-    fn lab(&self, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.said(&[&["--json", "lab"], arguments].concat())).unwrap()
-    }
-
-    /// Stderr of a command that must be refused.
-    fn refused(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    }
-
-    fn serve(&self) -> (Process, Client) {
-        let data = self.data().to_str().unwrap();
-        let serve = ["--data", data, "serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"];
-        let (process, url) = Process::serve(&serve);
-        (process, Client::new(&url, &self.key))
-    }
+/// Runs a command that the program must refuse. Returns stderr.
+fn refused(home: &Home, arguments: &[&str]) -> String {
+    let output = home.run(arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// The cursor after the last event.
 async fn end(client: &Client) -> String {
     client.get("/v1/events?limit=1000").await.next_cursor().unwrap()
 }
 
 #[tokio::test]
-async fn a_seeded_home_is_sound_and_the_same_for_the_same_seed() {
-    let (one, other) = (Place::new(), Place::new());
-    for place in [&one, &other] {
-        let made = place.lab(&["seed", "--records", "3000", "--seed", "5", "--env", "live", "--live"]);
+async fn seeded_home_is_sound_and_repeatable() {
+    let (one, other) = (Home::with_sandbox_key(), Home::with_sandbox_key());
+    for home in [&one, &other] {
+        let made = lab(home, &["seed", "--records", "3000", "--seed", "5", "--env", "live", "--live"]);
         assert_eq!((&made["records"], &made["head"]), (&json!(3000), &json!(3000)));
-        assert!(place.said(&["check"]).starts_with("sound"));
+        assert!(home.stdout(&["check"]).starts_with("sound"));
     }
     let mut homes = Vec::new();
-    for place in [&one, &other] {
-        let key = place.said(&["key", "create", "--team", "Hill house", "--env", "live", "--quiet"]);
-        let (_server, client) = place.serve();
+    for home in [&one, &other] {
+        let key = home.stdout(&["key", "create", "--team", "Hill house", "--env", "live", "--quiet"]);
+        let (_server, client) = home.serve(&UNLIMITED);
         let client = Client::new(client.url(), &key);
-        let mut records = client.walk("/v1/inventory?limit=100").await;
-        records.extend(client.walk("/v1/tasks?limit=100").await);
+        let mut records = client.list_all("/v1/inventory?limit=100").await;
+        records.extend(client.list_all("/v1/tasks?limit=100").await);
         for record in &mut records {
             for member in ["created_at", "updated_at", "completed_at"] {
                 record[member].take();
@@ -87,13 +52,13 @@ async fn a_seeded_home_is_sound_and_the_same_for_the_same_seed() {
     assert!(homes[0].len() > 2000);
     assert_eq!(homes[0], homes[1]);
     assert!(
-        one.refused(&["lab", "seed", "--records", "5", "--seed", "5", "--env", "live", "--live"]).contains("--seed")
+        refused(&one, &["lab", "seed", "--records", "5", "--seed", "5", "--env", "live", "--live"]).contains("--seed")
     );
 }
 
 #[test]
-fn a_live_home_is_touched_only_when_told_so() {
-    let place = Place::new();
+fn live_home_needs_explicit_option() {
+    let home = Home::with_sandbox_key();
     for tool in [
         &["churn", "--count", "1"][..],
         &["trim"],
@@ -101,56 +66,56 @@ fn a_live_home_is_touched_only_when_told_so() {
         &["rewind", "--to", "0"],
         &["seed", "--records", "1"],
     ] {
-        let said = place.refused(&[&["lab"], tool, &["--env", "live"]].concat());
-        assert!(said.contains("--live"), "{said}");
+        let text = refused(&home, &[&["lab"], tool, &["--env", "live"]].concat());
+        assert!(text.contains("--live"), "{text}");
     }
-    assert!(place.said(&["lab", "trim", "--env", "live", "--live"]).contains("nothing to trim"));
-    assert_eq!(place.lab(&["churn", "--count", "3", "--rate", "1000", "--env", "live", "--live"])["changes"], 3);
+    assert!(home.stdout(&["lab", "trim", "--env", "live", "--live"]).contains("nothing to trim"));
+    assert_eq!(lab(&home, &["churn", "--count", "3", "--rate", "1000", "--env", "live", "--live"])["changes"], 3);
 }
 
 #[test]
-fn the_team_must_be_said_when_there_are_several() {
-    let place = Place::new();
-    place.said(&["team", "create", "Other house"]);
-    assert!(place.refused(&["lab", "trim"]).contains("--team"));
-    assert!(place.refused(&["lab", "trim", "--team", "No house"]).contains("no team"));
-    place.lab(&["trim", "--team", "Other house"]);
+fn team_is_required_when_several_exist() {
+    let home = Home::with_sandbox_key();
+    home.stdout(&["team", "create", "Other house"]);
+    assert!(refused(&home, &["lab", "trim"]).contains("--team"));
+    assert!(refused(&home, &["lab", "trim", "--team", "No house"]).contains("no team"));
+    lab(&home, &["trim", "--team", "Other house"]);
 }
 
 #[tokio::test]
-async fn churn_is_ordinary_writes_that_open_streams_hear_of() {
-    let place = Place::new();
-    let (_server, client) = place.serve();
+async fn churn_events_reach_open_streams() {
+    let home = Home::with_sandbox_key();
+    let (_server, client) = home.serve(&UNLIMITED);
     let mut frames = client.stream("", None).await;
     while !frames.next().await.unwrap().starts_with("event: ready") {}
-    let told = place.lab(&["churn", "--count", "25", "--rate", "1000"]);
-    assert_eq!((&told["changes"], &told["refused"]), (&json!(25), &json!(0)));
+    let report = lab(&home, &["churn", "--count", "25", "--rate", "1000"]);
+    assert_eq!((&report["changes"], &report["refused"]), (&json!(25), &json!(0)));
     let mut last = 0;
-    while last < told["head"].as_i64().unwrap() {
-        last = frames.event().await.expect("the stream goes on").1["id"].as_i64().unwrap();
+    while last < report["head"].as_i64().unwrap() {
+        last = frames.next_event().await.expect("the stream goes on").1["id"].as_i64().unwrap();
     }
-    assert!(place.said(&["check"]).starts_with("sound"));
+    assert!(home.stdout(&["check"]).starts_with("sound"));
 }
 
 #[test]
-fn churn_keeps_its_rate_and_its_end() {
-    let place = Place::new();
+fn churn_keeps_rate_and_duration() {
+    let home = Home::with_sandbox_key();
     let began = Instant::now();
-    let told = place.lab(&["churn", "--for", "1s", "--rate", "20"]);
-    // 20 in the first second, the one at its end left out; a slow machine makes fewer, none makes more.
-    let changes = told["changes"].as_u64().unwrap();
-    assert!((1..=20).contains(&changes), "{told}");
+    let report = lab(&home, &["churn", "--for", "1s", "--rate", "20"]);
+    // At 20 changes a second, one second holds 20 at the most; a slow machine makes fewer.
+    let changes = report["changes"].as_u64().unwrap();
+    assert!((1..=20).contains(&changes), "{report}");
     assert!(began.elapsed() >= Duration::from_secs(1));
-    let lines = place.said(&["lab", "churn", "--count", "3", "--rate", "100"]);
+    let lines = home.stdout(&["lab", "churn", "--count", "3", "--rate", "100"]);
     assert_eq!(lines.lines().count(), 4, "a line for each change and one in the end: {lines}");
 }
 
 #[test]
-fn a_change_that_changes_nothing_is_told_as_one() {
-    let place = Place::new();
-    let head = |told: &str| told.trim_start().split(' ').next().unwrap().parse::<i64>().unwrap();
-    let said = place.said(&["lab", "churn", "--count", "600", "--rate", "10000"]);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.contains(" changes in ")).collect();
+fn churn_marks_changes_without_effect() {
+    let home = Home::with_sandbox_key();
+    let head = |report: &str| report.trim_start().split(' ').next().unwrap().parse::<i64>().unwrap();
+    let text = home.stdout(&["lab", "churn", "--count", "600", "--rate", "10000"]);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.contains(" changes in ")).collect();
     let mut same = 0;
     for pair in lines.windows(2) {
         let is_same = pair[1].ends_with(" (as it was)");
@@ -161,110 +126,110 @@ fn a_change_that_changes_nothing_is_told_as_one() {
 }
 
 #[tokio::test]
-async fn a_trimmed_home_refuses_old_cursors_beside_a_running_server() {
-    let place = Place::new();
-    let (_server, client) = place.serve();
+async fn trimmed_home_refuses_old_cursors() {
+    let home = Home::with_sandbox_key();
+    let (_server, client) = home.serve(&UNLIMITED);
     let old = end(&client).await;
-    place.lab(&["churn", "--count", "60", "--rate", "5000"]);
+    lab(&home, &["churn", "--count", "60", "--rate", "5000"]);
     let recent = end(&client).await;
-    let trimmed = place.lab(&["trim"]);
+    let trimmed = lab(&home, &["trim"]);
     assert!(trimmed["thinned"].as_i64().unwrap() <= trimmed["head"].as_i64().unwrap());
     let gone = client.get(&format!("/v1/events?cursor={old}")).await;
     assert_eq!((gone.status, &gone.json["error"]["details"]["reason"]), (410, &json!("retention")));
     assert_eq!(client.get(&format!("/v1/events?cursor={recent}")).await.status, 200);
-    assert!(place.said(&["check"]).starts_with("sound"));
+    assert!(home.stdout(&["check"]).starts_with("sound"));
 
     let kept = end(&client).await;
-    place.lab(&["churn", "--count", "30", "--rate", "5000"]);
-    place.lab(&["trim", "--keep", "1h"]);
+    lab(&home, &["churn", "--count", "30", "--rate", "5000"]);
+    lab(&home, &["trim", "--keep", "1h"]);
     assert_eq!(client.get(&format!("/v1/events?cursor={kept}")).await.status, 200, "what is an hour old stays");
 }
 
 #[tokio::test]
-async fn a_forgotten_key_is_no_replay() {
-    let place = Place::new();
-    let (_server, client) = place.serve();
+async fn forgotten_key_writes_again() {
+    let home = Home::with_sandbox_key();
+    let (_server, client) = home.serve(&UNLIMITED);
     let create = || async {
         let request = client.request(Method::POST, "/v1/tasks").json(&json!({ "title": "Once" }));
         client.send(request.header("idempotency-key", "k1")).await
     };
     let first = create().await;
     assert_eq!(create().await.header("idempotency-replayed"), "true");
-    assert_eq!(place.lab(&["forget-keys"])["forgotten"], 1);
+    assert_eq!(lab(&home, &["forget-keys"])["forgotten"], 1);
     let again = create().await;
     assert_eq!((again.status, again.header("idempotency-replayed")), (201, ""));
     assert_ne!(again.id(), first.id());
 }
 
 #[tokio::test]
-async fn a_home_goes_back_alone_and_its_lost_cursors_are_refused() {
-    let place = Place::new();
-    place.lab(&["seed", "--records", "50", "--env", "live", "--live"]);
-    let (server, client) = place.serve();
+async fn rewound_home_refuses_lost_cursors() {
+    let home = Home::with_sandbox_key();
+    lab(&home, &["seed", "--records", "50", "--env", "live", "--live"]);
+    let (server, client) = home.serve(&UNLIMITED);
     let shared = end(&client).await;
-    let before = client.walk("/v1/tasks?limit=100").await;
+    let before = client.list_all("/v1/tasks?limit=100").await;
     let head = client.get("/v1/events?limit=1").await.json["meta"]["feed"]["head"].as_i64().unwrap();
-    place.lab(&["churn", "--count", "80", "--rate", "5000"]);
-    let room = client.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
+    lab(&home, &["churn", "--count", "80", "--rate", "5000"]);
+    let room = client.list_all("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
     client.delete(&format!("/v1/rooms/{room}")).await;
     let lost = end(&client).await;
-    assert!(place.refused(&["lab", "rewind", "--to", &head.to_string()]).contains("served by another process"));
+    assert!(refused(&home, &["lab", "rewind", "--to", &head.to_string()]).contains("served by another process"));
     assert_eq!(server.terminate().code(), Some(0));
 
-    let rewound = place.lab(&["rewind", "--to", &head.to_string()]);
+    let rewound = lab(&home, &["rewind", "--to", &head.to_string()]);
     assert_eq!(rewound["to"], head);
-    assert!(place.said(&["check"]).starts_with("sound"), "records, feed, links and search agree");
-    place.lab(&["churn", "--count", "150", "--rate", "5000", "--seed", "2"]);
-    let (server, client) = place.serve();
+    assert!(home.stdout(&["check"]).starts_with("sound"), "records, feed, links and search agree");
+    lab(&home, &["churn", "--count", "150", "--rate", "5000", "--seed", "2"]);
+    let (server, client) = home.serve(&UNLIMITED);
     let gone = client.get(&format!("/v1/events?cursor={lost}")).await;
     let details = &gone.json["error"]["details"];
-    // Two have written one after the other what was lost, both unknown to the old copy, and so is where the histories part.
+    // The old copy knows neither of the two later epochs, so the fork is unknown.
     assert_eq!((gone.status, &details["reason"], &details["fork"]), (410, &json!("restored"), &Value::Null));
     assert_eq!(client.get(&format!("/v1/events?cursor={shared}")).await.status, 200);
     let lost = end(&client).await;
     assert_eq!(server.terminate().code(), Some(0));
 
-    place.lab(&["rewind", "--to", &head.to_string(), "--marked"]);
-    let (server, client) = place.serve();
-    assert_eq!(client.walk("/v1/tasks?limit=100").await, before, "the records are as they were");
+    lab(&home, &["rewind", "--to", &head.to_string(), "--marked"]);
+    let (server, client) = home.serve(&UNLIMITED);
+    assert_eq!(client.list_all("/v1/tasks?limit=100").await, before, "the records are as they were");
     let gone = client.get(&format!("/v1/events?cursor={lost}")).await;
     assert_eq!((gone.status, &gone.json["error"]["details"]["fork"]), (410, &json!(head)), "the one before is known");
     let created = client.post("/v1/rooms", &json!({ "name": "New" })).await;
     assert!(created.data()["rev"].as_i64().unwrap() > head + 1_000_000, "a marked break leaves a gap");
     assert_eq!(server.terminate().code(), Some(0));
-    assert!(place.refused(&["lab", "rewind", "--to", "99999999"]).contains("none of its past"));
-    let live = place.lab(&["trim", "--env", "live", "--live"]);
+    assert!(refused(&home, &["lab", "rewind", "--to", "99999999"]).contains("none of its past"));
+    let live = lab(&home, &["trim", "--env", "live", "--live"]);
     assert_eq!(live["head"], 50, "the other home stays where it was");
-    assert!(place.said(&["check"]).starts_with("sound"));
+    assert!(home.stdout(&["check"]).starts_with("sound"));
 }
 
 #[test]
-fn what_was_thinned_out_cannot_be_gone_back_to() {
-    let place = Place::new();
-    let began = place.lab(&["churn", "--count", "30", "--rate", "5000"])["head"].as_i64().unwrap();
-    place.lab(&["trim"]);
-    place.lab(&["churn", "--count", "60", "--rate", "5000"]);
-    let said = place.refused(&["lab", "rewind", "--to", &began.to_string()]);
-    assert!(said.contains("compacted"), "{said}");
-    assert!(place.said(&["check"]).starts_with("sound"), "nothing was changed");
+fn rewind_into_compacted_history_is_refused() {
+    let home = Home::with_sandbox_key();
+    let began = lab(&home, &["churn", "--count", "30", "--rate", "5000"])["head"].as_i64().unwrap();
+    lab(&home, &["trim"]);
+    lab(&home, &["churn", "--count", "60", "--rate", "5000"]);
+    let text = refused(&home, &["lab", "rewind", "--to", &began.to_string()]);
+    assert!(text.contains("compacted"), "{text}");
+    assert!(home.stdout(&["check"]).starts_with("sound"), "nothing was changed");
 }
 
 #[test]
-fn what_is_not_there_cannot_be_taken_back() {
-    let place = Place::new();
-    let back = |by: &str| place.refused(&["lab", "rewind", "--by", by, "--env", "live", "--live"]);
+fn rewind_beyond_first_event_is_refused() {
+    let home = Home::with_sandbox_key();
+    let back = |by: &str| refused(&home, &["lab", "rewind", "--by", by, "--env", "live", "--live"]);
     assert!(back("1").contains("the home is at position 0: it is empty, and no event can be undone"));
-    place.lab(&["seed", "--records", "5", "--env", "live", "--live"]);
+    lab(&home, &["seed", "--records", "5", "--env", "live", "--live"]);
     assert!(back("6").contains("the home is at position 5, which is fewer than 6 events from its beginning"));
 }
 
 #[test]
-fn a_script_is_a_timed_list_and_names_the_line_of_a_slip() {
-    let place = Place::new();
-    let file = place.data().join("night.txt");
+fn script_error_names_its_line() {
+    let home = Home::with_sandbox_key();
+    let file = Path::new(&home.data()).join("night.txt");
     let script = |text: &str| {
         std::fs::write(&file, text).unwrap();
-        place.run(&["--json", "lab", "script", file.to_str().unwrap()])
+        home.run(&["--json", "lab", "script", file.to_str().unwrap()])
     };
     let played = script(
         "# a night\nseed --records 20 --seed 9\n+100ms churn --count 5 --rate 500\n\ntrim\nforget-keys\nrewind --by 0\n",
@@ -283,16 +248,16 @@ fn a_script_is_a_timed_list_and_names_the_line_of_a_slip() {
         ("script other.txt\n", "line 1: unrecognized subcommand 'script'"),
     ] {
         let slip = script(text);
-        let said = String::from_utf8_lossy(&slip.stderr).into_owned();
-        assert!(slip.status.code() == Some(1) && said.contains(expected), "{text}: {said}");
+        let refused = String::from_utf8_lossy(&slip.stderr).into_owned();
+        assert!(slip.status.code() == Some(1) && refused.contains(expected), "{text}: {refused}");
     }
-    let (_server, _) = place.serve();
+    let (_server, _) = home.serve(&UNLIMITED);
     let held = script("trim\nrewind --by 1\n");
     assert!(String::from_utf8_lossy(&held.stderr).contains("line 2: rewind needs the server stopped"));
-    assert!(held.stdout.is_empty(), "it is said before anything is done");
+    assert!(held.stdout.is_empty(), "the refusal comes before any change");
 }
 
-/// A service with faults in front of it.
+/// A service with injected faults.
 async fn faulty(text: &str, on_live: bool) -> Server {
     let plan = FaultPlan { on_live, ..grammar::parse(text).unwrap() };
     let server = Server::start_with(|config| {
@@ -305,15 +270,15 @@ async fn faulty(text: &str, on_live: bool) -> Server {
 
 async fn task(client: &Client, title: &str) -> Result<u16, reqwest::Error> {
     let create = client.request(Method::POST, "/v1/tasks").json(&json!({ "title": title }));
-    create.send().await.map(|answer| answer.status().as_u16())
+    create.send().await.map(|response| response.status().as_u16())
 }
 
 async fn times(client: &Client, title: &str) -> usize {
-    client.walk("/v1/tasks?limit=100").await.iter().filter(|task| task["title"] == title).count()
+    client.list_all("/v1/tasks?limit=100").await.iter().filter(|task| task["title"] == title).count()
 }
 
 #[tokio::test]
-async fn requests_are_lost_answers_are_lost_and_some_come_twice() {
+async fn faults_drop_and_repeat_requests() {
     let faults = "lost-request=once:1 route=createTask; lost-answer=once:2 route=create_task; duplicate=once:3 route=create_task";
     let server = faulty(faults, false).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -330,7 +295,7 @@ async fn requests_are_lost_answers_are_lost_and_some_come_twice() {
 }
 
 #[tokio::test]
-async fn refusals_come_in_bursts_with_their_headers_and_flag_nobody() {
+async fn refusal_bursts_have_headers_and_flag_no_key() {
     let faults = "429=first:120 route=list_rooms retry-after=7; 503=burst:2/1h route=writes; 502=always route=get_property; 500=always route=search";
     let server = faulty(faults, false).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -354,7 +319,7 @@ async fn refusals_come_in_bursts_with_their_headers_and_flag_nobody() {
 }
 
 #[tokio::test]
-async fn only_the_keys_and_routes_that_are_meant_are_touched_and_live_ones_not_at_all() {
+async fn faults_hit_only_chosen_keys_and_routes() {
     let server = faulty("503=always route=list_rooms key=no-such-key; 500=always route=list_tasks", false).await;
     let (test, live) = (Client::new(&server.url, &server.test_key), Client::new(&server.url, &server.live_key));
     assert_eq!([test.get("/v1/rooms").await.status, test.get("/v1/tasks").await.status], [200, 500]);
@@ -378,7 +343,7 @@ async fn only_the_keys_and_routes_that_are_meant_are_touched_and_live_ones_not_a
 }
 
 #[tokio::test]
-async fn latency_holds_a_request_up() {
+async fn latency_delays_request() {
     let server = faulty("latency=once:2 by=300ms route=get_me", false).await;
     let client = Client::new(&server.url, &server.test_key);
     client.get("/v1/me").await;
@@ -389,7 +354,7 @@ async fn latency_holds_a_request_up() {
 }
 
 #[tokio::test]
-async fn a_stream_is_cut_in_the_midst_and_goes_on_where_it_was() {
+async fn cut_stream_resumes_from_cursor() {
     let server = faulty("cut=once:8; repeat=once:3", false).await;
     let client = Client::new(&server.url, &server.test_key);
     let response = client.request(Method::GET, "/v1/events/stream?cursor=start").send().await.unwrap();
@@ -409,18 +374,18 @@ async fn a_stream_is_cut_in_the_midst_and_goes_on_where_it_was() {
         .collect();
     assert_eq!(ids, [1, 2, 3, 3, 4, 5, 6, 7]);
     let mut frames = client.stream("", lines("id: ").last().copied()).await;
-    assert_eq!(frames.event().await.unwrap().1["id"], 8);
+    assert_eq!(frames.next_event().await.unwrap().1["id"], 8);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_mute_stream_says_nothing_for_its_time_and_ends_with_the_service() {
+async fn silent_stream_sends_nothing_until_stop() {
     let server = faulty("mute=once:4 for=400ms; mute=once:9 comments=pass", false).await;
     let client = Client::new(&server.url, &server.test_key);
     let began = Instant::now();
     let mut frames = client.stream("?cursor=start", None).await;
     for expected in 1..=3 {
-        assert_eq!(frames.event().await.unwrap().1["id"], expected);
+        assert_eq!(frames.next_event().await.unwrap().1["id"], expected);
     }
     assert_eq!(
         frames.next().await.unwrap().lines().count(),
@@ -429,7 +394,7 @@ async fn a_mute_stream_says_nothing_for_its_time_and_ends_with_the_service() {
     );
     assert!(began.elapsed() >= Duration::from_millis(400));
     for expected in 5..=8 {
-        assert_eq!(frames.event().await.unwrap().1["id"], expected);
+        assert_eq!(frames.next_event().await.unwrap().1["id"], expected);
     }
     for _ in 0..3 {
         assert_eq!(frames.next().await.unwrap(), ":", "comments still come, and nothing else");
@@ -440,19 +405,19 @@ async fn a_mute_stream_says_nothing_for_its_time_and_ends_with_the_service() {
 }
 
 #[test]
-fn faults_that_are_misspelt_are_shown_where_they_are() {
-    let place = Place::new();
+fn misspelt_fault_error_shows_position() {
+    let home = Home::with_sandbox_key();
     let refused = |faults: &str| {
-        let output = place.run(&["serve", "--listen", "127.0.0.1:0", "--faults", faults]);
+        let output = home.run(&["serve", "--listen", "127.0.0.1:0", "--faults", faults]);
         assert_eq!(output.status.code(), Some(2), "{faults}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let said = refused("cut=1%; lost-anser=5%");
-    assert!(said.contains("line 1, column 9: there is no fault `lost-anser`; did you mean lost-answer?"), "{said}");
-    let said = refused("no-such-file");
-    assert!(said.contains("neither a fault"), "{said}");
-    let file = place.data().join("faults.txt");
+    let text = refused("cut=1%; lost-anser=5%");
+    assert!(text.contains("line 1, column 9: there is no fault `lost-anser`; did you mean lost-answer?"), "{text}");
+    let text = refused("no-such-file");
+    assert!(text.contains("neither a fault"), "{text}");
+    let file = Path::new(&home.data()).join("faults.txt");
     std::fs::write(&file, "# slow\nlatency=1%\n  503=1% rout=reads\n").unwrap();
-    let said = refused(file.to_str().unwrap());
-    assert!(said.contains("faults.txt: line 3, column 10: there is no attribute `rout`"), "{said}");
+    let text = refused(file.to_str().unwrap());
+    assert!(text.contains("faults.txt: line 3, column 10: there is no attribute `rout`"), "{text}");
 }

@@ -1,18 +1,18 @@
-//! The suites, in one binary but for `simulation.rs`, which has its own:
+//! The test suites, in one binary. Only `simulation.rs` has a binary of its own.
 //!
-//! - [`http`]: the API over HTTP, sentence by sentence of the contract.
+//! - [`http`]: the API over HTTP, by the sections of the contract.
 //! - [`citations`]: each citation of the contract names a section of `docs/contract.md`.
-//! - [`operating`]: the operator's commands on the real program.
-//! - [`crash`]: the real programs, killed without warning.
-//! - [`edits`]: local edits against the real server: conflicts, poison, bulk, undo, exactly once.
-//! - [`recovery`]: replicas that fell out of the feed find back.
-//! - [`lab`]: the test bench for developers. [`drills`]: the replica in bad weeks. [`docs`]: recipes, run as they stand.
-//! - [`storm`]: everybody at once on one database.
-//! - [`strain`]: the real program with readers that do not read, and on a full disk.
-//! - [`terminal`]: the terminal UI on a terminal, as a person drives it.
-//! - [`together`]: the terminal UI in step with the real server.
-//! - [`tidy`]: the rules of the house that a compiler does not check.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+//! - [`operating`]: the operator's commands of the built server program.
+//! - [`crash`]: server and daemon killed without warning.
+//! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
+//! - [`recovery`]: replicas that reconcile after lost history.
+//! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
+//! - [`storm`]: concurrent writers on one replica database.
+//! - [`strain`]: the server with stalled readers, and on a full disk.
+//! - [`terminal`]: the terminal UI on a pseudo-terminal.
+//! - [`terminal_sync`]: the terminal UI with the real server.
+//! - [`tidy`]: rules of the code that the compiler does not check.
+#![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
 mod citations;
 mod crash;
@@ -26,5 +26,5 @@ mod recovery;
 mod storm;
 mod strain;
 mod terminal;
+mod terminal_sync;
 mod tidy;
-mod together;

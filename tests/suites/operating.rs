@@ -1,57 +1,22 @@
-//! The operator's commands on the real program (contract 17): copies, the check, metrics, and a log without secrets.
+//! The operator's commands of the built server (contract 17): backup and restore, check, metrics, log, stop.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Output;
 use std::time::Duration;
 
 use hearth_tests::client::Client;
-use hearth_tests::process::{Process, run, stdout, wait_until};
+use hearth_tests::home::{Home, UNLIMITED};
+use hearth_tests::process::{Process, wait_until};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-/// A data directory with a team, and a key to its live home.
-struct Place {
-    dir: tempfile::TempDir,
-    key: String,
-}
-
-impl Place {
-    fn new() -> Place {
-        let mut place = Place { dir: tempfile::tempdir().unwrap(), key: String::new() };
-        place.said(&["team", "create", "Hill house"]);
-        place.key = place.said(&["key", "create", "--team", "Hill house", "--env", "live", "--quiet"]);
-        place
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.dir.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        run("hearth-server", &[&["--data", &self.path("data")], arguments].concat())
-    }
-
-    /// Stdout of a command that must succeed.
-    fn said(&self, arguments: &[&str]) -> String {
-        stdout("hearth-server", &[&["--data", &self.path("data")], arguments].concat())
-    }
-
-    fn serve(&self) -> (Process, Client) {
-        let data = self.path("data");
-        let (process, url) =
-            Process::serve(&["--data", &data, "serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"]);
-        (process, Client::new(&url, &self.key))
-    }
-}
 
 async fn head(client: &Client) -> i64 {
     client.get("/v1/events?limit=1").await.json["meta"]["feed"]["head"].as_i64().unwrap()
 }
 
-/// The cursor after everything.
+/// The cursor after the last event.
 async fn end(client: &Client) -> String {
     client.get("/v1/events?limit=1000").await.next_cursor().unwrap()
 }
@@ -63,41 +28,41 @@ async fn add_rooms(client: &Client, names: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
-    let place = Place::new();
-    let backup = place.path("backup.db");
-    let (server, client) = place.serve();
+async fn online_backup_restores_with_history_break() {
+    let home = Home::new();
+    let backup = home.path("backup.db");
+    let (server, client) = home.serve(&UNLIMITED);
     add_rooms(&client, &["a", "b", "c"]).await;
     let shared = end(&client).await;
-    place.said(&["backup", &backup]);
+    home.stdout(&["backup", &backup]);
     assert_eq!(std::fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!Path::new(&format!("{backup}-wal")).exists(), "it is one file");
-    let again = place.run(&["backup", &backup]);
+    let again = home.run(&["backup", &backup]);
     assert_eq!(again.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&again.stderr).contains("exists"));
 
     add_rooms(&client, &["lost 1", "lost 2"]).await;
     let lost = end(&client).await;
-    let refused = place.run(&["restore", &backup]);
+    let refused = home.run(&["restore", &backup]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("served by another process"));
     assert_eq!(server.terminate().code(), Some(0));
-    // A run that the backup does not know wrote, too.
-    let (server, client) = place.serve();
+    // An epoch after the backup writes, too.
+    let (server, client) = home.serve(&UNLIMITED);
     add_rooms(&client, &["lost 3"]).await;
     let lost_later = end(&client).await;
     assert_eq!(server.terminate().code(), Some(0));
-    // And one that followed on that.
-    let (server, client) = place.serve();
+    // Another epoch follows.
+    let (server, client) = home.serve(&UNLIMITED);
     add_rooms(&client, &["lost 4"]).await;
     let lost_last = end(&client).await;
     assert_eq!(server.terminate().code(), Some(0));
 
-    let said: Value = serde_json::from_str(&place.said(&["restore", &backup, "--json"])).unwrap();
-    assert_eq!(said["homes"], 2);
-    assert_eq!(place.said(&["check"]).split(':').next(), Some("sound"));
-    let (server, client) = place.serve();
-    assert_eq!((head(&client).await, client.walk("/v1/rooms").await.len()), (3, 3));
+    let text: Value = serde_json::from_str(&home.stdout(&["restore", &backup, "--json"])).unwrap();
+    assert_eq!(text["homes"], 2);
+    assert_eq!(home.stdout(&["check"]).split(':').next(), Some("sound"));
+    let (server, client) = home.serve(&UNLIMITED);
+    assert_eq!((head(&client).await, client.list_all("/v1/rooms").await.len()), (3, 3));
     for moved_on in [false, true] {
         let unknown = Value::Null;
         for (cursor, fork) in [(&lost, &json!(3)), (&lost_later, &json!(3)), (&lost_last, &unknown)] {
@@ -116,22 +81,22 @@ async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
             assert_eq!(head(&client).await, 1_000_004);
         }
     }
-    let rev = client.walk("/v1/rooms").await[0]["rev"].clone();
+    let rev = client.list_all("/v1/rooms").await[0]["rev"].clone();
     assert_eq!(rev, 1_000_004);
     add_rooms(&client, &["newer"]).await;
     assert_eq!(head(&client).await, 1_000_005);
-    // What follows the gap is an ordinary history.
+    // After the gap the history is complete again.
     let level = end(&client).await;
     assert_eq!(client.get(&format!("/v1/events?cursor={level}")).await.status, 200);
     assert_eq!(server.terminate().code(), Some(0));
-    assert!(place.said(&["check"]).starts_with("sound"));
+    assert!(home.stdout(&["check"]).starts_with("sound"));
 
-    // Three times from the same copy, without a write between.
-    place.said(&["restore", &backup]);
-    place.said(&["restore", &backup]);
-    place.said(&["backup", &place.path("again.db")]);
-    place.said(&["restore", &place.path("again.db")]);
-    let (_server, client) = place.serve();
+    // Restore the same backup three times without a write in between.
+    home.stdout(&["restore", &backup]);
+    home.stdout(&["restore", &backup]);
+    home.stdout(&["backup", &home.path("again.db")]);
+    home.stdout(&["restore", &home.path("again.db")]);
+    let (_server, client) = home.serve(&UNLIMITED);
     let expired = client.get(&format!("/v1/events?cursor={level}")).await;
     assert_eq!((expired.status, &expired.json["error"]["details"]["fork"]), (410, &json!(3)));
     add_rooms(&client, &["third"]).await;
@@ -141,107 +106,107 @@ async fn a_backup_is_taken_online_and_put_back_with_a_break_in_history() {
 }
 
 #[tokio::test]
-async fn a_fork_is_found_where_two_programs_wrote_in_turn() {
-    let place = Place::new();
-    let (server, client) = place.serve();
+async fn fork_is_found_after_alternating_writes() {
+    let home = Home::new();
+    let (server, client) = home.serve(&UNLIMITED);
     add_rooms(&client, &["a", "b"]).await;
-    place.said(&["lab", "--env", "live", "--live", "churn", "--count", "5"]);
+    home.stdout(&["lab", "--env", "live", "--live", "churn", "--count", "5"]);
     let saved = head(&client).await;
     assert!(saved > 2);
-    let backup = place.path("backup.db");
-    place.said(&["backup", &backup]);
+    let backup = home.path("backup.db");
+    home.stdout(&["backup", &backup]);
     add_rooms(&client, &["c", "d"]).await;
     let lost = end(&client).await;
     assert_eq!(server.terminate().code(), Some(0));
-    place.said(&["restore", &backup]);
-    let (_server, client) = place.serve();
+    home.stdout(&["restore", &backup]);
+    let (_server, client) = home.serve(&UNLIMITED);
     let expired = client.get(&format!("/v1/events?cursor={lost}")).await;
     assert_eq!((expired.status, &expired.json["error"]["details"]["fork"]), (410, &json!(saved)));
 }
 
 #[test]
-fn a_database_of_a_newer_program_is_left_alone_and_told() {
-    let place = Place::new();
-    place.said(&["check"]);
-    let file = place.path("data/hearth.db");
+fn newer_database_is_refused_untouched() {
+    let home = Home::new();
+    home.stdout(&["check"]);
+    let file = home.path("server/hearth.db");
     let later = "INSERT INTO _migrations
                  SELECT version + 1, 'later', applied_on, checksum FROM _migrations ORDER BY version DESC LIMIT 1";
     assert_eq!(Connection::open(&file).unwrap().execute(later, []).unwrap(), 1);
-    let refused = place.run(&["check"]);
-    let said = String::from_utf8_lossy(&refused.stderr);
+    let refused = home.run(&["check"]);
+    let text = String::from_utf8_lossy(&refused.stderr);
     assert!(
         !refused.status.success()
-            && said.contains("__later of a newer version")
-            && said.contains("update this program"),
-        "{said}"
+            && text.contains("__later of a newer version")
+            && text.contains("update this program"),
+        "{text}"
     );
 }
 
 #[test]
-fn a_database_of_an_older_program_is_changed_by_serving_alone() {
-    let place = Place::new();
-    place.said(&["check"]);
+fn older_database_migrates_only_when_served() {
+    let home = Home::new();
+    home.stdout(&["check"]);
     let older = "DELETE FROM _migrations WHERE version = (SELECT max(version) FROM _migrations)";
-    assert_eq!(Connection::open(place.path("data/hearth.db")).unwrap().execute(older, []).unwrap(), 1);
-    let file = place.path("before.db");
+    assert_eq!(Connection::open(home.path("server/hearth.db")).unwrap().execute(older, []).unwrap(), 1);
+    let file = home.path("before.db");
     for command in [&["check"][..], &["backup", &file], &["key", "list"], &["team", "list"], &["team", "create", "B"]] {
-        let refused = place.run(command);
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success() && said.contains("of an older version"), "{command:?}: {said}");
+        let refused = home.run(command);
+        let text = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && text.contains("of an older version"), "{command:?}: {text}");
     }
     assert!(!std::fs::exists(&file).unwrap());
 }
 
 #[tokio::test]
-async fn what_is_no_sound_backup_is_not_put_back() {
-    let place = Place::new();
-    let (server, client) = place.serve();
+async fn damaged_backup_is_not_restored() {
+    let home = Home::new();
+    let (server, client) = home.serve(&UNLIMITED);
     add_rooms(&client, &["a"]).await;
     assert_eq!(server.terminate().code(), Some(0));
     let write = |name: &str, bytes: &[u8]| {
-        let path = place.path(name);
+        let path = home.path(name);
         std::fs::write(&path, bytes).unwrap();
         path
     };
-    let good = place.path("good.db");
-    place.said(&["backup", &good]);
+    let good = home.path("good.db");
+    home.stdout(&["backup", &good]);
     let mut bytes = std::fs::read(&good).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0x5a);
-    let foreign = place.path("foreign.db");
+    let foreign = home.path("foreign.db");
     Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE notes (text TEXT)").unwrap();
     for file in
-        [place.path("nothing"), write("text", b"no database"), write("damaged", &bytes), foreign, write("empty", b"")]
+        [home.path("nothing"), write("text", b"no database"), write("damaged", &bytes), foreign, write("empty", b"")]
     {
-        let refused = place.run(&["restore", &file]);
+        let refused = home.run(&["restore", &file]);
         assert_eq!(refused.status.code(), Some(1), "{file}");
         assert!(String::from_utf8_lossy(&refused.stderr).contains(&file), "{file}");
     }
-    let names: Vec<String> = std::fs::read_dir(place.path("data"))
+    let names: Vec<String> = std::fs::read_dir(home.data())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.contains("restoring"))
         .collect();
     assert_eq!(names, Vec::<String>::new());
-    let (_server, client) = place.serve();
-    assert_eq!(client.walk("/v1/rooms").await.len(), 1, "nothing has changed");
+    let (_server, client) = home.serve(&UNLIMITED);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 1, "nothing has changed");
 }
 
 #[tokio::test]
-async fn check_finds_what_does_not_agree() {
-    let place = Place::new();
-    let (server, client) = place.serve();
+async fn check_reports_each_inconsistency() {
+    let home = Home::new();
+    let (server, client) = home.serve(&UNLIMITED);
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
     client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room })).await;
     let gone = client.post("/v1/rooms", &json!({ "name": "Attic" })).await.id();
     client.delete(&format!("/v1/rooms/{gone}")).await;
-    // While it serves, too.
-    assert!(place.said(&["check"]).starts_with("sound"));
+    // `check` also works beside the running server.
+    assert!(home.stdout(&["check"]).starts_with("sound"));
     assert_eq!(server.terminate().code(), Some(0));
-    let report: Value = serde_json::from_str(&place.said(&["check", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&home.stdout(&["check", "--json"])).unwrap();
     assert_eq!((&report["ok"], &report["homes"], &report["faults"]), (&json!(true), &json!(2), &json!([])));
 
-    let database = place.path("data/hearth.db");
+    let database = home.path("server/hearth.db");
     let good = std::fs::read(&database).unwrap();
     for (sql, words) in [
         ("DELETE FROM links WHERE home = 1", "link of inventory"),
@@ -265,37 +230,37 @@ async fn check_finds_what_does_not_agree() {
         let db = Connection::open(&database).unwrap();
         assert!(db.execute(sql, []).unwrap() > 0, "{sql}");
         drop(db);
-        let found = place.run(&["check"]);
+        let found = home.run(&["check"]);
         assert_eq!(found.status.code(), Some(1), "{sql}");
-        let said = String::from_utf8(found.stdout).unwrap();
-        assert!(said.contains(words), "{sql}: {said}");
+        let text = String::from_utf8(found.stdout).unwrap();
+        assert!(text.contains(words), "{sql}: {text}");
         assert!(String::from_utf8_lossy(&found.stderr).contains("found; put a backup in its place"), "{sql}");
-        let report: Value = serde_json::from_slice(&place.run(&["check", "--json"]).stdout).unwrap();
+        let report: Value = serde_json::from_slice(&home.run(&["check", "--json"]).stdout).unwrap();
         assert_eq!(report["ok"], false);
     }
 }
 
 #[tokio::test]
-async fn metrics_are_told_on_their_own_address() {
-    let place = Place::new();
-    let (data, log) = (place.path("data"), place.path("log"));
+async fn metrics_have_their_own_address() {
+    let home = Home::new();
+    let (data, log) = (home.data(), home.path("log"));
     let arguments = ["--data", &data, "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
     let (server, url) = Process::serve_logging(&[&arguments[..], &["--log", "json"]].concat(), Path::new(&log));
-    let told = || {
+    let report = || {
         let logged = std::fs::read_to_string(&log).unwrap();
         let mut lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.find(|line| line["message"] == "metrics are served")
     };
-    wait_until("the log says where metrics are served", || told().is_some());
-    let metrics = Client::new(&format!("http://{}", told().unwrap()["address"].as_str().unwrap()), "");
-    let client = Client::new(&url, &place.key);
+    wait_until("the log says where metrics are served", || report().is_some());
+    let metrics = Client::new(&format!("http://{}", report().unwrap()["address"].as_str().unwrap()), "");
+    let client = Client::new(&url, &home.key);
     add_rooms(&client, &["a", "b"]).await;
     assert_eq!(client.get("/v1/rooms/nope").await.status, 404);
     let mut frames = client.stream("?cursor=start", None).await;
-    frames.event().await.unwrap();
+    frames.next_event().await.unwrap();
 
-    let answer = metrics.get("/metrics").await;
-    assert!(answer.header("content-type").starts_with("text/plain; version=0.0.4"));
+    let response = metrics.get("/metrics").await;
+    assert!(response.header("content-type").starts_with("text/plain; version=0.0.4"));
     for line in [
         "# TYPE hearth_requests_total counter",
         "hearth_requests_total{operation=\"create_room\",status=\"201\"} 2",
@@ -307,10 +272,10 @@ async fn metrics_are_told_on_their_own_address() {
         "hearth_events_appended_total 2",
         "# TYPE hearth_writer_batch_size histogram",
     ] {
-        assert!(answer.text.lines().any(|told| told == line), "{line}\n{}", answer.text);
+        assert!(response.text.lines().any(|report| report == line), "{line}\n{}", response.text);
     }
     for name in ["hearth_commits_total", "hearth_writer_queue_depth", "hearth_writer_batch_size_count"] {
-        assert!(answer.text.contains(&format!("\n{name} ")), "{name}");
+        assert!(response.text.contains(&format!("\n{name} ")), "{name}");
     }
     for path in ["/healthz", "/readyz"] {
         assert_eq!((metrics.get(path).await.status, client.get(path).await.status), (200, 200));
@@ -324,29 +289,29 @@ async fn metrics_are_told_on_their_own_address() {
 }
 
 #[tokio::test]
-async fn no_secret_reaches_the_log() {
+async fn log_contains_no_secret() {
     for form in ["text", "json"] {
-        let place = Place::new();
-        let (data, log) = (place.path("data"), place.path("log"));
+        let home = Home::new();
+        let (data, log) = (home.data(), home.path("log"));
         let arguments = ["--data", &data, "serve", "--listen", "127.0.0.1:0", "--log", form];
         let (server, url) = Process::serve_logging(&arguments, Path::new(&log));
-        let client = Client::new(&url, &place.key);
+        let client = Client::new(&url, &home.key);
         let secret = "hunter2-opens-the-safe";
         let body = json!({ "name": secret, "notes": secret });
         let id = client.post("/v1/rooms", &body).await.id();
         client.patch(&format!("/v1/rooms/{id}"), &json!({ "nmae": secret })).await;
         client.get(&format!("/v1/rooms?{secret}={secret}")).await;
-        client.get(&format!("/v1/rooms/{}", place.key)).await;
-        client.get(&format!("/v1/events?cursor={}", place.key)).await;
-        let method = reqwest::Method::from_bytes(place.key.as_bytes()).unwrap();
+        client.get(&format!("/v1/rooms/{}", home.key)).await;
+        client.get(&format!("/v1/events?cursor={}", home.key)).await;
+        let method = reqwest::Method::from_bytes(home.key.as_bytes()).unwrap();
         client.send(client.request(method, "/v1/me")).await;
-        Client::new(&url, &format!("{}x", place.key)).get("/v1/me").await;
+        Client::new(&url, &format!("{}x", home.key)).get("/v1/me").await;
         let idempotent = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", secret);
         client.send(idempotent.json(&body)).await;
         assert_eq!(server.terminate().code(), Some(0));
         let logged = std::fs::read_to_string(&log).unwrap();
         assert!(logged.lines().filter(|line| line.contains("request_id")).count() >= 8, "{logged}");
-        let key = &place.key["svc_live_".len() + 4..];
+        let key = &home.key["svc_live_".len() + 4..];
         for word in [secret, "hunter2", key, "Bearer"] {
             assert!(!logged.contains(word), "{word} is in the log:\n{logged}");
         }
@@ -354,10 +319,10 @@ async fn no_secret_reaches_the_log() {
 }
 
 #[test]
-fn every_command_speaks_json() {
-    let place = Place::new();
+fn every_command_writes_json() {
+    let home = Home::new();
     let json = |arguments: &[&str]| -> Value {
-        serde_json::from_str(&place.said(&[arguments, &["--json"]].concat()))
+        serde_json::from_str(&home.stdout(&[arguments, &["--json"]].concat()))
             .unwrap_or_else(|_| panic!("{arguments:?}"))
     };
     let team = json(&["team", "create", "Lake"]);
@@ -370,46 +335,48 @@ fn every_command_speaks_json() {
     assert!(json(&["key", "revoke", "phone"])["revoked_at"].is_string());
     assert_eq!(json(&["key", "list", "--team", "Lake"]).as_array().unwrap().len(), 2);
     assert!(json(&["sandbox", "reset", "--team", "Lake"])["records"].as_u64() > Some(100));
-    let file = place.path("copy.db");
+    let file = home.path("copy.db");
     assert!(json(&["backup", &file])["size_bytes"].as_u64() > Some(0));
     assert_eq!(json(&["restore", &file])["homes"], 4);
     assert_eq!(json(&["check"])["ok"], true);
 }
 
-/// Longest wait for an answer that must come.
+/// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_log_that_nobody_takes_stops_nothing() {
-    let place = Place::new();
+async fn unread_log_blocks_nothing() {
+    let home = Home::new();
     let (unread, log) = std::io::pipe().unwrap();
-    let data = place.path("data");
+    let data = home.data();
     let (server, url) = Process::serve_logging_to(&["--data", &data, "serve", "--listen", "127.0.0.1:0"], log);
-    let client = Client::new(&url, &place.key);
-    // Each is a line of some kilobytes: the pipe, and what may wait before it, are full long before the last.
+    let client = Client::new(&url, &home.key);
+    // Each request logs several kilobytes, so pipe and log buffer are full long before the last request.
     let path = format!("/{}", "x".repeat(8000));
     let fill = async || {
         for _ in 0..150 {
-            let answer = tokio::time::timeout(PATIENCE, client.get(&path)).await;
-            assert_eq!(answer.expect("an answer in time").status, 404);
+            let response = tokio::time::timeout(PATIENCE, client.get(&path)).await;
+            assert_eq!(response.expect("a response in time").status, 404);
         }
     };
     fill().await;
-    // Once somebody reads, it says how much is missing.
+    // Once the pipe is read, the log states the number of dropped lines.
     let mut lines = BufReader::new(unread).lines().map(|line| line.unwrap());
-    let said = lines.find(|line| line.contains("lines of the log were dropped")).expect("what was left out is told");
-    assert!(said.contains(" WARN ") && !said.contains("lines=0"), "{said}");
+    let text = lines
+        .find(|line| line.contains("lines of the log were dropped"))
+        .expect("the log states the number of dropped lines");
+    assert!(text.contains(" WARN ") && !text.contains("lines=0"), "{text}");
     fill().await;
     assert_eq!(server.terminate().code(), Some(0));
 }
 
 #[tokio::test]
-async fn a_stop_lets_what_is_in_flight_end_and_takes_nothing_new() {
+async fn stop_finishes_requests_and_accepts_no_more() {
     for signal in ["TERM", "INT"] {
-        let place = Place::new();
-        let (server, client) = place.serve();
+        let home = Home::new();
+        let (server, client) = home.serve(&UNLIMITED);
         let mut frames = client.stream("?cursor=start", None).await;
-        frames.event().await.unwrap();
+        frames.next_event().await.unwrap();
         let address = client.url().strip_prefix("http://").unwrap().to_owned();
         let body = json!({ "name": "In flight" }).to_string();
         let (half, rest) = body.split_at(5);
@@ -417,73 +384,73 @@ async fn a_stop_lets_what_is_in_flight_end_and_takes_nothing_new() {
         let head = format!(
             "POST /v1/rooms HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
              content-length: {}\r\nexpect: 100-continue\r\n\r\n",
-            place.key,
+            home.key,
             body.len()
         );
         flight.write_all(head.as_bytes()).await.unwrap();
-        // The service asks for the body: the request is in its hands.
-        let mut said = [0; 25];
-        flight.read_exact(&mut said).await.unwrap();
-        assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+        // `100 Continue` shows that the service is handling the request.
+        let mut text = [0; 25];
+        flight.read_exact(&mut text).await.unwrap();
+        assert_eq!(&text, b"HTTP/1.1 100 Continue\r\n\r\n");
         flight.write_all(half.as_bytes()).await.unwrap();
         server.signal(signal);
-        // The stream ends cleanly, and nobody new is let in.
+        // The stream ends cleanly, and the service accepts no new connection.
         while frames.next().await.is_some() {}
         while tokio::net::TcpStream::connect(&address).await.is_ok() {}
         flight.write_all(rest.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        flight.read_to_string(&mut answer).await.unwrap();
-        assert!(answer.starts_with("HTTP/1.1 201 Created"), "{answer}");
-        assert_eq!(server.ended().code(), Some(0), "{signal}");
-        assert!(!Path::new(&place.path("data/hearth.db-wal")).exists(), "the database is checkpointed");
-        let (_server, client) = place.serve();
-        assert_eq!(client.walk("/v1/rooms").await.len(), 1);
+        let mut response = String::new();
+        flight.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 201 Created"), "{response}");
+        assert_eq!(server.wait_for_exit().code(), Some(0), "{signal}");
+        assert!(!Path::new(&home.path("server/hearth.db-wal")).exists(), "the database is checkpointed");
+        let (_server, client) = home.serve(&UNLIMITED);
+        assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
     }
 }
 
 #[tokio::test]
-async fn teams_and_keys_go_by_id_or_unique_name_and_commands_work_while_it_serves() {
-    let place = Place::new();
-    let (_server, client) = place.serve();
+async fn commands_take_id_or_name_while_serving() {
+    let home = Home::new();
+    let (_server, client) = home.serve(&UNLIMITED);
     let refused = |arguments: &[&str], words: &str| {
-        let output = place.run(arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.starts_with("error: ") && said.contains(words), "{arguments:?}: {said}");
+        let output = home.run(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
+        assert!(text.starts_with("error: ") && text.contains(words), "{arguments:?}: {text}");
         assert!(output.stdout.is_empty());
     };
-    let file = place.path("backup.db");
-    place.said(&["backup", &file]);
+    let file = home.path("backup.db");
+    home.stdout(&["backup", &file]);
     refused(&["backup", &file], "exists");
     refused(&["restore", &file], "served by another process");
     for _ in 0..2 {
-        place.said(&["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone"]);
+        home.stdout(&["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone"]);
     }
     refused(&["key", "revoke", "phone"], "2 keys have the name `phone`");
     refused(&["team", "create", "Hill house"], "already");
-    let keys: Value = serde_json::from_str(&place.said(&["key", "list", "--json"])).unwrap();
+    let keys: Value = serde_json::from_str(&home.stdout(&["key", "list", "--json"])).unwrap();
     let phones: Vec<&Value> = keys.as_array().unwrap().iter().filter(|key| key["name"] == "phone").collect();
-    place.said(&["key", "revoke", phones[0]["id"].as_str().unwrap()]);
-    place.said(&["key", "revoke", "phone"]);
-    // By the team's id, with every wish a key can have.
-    let teams: Value = serde_json::from_str(&place.said(&["team", "list", "--json"])).unwrap();
+    home.stdout(&["key", "revoke", phones[0]["id"].as_str().unwrap()]);
+    home.stdout(&["key", "revoke", "phone"]);
+    // By the team's id, with all options of a key.
+    let teams: Value = serde_json::from_str(&home.stdout(&["team", "list", "--json"])).unwrap();
     let id = teams[0]["id"].as_str().unwrap();
     let wishes = ["--scopes", "rooms:read,rooms:write", "--allow", "127.0.0.0/8", "--allow", "::1/128"];
     let more = ["--pin", "2026-03-01", "--expires", "2999-01-01", "--quiet"];
     let create = [&["key", "create", "--team", id, "--env", "live"][..], &wishes, &more].concat();
-    let other = Client::new(client.url(), &place.said(&create));
+    let other = Client::new(client.url(), &home.stdout(&create));
     let me = other.get("/v1/me").await;
     assert_eq!(
         (&me.data()["scopes"], me.header("service-api-version")),
         (&json!(["rooms:read", "rooms:write"]), "2026-03-01")
     );
-    // A change of plan and a revoked key are known within a second.
-    place.said(&["team", "plan", "Hill house", "free"]);
+    // The server notices a changed plan and a revoked key within a second.
+    home.stdout(&["team", "plan", "Hill house", "free"]);
     let since = std::time::Instant::now();
     while other.get("/v1/me").await.error() != "plan_required" {
         assert!(since.elapsed().as_secs() < 120, "the plan is known");
     }
-    place.said(&["team", "plan", "Hill house", "paid"]);
+    home.stdout(&["team", "plan", "Hill house", "paid"]);
     while other.get("/v1/me").await.status != 200 {
         assert!(since.elapsed().as_secs() < 120, "the plan is known");
     }

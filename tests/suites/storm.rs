@@ -1,5 +1,5 @@
-//! Everybody at once on one database: `sqlite3` shells, the daemon with a busy server, the terminal UI on a terminal. No
-//! write is lost, none comes twice, and none fails because another one writes. The long form runs by hand:
+//! Concurrent writers on one replica database: `sqlite3` shells, the daemon with a busy server, and the terminal UI. No
+//! write is lost, applied twice or refused because of another writer. The long form runs by hand:
 //! `STORM_ROUNDS=300 cargo test -p hearth-tests --test suites storm`.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hearth_tests::client::Client;
 use hearth_tests::device::Device;
 use hearth_tests::home::{Home, UNLIMITED};
 use hearth_tests::process::wait_until;
@@ -16,13 +15,13 @@ use serde_json::json;
 
 const SHELLS: usize = 3;
 
-/// How often each writer writes.
+/// The number of rounds of each writer.
 fn rounds() -> usize {
     std::env::var("STORM_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(12)
 }
 
-/// A shell that writes as scripts do: single statements, a transaction, an insert that is taken back. It tells what was
-/// refused.
+/// A shell that writes as scripts do: single statements, a transaction, an insert with a later delete. Returns the
+/// refused statements.
 fn shell(db: &str, name: &str) -> Vec<String> {
     let mut refused = Vec::new();
     for round in 0..rounds() {
@@ -46,24 +45,24 @@ fn shell(db: &str, name: &str) -> Vec<String> {
     refused
 }
 
-/// A person who adds errands in the terminal UI, and sees each of them.
+/// A person who adds tasks in the terminal UI and waits until the screen shows each.
 fn person(db: &str) {
     let directory = Path::new(db).parent().unwrap();
     let mut screen = Terminal::start("hearth", &["--db", db], directory, (100, 30));
-    screen.shows("1 Home");
+    screen.wait_for_text("1 Home");
     for round in 0..rounds() {
-        screen.types("a");
-        screen.shows("New task");
-        screen.types(&format!("Errand {round} !high"));
-        screen.shows(&format!("Errand {round} !high"));
-        screen.types("\r");
-        screen.shows(&format!("New task: Errand {round}"));
+        screen.type_keys("a");
+        screen.wait_for_text("New task");
+        screen.type_keys(&format!("Errand {round} !high"));
+        screen.wait_for_text(&format!("Errand {round} !high"));
+        screen.type_keys("\r");
+        screen.wait_for_text(&format!("New task: Errand {round}"));
     }
-    screen.types("q");
-    assert!(screen.ends());
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
 }
 
-/// How often each of these is there.
+/// The number of occurrences of each name.
 fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
     names.fold(BTreeMap::new(), |mut counts, name| {
         *counts.entry(name).or_default() += 1;
@@ -72,17 +71,16 @@ fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_write_is_lost_doubled_or_locked_out() {
-    let mut home = Home::new();
-    let (_server, url) = home.serve(&UNLIMITED);
-    let client = Client::new(&url, &home.key);
-    let device = home.device("replica.db");
-    let daemon = device.daemon();
-    device.comes_to("live");
+async fn concurrent_writers_lose_and_double_nothing() {
+    let home = Home::new();
+    let (_server, client) = home.serve(&UNLIMITED);
+    let device = home.create_device("replica.db");
+    let daemon = device.start_daemon();
+    device.wait_for_phase("live");
 
     let over = AtomicBool::new(false);
     let elsewhere = async {
-        // Others write too, so that the daemon applies while all write; and the server's words go over these same rows.
+        // Another client writes too, so the daemon applies events to the rows that the shells change.
         let mut made = 0;
         while !over.load(Ordering::Relaxed) {
             let document = client.post("/v1/documents", &json!({ "title": format!("paper {made}") })).await;
@@ -115,25 +113,25 @@ async fn no_write_is_lost_doubled_or_locked_out() {
     let expected = |of: &str| (0..rounds()).map(move |round| format!("{of} {round}")).collect::<Vec<_>>();
     let shells: Vec<String> = (0..SHELLS).flat_map(|n| expected(&format!("shell {n}"))).collect();
     let listed = async |path: &str, name: &str| {
-        let records = client.walk(path).await;
+        let records = client.list_all(path).await;
         counted(records.iter().map(|record| record[name].as_str().unwrap().to_owned()))
     };
     let tasks = listed("/v1/tasks?limit=100", "title").await;
     assert_eq!(tasks, counted(shells.iter().cloned().chain(expected("Errand"))));
     assert_eq!(listed("/v1/vehicles?limit=100", "name").await, counted(shells.into_iter()));
-    assert_eq!(client.walk("/v1/rooms?limit=100").await.len(), 0);
+    assert_eq!(client.list_all("/v1/rooms?limit=100").await.len(), 0);
     assert_eq!(listed("/v1/documents?limit=100", "title").await.len(), made);
-    let whole = client.walk("/v1/tasks?limit=100").await;
+    let whole = client.list_all("/v1/tasks?limit=100").await;
     assert!(whole.iter().all(|task| task["priority"] == "high"));
     let begun = whole.iter().filter(|task| task["status"] == "in_progress").count();
     assert_eq!(begun, SHELLS * rounds());
     assert_eq!(daemon.terminate().code(), Some(0));
 }
 
-/// Nothing is left on its way, everything is the server's, and the database is sound.
+/// Asserts that each edit is confirmed, the replica equals the server, and the database is sound.
 fn settled(device: &Device) {
-    wait_until("everything is confirmed", || device.one("SELECT count(*) FROM edits WHERE state <> 'conflict'") == "0");
-    assert_eq!(device.one("SELECT group_concat(reason) FROM edits"), "", "nothing needs a person");
-    device.does(&["verify"]);
-    assert_eq!(device.one("SELECT integrity_check FROM pragma_integrity_check"), "ok");
+    wait_until("everything is confirmed", || device.count("edits WHERE state <> 'conflict'") == 0);
+    assert_eq!(device.query_rows("SELECT reason FROM edits"), [[""; 1]; 0], "no edit needs a person");
+    device.run_ok(&["verify"]);
+    assert_eq!(device.query_text("SELECT integrity_check FROM pragma_integrity_check"), "ok");
 }

@@ -1,4 +1,4 @@
-//! The terminal UI on a terminal, as a person drives it: the real program, real keys, and what is then to be seen.
+//! The terminal UI on a pseudo-terminal: the built program, typed keys, and the screen.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use hearth_replica::{Origin, Replica};
 use hearth_tests::terminal::Terminal;
 use rusqlite::Connection;
 
-/// A replica in a directory, with what these statements make. They pass the gate as the sync does: what comes from a server is
-/// not looked at twice, and a server may be a stranger's.
+/// A replica in a directory, filled by these statements. The statements pass the gate as the sync does, because rows from
+/// a server are not checked again.
 fn home(statements: &str) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("replica.db");
@@ -35,114 +35,114 @@ fn count(db: &Path, only: &str) -> i64 {
 }
 
 #[test]
-fn nothing_in_the_data_commands_the_terminal() {
+fn data_sends_no_terminal_commands() {
     let title = "'evil ' || char(27) || ']0;pwned' || char(7) || char(27) || '[?1049l' || char(155) || '2J' || char(8238) || 'x'";
     let (_directory, db) = home(&format!(
         "INSERT INTO tasks (title, notes, due_on, rev) VALUES ({title}, {title} || char(10) || {title}, date('now'), 1);
          INSERT INTO rooms (name, rev) VALUES ({title}, 2)"
     ));
     let mut screen = hearth(&db, (80, 24));
-    screen.shows("evil");
+    screen.wait_for_text("evil");
     for (keys, words) in
         [("2", "1 task"), ("\r", "Notes"), ("\x1b", "1 task"), ("e", "Change the task"), ("\x1b", "1 task")]
     {
-        screen.types(keys);
-        screen.shows(words);
+        screen.type_keys(keys);
+        screen.wait_for_text(words);
     }
-    screen.types("4");
-    screen.shows("1 room");
-    screen.types("/evil");
-    screen.shows("Search");
-    screen.types("\x1b");
-    screen.shows("1 room");
-    screen.types("d");
-    screen.shows("Delete the room");
-    let raw = String::from_utf8_lossy(&screen.raw()).into_owned();
+    screen.type_keys("4");
+    screen.wait_for_text("1 room");
+    screen.type_keys("/evil");
+    screen.wait_for_text("Search");
+    screen.type_keys("\x1b");
+    screen.wait_for_text("1 room");
+    screen.type_keys("d");
+    screen.wait_for_text("Delete the room");
+    let raw = String::from_utf8_lossy(&screen.output()).into_owned();
     for bad in ["\x1b]0;", "pwned\x07", "\u{9b}", "\u{202e}", "\x07"] {
         assert!(!raw.contains(bad), "{bad:?} reached the terminal");
     }
-    // Ours is the only one that leaves the screen, and that comes at the end.
+    // Only the program itself leaves the alternate screen, at its exit.
     assert!(!raw.contains("\x1b[?1049l"));
-    screen.types("n");
-    screen.types("q");
-    assert!(screen.ends());
+    screen.type_keys("n");
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
 }
 
 #[test]
-fn an_evening_without_a_network() {
+fn offline_session_queues_all_changes() {
     let (_directory, db) =
         home("INSERT INTO rooms (id, name, rev) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Garage', 1)");
     let mut screen = hearth(&db, (100, 30));
-    screen.shows("a adds a task in one line");
+    screen.wait_for_text("a adds a task in one line");
     for number in 1..=20 {
-        screen.types("a");
-        screen.shows("New task");
-        screen.types(&format!("Errand {number} !high due:tomorrow @garage"));
-        screen.shows("about Garage");
-        screen.types("\r");
-        screen.shows_no_longer("such as");
-        screen.shows(&format!("New task: Errand {number}"));
+        screen.type_keys("a");
+        screen.wait_for_text("New task");
+        screen.type_keys(&format!("Errand {number} !high due:tomorrow @garage"));
+        screen.wait_for_text("about Garage");
+        screen.type_keys("\r");
+        screen.wait_until_gone("such as");
+        screen.wait_for_text(&format!("New task: Errand {number}"));
     }
     assert_eq!(count(&db, "tasks WHERE priority = 'high' AND due_on > date('now') AND subject_type = 'room'"), 20);
     assert_eq!(count(&db, "edits WHERE state = 'waiting'"), 20);
-    screen.types("2");
-    screen.shows("20 tasks");
-    // A bulk change of three, and a mistake undone.
-    screen.types("f");
-    screen.types("Errand 1");
-    screen.shows("11 of 20 tasks");
-    screen.types("\r   ");
-    screen.shows("3 marked");
-    screen.types("x");
-    screen.shows("Done: 3 tasks");
+    screen.type_keys("2");
+    screen.wait_for_text("20 tasks");
+    // Change three tasks at once, and undo the change.
+    screen.type_keys("f");
+    screen.type_keys("Errand 1");
+    screen.wait_for_text("11 of 20 tasks");
+    screen.type_keys("\r   ");
+    screen.wait_for_text("3 marked");
+    screen.type_keys("x");
+    screen.wait_for_text("Done: 3 tasks");
     assert_eq!(count(&db, "tasks WHERE status = 'done'"), 3);
-    screen.types("u");
-    screen.shows("Undone: 3 tasks");
+    screen.type_keys("u");
+    screen.wait_for_text("Undone: 3 tasks");
     assert_eq!(count(&db, "tasks WHERE status = 'done'"), 0);
-    screen.types("U");
-    screen.shows("Done again: 3 tasks");
+    screen.type_keys("U");
+    screen.wait_for_text("Done again: 3 tasks");
     assert_eq!(count(&db, "tasks WHERE status = 'done'"), 3);
-    screen.types("q");
-    assert!(screen.ends());
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
 }
 
 #[test]
-fn what_was_typed_survives_a_crash_and_the_session_is_found_again() {
+fn crash_keeps_draft_and_session() {
     let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let mut screen = hearth(&db, (80, 24));
-    screen.shows("1 Home");
-    screen.types("2");
-    screen.shows("by due day");
-    screen.types("ssr");
-    screen.shows("by priority");
-    screen.types("n");
-    screen.shows("New task");
-    screen.types("Half a thought");
-    screen.shows("Half a thought");
+    screen.wait_for_text("1 Home");
+    screen.type_keys("2");
+    screen.wait_for_text("by due day");
+    screen.type_keys("ssr");
+    screen.wait_for_text("by priority");
+    screen.type_keys("n");
+    screen.wait_for_text("New task");
+    screen.type_keys("Half a thought");
+    screen.wait_for_text("Half a thought");
     let session = PathBuf::from(format!("{}.session", db.display()));
     hearth_tests::process::wait_until("the draft is kept", || {
         std::fs::read_to_string(&session).is_ok_and(|text| text.contains("Half a thought"))
     });
-    // What one process has open is no matter of another.
+    // A second process does not see the draft of the first.
     let mut second = hearth(&db, (80, 24));
-    second.shows("by priority");
+    second.wait_for_text("by priority");
     assert!(!second.text().contains("Half a thought"), "{}", second.text());
-    second.types("q");
-    assert!(second.ends());
+    second.type_keys("q");
+    assert!(second.wait_for_exit());
     screen.kill();
     let mut screen = hearth(&db, (80, 24));
-    screen.shows("Half a thought");
-    screen.shows("not saved last time");
-    screen.types("\x13");
-    screen.shows("by priority");
-    screen.shows("Half a thought");
+    screen.wait_for_text("Half a thought");
+    screen.wait_for_text("not saved last time");
+    screen.type_keys("\x13");
+    screen.wait_for_text("by priority");
+    screen.wait_for_text("Half a thought");
     assert_eq!(count(&db, "tasks WHERE title = 'Half a thought'"), 1);
-    screen.types("q");
-    assert!(screen.ends());
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
 }
 
 #[test]
-fn a_ctrl_c_in_the_editor_is_the_editors() {
+fn ctrl_c_in_editor_reaches_only_editor() {
     let (directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let script = directory.path().join("editor.sh");
     let text =
@@ -154,69 +154,69 @@ fn a_ctrl_c_in_the_editor_is_the_editors() {
     let environment = [("EDITOR", editor.as_str()), ("TMPDIR", private.to_str().unwrap())];
     let arguments = ["--db", db.to_str().unwrap()];
     let mut screen = Terminal::start_with("hearth", &arguments, directory.path(), (80, 24), &environment);
-    screen.shows("1 Home");
-    screen.types("2");
-    screen.shows("1 task");
-    screen.types("e");
-    screen.shows("Change the task");
-    screen.types("\t\t\t\x0f");
-    screen.shows("editing");
-    screen.types("\x03");
-    screen.shows("interrupted");
-    screen.types("\r");
-    screen.shows("All the same");
+    screen.wait_for_text("1 Home");
+    screen.type_keys("2");
+    screen.wait_for_text("1 task");
+    screen.type_keys("e");
+    screen.wait_for_text("Change the task");
+    screen.type_keys("\t\t\t\x0f");
+    screen.wait_for_text("editing");
+    screen.type_keys("\x03");
+    screen.wait_for_text("interrupted");
+    screen.type_keys("\r");
+    screen.wait_for_text("All the same");
     assert_eq!(std::fs::read_dir(&private).unwrap().count(), 0, "notes may be private");
-    screen.types("\x03");
-    assert!(screen.ends());
+    screen.type_keys("\x03");
+    assert!(screen.wait_for_exit());
 }
 
 #[test]
-fn a_program_that_was_stopped_from_outside_takes_the_terminal_again() {
+fn continued_program_restores_raw_terminal() {
     let (directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let mut screen = Terminal::start("hearth", &["--db", db.to_str().unwrap()], directory.path(), (80, 24));
-    screen.shows("1 Home");
+    screen.wait_for_text("1 Home");
     signal(&screen, "-STOP");
-    screen.is_the_shells();
+    screen.reset_with_stty();
     signal(&screen, "-CONT");
-    // A shell's line would not come before enter.
-    screen.types("2");
-    screen.shows("1 task");
-    screen.types("q");
-    assert!(screen.ends());
+    // A shell in line mode would deliver the key only after enter.
+    screen.type_keys("2");
+    screen.wait_for_text("1 task");
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
 }
 
 #[test]
-fn after_a_signal_too_a_ctrl_c_stops_what_is_still_being_written() {
+fn ctrl_c_after_signal_stops_pending_writes() {
     let (_directory, db) = home(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 12)
          INSERT INTO tasks (title, rev) SELECT 'Errand ' || i, i FROM n",
     );
     let mut screen = hearth(&db, (80, 24));
-    screen.shows("1 Home");
-    screen.types("2");
-    screen.shows("12 tasks");
-    screen.types("*");
-    screen.shows("12 marked");
-    // Each of the twelve waits seconds for somebody else's transaction.
+    screen.wait_for_text("1 Home");
+    screen.type_keys("2");
+    screen.wait_for_text("12 tasks");
+    screen.type_keys("*");
+    screen.wait_for_text("12 marked");
+    // Each of the twelve writes waits seconds for a foreign transaction.
     let other = Connection::open(&db).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    screen.types("x");
-    screen.types("?");
-    screen.shows("What to do in a list");
+    screen.type_keys("x");
+    screen.type_keys("?");
+    screen.wait_for_text("What to do in a list");
     signal(&screen, "-TERM");
-    screen.shows("ctrl-c stops the program at once");
-    // The second one of a system that stops is no reason to throw away what is still being written.
+    screen.wait_for_text("ctrl-c stops the program at once");
+    // A system shutdown sends SIGTERM twice; the second must not discard pending writes.
     signal(&screen, "-TERM");
-    screen.types("\x03");
-    assert!(!screen.ends());
+    screen.type_keys("\x03");
+    assert!(!screen.wait_for_exit());
     assert!(!screen.text().contains("not done"), "{}", screen.text());
 }
 
 #[test]
-fn any_size_is_drawn_and_the_terminal_comes_back() {
+fn any_size_draws_and_exit_restores_terminal() {
     let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Bleed radiators', date('now'), 1)");
     let mut screen = hearth(&db, (80, 24));
-    screen.shows("Bleed radiators");
+    screen.wait_for_text("Bleed radiators");
     for (columns, lines, words) in [
         (20, 5, "Bleed"),
         (300, 100, "Bleed radiators"),
@@ -226,10 +226,10 @@ fn any_size_is_drawn_and_the_terminal_comes_back() {
         (110, 8, "Bleed"),
     ] {
         screen.resize(columns, lines);
-        screen.shows(words);
+        screen.wait_for_text(words);
     }
-    // What a key brings is waited for before the next: an escape and a letter that are read at once are another key. A frame
-    // that was on its way for an earlier size may show what is beside a window, so the window must be gone as well.
+    // Wait for the effect of each key: an escape and a letter in one read are another key. A frame for an earlier size
+    // may still show the window, so also wait until the window is gone.
     let mut window = "nothing was opened yet";
     for (key, words) in [
         ("2", "by due day"),
@@ -243,20 +243,20 @@ fn any_size_is_drawn_and_the_terminal_comes_back() {
         ("\x1b", "by due day"),
     ] {
         screen.resize(80, 24);
-        screen.types(key);
+        screen.type_keys(key);
         let closes = key == "\x1b";
-        screen.waits(words, |text| text.contains(words) && !(closes && text.contains(window)));
+        screen.wait_until(words, |text| text.contains(words) && !(closes && text.contains(window)));
         window = words;
         for (columns, lines) in [(33, 9), (140, 12), (20, 5)] {
             screen.resize(columns, lines);
         }
     }
     screen.resize(80, 24);
-    screen.shows("1 task");
-    assert!(screen.look(vt100_alternate));
-    screen.types("q");
-    assert!(screen.ends());
-    assert!(!screen.look(vt100_alternate), "the shell's own screen is back");
+    screen.wait_for_text("1 task");
+    assert!(screen.with_screen(vt100_alternate));
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
+    assert!(!screen.with_screen(vt100_alternate), "the shell's own screen is back");
 }
 
 fn vt100_alternate(screen: &vt100::Screen) -> bool {
@@ -264,62 +264,62 @@ fn vt100_alternate(screen: &vt100::Screen) -> bool {
 }
 
 #[test]
-fn a_first_run_explains_itself_and_begins() {
+fn first_run_explains_and_begins() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
-    screen.shows("No home is set up on this machine yet.");
-    screen.types("2");
-    screen.shows("API key");
-    screen.types("\r");
-    screen.types("nonsense\r");
-    screen.shows("This is no API key");
-    screen.types("\x1b");
-    screen.shows("Begin without a server");
-    screen.types("3");
-    screen.shows("This home is empty so far.");
-    screen.shows("not connected");
-    screen.types("q");
-    assert!(screen.ends());
+    screen.wait_for_text("No home is set up on this machine yet.");
+    screen.type_keys("2");
+    screen.wait_for_text("API key");
+    screen.type_keys("\r");
+    screen.type_keys("nonsense\r");
+    screen.wait_for_text("This is no API key");
+    screen.type_keys("\x1b");
+    screen.wait_for_text("Begin without a server");
+    screen.type_keys("3");
+    screen.wait_for_text("This home is empty so far.");
+    screen.wait_for_text("not connected");
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
 }
 
 #[test]
-fn a_first_run_gives_the_terminal_back_when_it_is_told_to_end_and_takes_it_again_when_it_goes_on() {
+fn first_run_restores_terminal_on_exit() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
-    screen.shows("No home is set up on this machine yet.");
+    screen.wait_for_text("No home is set up on this machine yet.");
     signal(&screen, "-STOP");
-    screen.is_the_shells();
+    screen.reset_with_stty();
     signal(&screen, "-CONT");
-    // A shell's line would not come before enter.
-    screen.types("2");
-    screen.shows("API key");
+    // A shell in line mode would deliver the key only after enter.
+    screen.type_keys("2");
+    screen.wait_for_text("API key");
     for name in ["-TERM", "-HUP"] {
         let mut screen = Terminal::start("hearth", &[], directory.path(), (80, 24));
-        screen.shows("No home is set up on this machine yet.");
-        screen.types("2");
-        screen.shows("API key");
+        screen.wait_for_text("No home is set up on this machine yet.");
+        screen.type_keys("2");
+        screen.wait_for_text("API key");
         signal(&screen, name);
-        assert!(screen.ends(), "{name}");
-        assert!(!screen.look(vt100_alternate), "{name}: the shell's own screen is back");
+        assert!(screen.wait_for_exit(), "{name}");
+        assert!(!screen.with_screen(vt100_alternate), "{name}: the shell's own screen is back");
     }
 }
 
 #[test]
-fn settings_with_a_mistake_are_refused_before_the_screen_is_taken() {
+fn invalid_settings_fail_before_first_screen() {
     let (_directory, db) = home("SELECT 1");
     std::fs::write(format!("{}.toml", db.display()), "").unwrap();
     std::fs::write(format!("{}.tui.toml", db.display()), "[keys]\ndoen = \"D\"\n").unwrap();
     let mut screen = hearth(&db, (120, 24));
-    screen.shows("\"doen\" is not an action; the nearest is \"done\"");
-    assert!(!screen.ends());
+    screen.wait_for_text("\"doen\" is not an action; the nearest is \"done\"");
+    assert!(!screen.wait_for_exit());
     std::fs::write(format!("{}.tui.toml", db.display()), "[keys]\nquit = \"Q\"\n").unwrap();
     let mut screen = hearth(&db, (120, 24));
-    screen.shows("Q quit");
-    screen.types("Q");
-    assert!(screen.ends());
+    screen.wait_for_text("Q quit");
+    screen.type_keys("Q");
+    assert!(screen.wait_for_exit());
 }
 
-/// The directory of the profiles on a machine whose home directory this is.
+/// Creates the profile directory below a home directory.
 fn profiles(home: &Path) -> PathBuf {
     let profiles = home.join(".config/hearth/profiles");
     std::fs::create_dir_all(&profiles).unwrap();
@@ -327,69 +327,72 @@ fn profiles(home: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_asked_about_whatever_server_the_profile_has() {
+fn missing_database_is_created_only_after_yes() {
     let directory = tempfile::tempdir().unwrap();
     let profiles = profiles(directory.path());
     std::fs::write(profiles.join("home.toml"), "server = \"http://127.0.0.1:9\"\n").unwrap();
     std::fs::write(profiles.join("home.key"), "svc_test_x\n").unwrap();
     let db = directory.path().join("elsewhere.db");
     let mut screen = hearth(&db, (160, 24));
-    screen.shows("There is no database at");
-    screen.shows("http://127.0.0.1:9");
-    screen.types("n\r");
-    assert!(!screen.ends());
+    screen.wait_for_text("There is no database at");
+    screen.wait_for_text("http://127.0.0.1:9");
+    screen.type_keys("n\r");
+    assert!(!screen.wait_for_exit());
     assert!(!db.exists());
     let unseen = hearth_tests::process::command("hearth", &["--db", db.to_str().unwrap()])
         .env("HOME", directory.path())
         .env_remove("XDG_CONFIG_HOME")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&unseen.stderr).into_owned();
-    assert!(said.contains("there is no database at"), "{said}");
+    let text = String::from_utf8_lossy(&unseen.stderr).into_owned();
+    assert!(text.contains("there is no database at"), "{text}");
     let mut screen = hearth(&db, (160, 24));
-    screen.shows("There is no database at");
-    screen.types("y\r");
-    screen.shows("q quit");
-    screen.types("q");
-    assert!(screen.ends());
+    screen.wait_for_text("There is no database at");
+    screen.type_keys("y\r");
+    screen.wait_for_text("q quit");
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
     assert!(db.exists());
 }
 
 #[test]
-fn a_key_that_cannot_be_read_is_told_on_the_screen_and_what_is_here_can_be_changed() {
+fn unreadable_key_is_shown_and_edits_work() {
     let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     std::fs::write(format!("{}.toml", db.display()), "server = \"http://127.0.0.1:9\"\n").unwrap();
     std::fs::create_dir(format!("{}.key", db.display())).unwrap();
     let mut screen = hearth(&db, (120, 30));
-    screen.shows("Changes stay here for now; S says why and what to do.");
-    screen.shows("! no key to sync with");
-    screen.types("S");
-    screen.shows("replica.db.key: Is a directory");
-    screen.shows(&format!("hearth-replica --db {} init with", db.display()));
-    screen.types("\x1b");
-    screen.shows_no_longer("Verified");
-    screen.types("2");
-    screen.shows("Bleed radiators");
-    screen.types("x");
-    screen.shows("1 waiting");
-    screen.types("q");
-    assert!(screen.ends());
-    assert!(!String::from_utf8_lossy(&screen.raw()).contains("hearth: "), "nothing is said beside the screen");
+    screen.wait_for_text("Changes stay here for now; S says why and what to do.");
+    screen.wait_for_text("! no key to sync with");
+    screen.type_keys("S");
+    screen.wait_for_text("replica.db.key: Is a directory");
+    screen.wait_for_text(&format!("hearth-replica --db {} init with", db.display()));
+    screen.type_keys("\x1b");
+    screen.wait_until_gone("Verified");
+    screen.type_keys("2");
+    screen.wait_for_text("Bleed radiators");
+    screen.type_keys("x");
+    screen.wait_for_text("1 waiting");
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
+    assert!(
+        !String::from_utf8_lossy(&screen.output()).contains("hearth: "),
+        "the program writes no message beside the screen"
+    );
 
-    // Nor does a home whose key was never set stay out of step in silence.
+    // A home without a key shows the missing key, too.
     std::fs::remove_dir(format!("{}.key", db.display())).unwrap();
     let mut screen = hearth(&db, (120, 30));
-    screen.shows("! no key to sync with");
-    screen.types("S");
-    screen.shows("there is no key for http://127.0.0.1:9");
-    screen.types("\x1b");
-    screen.shows_no_longer("Verified");
-    screen.types("q");
-    assert!(screen.ends());
+    screen.wait_for_text("! no key to sync with");
+    screen.type_keys("S");
+    screen.wait_for_text("there is no key for http://127.0.0.1:9");
+    screen.type_keys("\x1b");
+    screen.wait_until_gone("Verified");
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
 }
 
 #[test]
-fn a_home_can_be_named_before_a_command_after_it_and_in_the_environment() {
+fn home_is_named_by_option_or_environment() {
     let directory = tempfile::tempdir().unwrap();
     let settings = |key: &str| format!("[keys]\nquit = \"{key}\"\n");
     std::fs::write(profiles(directory.path()).join("two.tui.toml"), settings("Q")).unwrap();
@@ -412,23 +415,23 @@ fn a_home_can_be_named_before_a_command_after_it_and_in_the_environment() {
             .env_remove("XDG_CONFIG_HOME")
             .output()
             .unwrap();
-        let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (table, text) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let quit = table.lines().find_map(|line| line.strip_prefix("quit ")).map(str::trim_start);
-        assert!(quit.is_some_and(|quit| quit.starts_with(&format!("{key} "))), "{arguments:?}: {quit:?} {said}");
+        assert!(quit.is_some_and(|quit| quit.starts_with(&format!("{key} "))), "{arguments:?}: {quit:?} {text}");
     }
     let demo = hearth_tests::process::run("hearth", &["demo", "--plain", "--db", db]);
-    let said = String::from_utf8_lossy(&demo.stderr);
-    assert!(demo.status.code() == Some(2) && said.contains("the demo has a database of its own"), "{said}");
+    let text = String::from_utf8_lossy(&demo.stderr);
+    assert!(demo.status.code() == Some(2) && text.contains("the demo has a database of its own"), "{text}");
 }
 
 #[test]
-fn colours_are_left_out_where_they_are_not_wanted() {
+fn no_color_removes_colours() {
     let (_directory, db) = home("INSERT INTO tasks (title, due_on, rev) VALUES ('Late', '2020-01-01', 1)");
     let arguments = ["--db", db.to_str().unwrap()];
     let coloured = |environment: &[(&str, &str)]| {
         let screen = Terminal::start_with("hearth", &arguments, db.parent().unwrap(), (80, 24), environment);
-        screen.shows("Late");
-        screen.look(|screen| {
+        screen.wait_for_text("Late");
+        screen.with_screen(|screen| {
             let cells = (0..24).flat_map(|row| (0..80).filter_map(move |column| screen.cell(row, column)));
             cells
                 .filter(|cell| cell.fgcolor() != vt100::Color::Default || cell.bgcolor() != vt100::Color::Default)
@@ -440,18 +443,18 @@ fn colours_are_left_out_where_they_are_not_wanted() {
 }
 
 #[test]
-fn what_changed_late_in_the_evening_counts_for_that_day() {
-    // Half past eleven, twelve hours behind UTC, where it is noon of the next day.
+fn late_change_counts_for_local_day() {
+    // 23:30 in a zone twelve hours behind UTC is 11:30 UTC of the next day.
     let late = "strftime('%Y-%m-%dT%H:%M:%fZ', date('now', '-12 hours'), '+35 hours', '+30 minutes')";
     let (directory, db) =
         home(&format!("INSERT INTO tasks (title, updated_at, rev) VALUES ('Bleed radiators', {late}, 1)"));
     let arguments = ["--db", db.to_str().unwrap()];
     let screen = Terminal::start_with("hearth", &arguments, directory.path(), (80, 24), &[("TZ", "AAA12")]);
-    screen.shows(&format!("Changed in 30 days{:>12}", 1));
+    screen.wait_for_text(&format!("Changed in 30 days{:>12}", 1));
 }
 
 #[test]
-fn the_table_of_keys_in_the_documentation_is_the_programs_own() {
+fn documented_key_table_matches_program() {
     let directory = tempfile::tempdir().unwrap();
     let output = hearth_tests::process::command("hearth", &["keys"]).env("HOME", directory.path()).output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();

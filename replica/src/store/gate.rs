@@ -16,7 +16,7 @@ pub(crate) fn keep<T>(
     tx.prepare_cached("UPDATE _gate SET open = 1, turn = turn + 1, origin = 'sql', mark = NULL")?.execute([])?;
     let value = work(&tx).map_err(|error| others::named(&tx, error))?;
     search::follow(&tx)?;
-    if !hearth_simulated::planted(hearth_simulated::Fault::GateLeftOpen) {
+    if !hearth_simulated::planted(hearth_simulated::PlantedFault::GateLeftOpen) {
         tx.prepare_cached("UPDATE _gate SET open = 0, turn = turn + 1")?.execute([])?;
     }
     at("replica commits")?;

@@ -288,7 +288,7 @@ pub(crate) fn spare_triggers(connection: &Connection) -> Result<(), StoreError> 
         "CREATE TEMP TABLE IF NOT EXISTS _touched (kind TEXT, record_id TEXT, PRIMARY KEY (kind, record_id)) WITHOUT ROWID",
     )?;
     let fires = schema::others::has_triggers(connection)?
-        && !hearth_simulated::planted(hearth_simulated::Fault::UserTriggersOff);
+        && !hearth_simulated::planted(hearth_simulated::PlantedFault::UserTriggersOff);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, fires)?;
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Standing, StoreError> {
 /// Says that this process syncs, or that none does.
 pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Timestamp) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
-        if hearth_simulated::planted(hearth_simulated::Fault::InFlightForgotten) {
+        if hearth_simulated::planted(hearth_simulated::PlantedFault::InFlightForgotten) {
             tx.execute("DELETE FROM edits WHERE state = 'sending'", [])?;
         }
         let offline = pid.is_none().then(|| now.to_string());

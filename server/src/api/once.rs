@@ -27,11 +27,9 @@ pub async fn once(
             }
         }
         let (reply, refused) = write(tx, &call, number)?;
-        if let Some(ticket) = call
-            .ticket
-            .as_ref()
-            .filter(|_| is_final(refused) && !hearth_simulated::planted(hearth_simulated::Fault::ReceiptNotStored))
-        {
+        if let Some(ticket) = call.ticket.as_ref().filter(|_| {
+            is_final(refused) && !hearth_simulated::planted(hearth_simulated::PlantedFault::ReceiptNotStored)
+        }) {
             receipts::save(tx, number, &ticket.key, &reply.to_receipt(ticket.fingerprint, now))?;
         }
         Ok(reply)

@@ -10,7 +10,7 @@ use hearth_contract::record::Record;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use hearth_contract::search_text;
-use hearth_simulated::{Fault, planted};
+use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -62,7 +62,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     ) -> Result<Self, StoreError> {
         let mut home = homes::load(tx, number)?;
         // The clock of the machine may step back; `updated_at` must not (contract 2).
-        let last = home.last_updated_at.filter(|_| !planted(Fault::HomeClockStepsBack));
+        let last = home.last_updated_at.filter(|_| !planted(PlantedFault::HomeClockStepsBack));
         let now = last.map_or(now, |last| now.max(last));
         home.last_updated_at = Some(now);
         Ok(HomeWriter { tx, first: None, home, epoch, now, key })
@@ -83,7 +83,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
             homes::begin_epoch(self.tx, self.home.number, first, self.epoch)?;
             self.home.epoch = Some(self.epoch);
         }
-        if planted(Fault::HeadNotStored) && self.home.head % 7 == 0 {
+        if planted(PlantedFault::HeadNotStored) && self.home.head % 7 == 0 {
             self.home.head = first - 1;
         }
         homes::save(self.tx, &self.home)
@@ -120,7 +120,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
             return Ok(Err(belongs_to_property(id)));
         }
         if let Some(entry) = records::entry(self.tx, self.home.number, id)?
-            && !planted(Fault::DeletedIdsReusable)
+            && !planted(PlantedFault::DeletedIdsReusable)
         {
             return Ok(Err(already_exists(id, entry.deleted)));
         }
@@ -145,7 +145,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
             None if kind.is_singleton() => return self.create_property(id, changes, faults, guard),
             None => return Ok(Err(not_found(kind, id))),
         };
-        if !guard.admits(Some(before.rev)) && !planted(Fault::IfMatchIgnored) {
+        if !guard.admits(Some(before.rev)) && !planted(PlantedFault::IfMatchIgnored) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
         let mut after = before.fields.clone();

@@ -4,7 +4,7 @@
 use hearth_contract::event::StoredEvent;
 use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::schema::Kind;
-use hearth_simulated::{Fault, planted};
+use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
 
 use super::cursor::{CursorError, FeedCursor};
@@ -124,7 +124,7 @@ fn read_following(
     let read_limit = ReadLimit { events: limit.events + 1, bytes: limit.bytes };
     let mut following = events::after(tx, home.number, cursor.position, kinds, read_limit)?;
     let has_tombstones = cursor.is_backfill() && cursor.position < home.retention_pos;
-    if has_tombstones && !planted(Fault::TombstonesOmitted) {
+    if has_tombstones && !planted(PlantedFault::TombstonesOmitted) {
         let last_read = following.events.get(limit.events).map(|event| event.id).or(following.paused_at);
         let up_to = last_read.map_or(home.retention_pos, |last| last.min(home.retention_pos));
         let tombstones = events::tombstones(tx, home.number, cursor.position, up_to, kinds, limit.events + 1)?;
@@ -158,13 +158,13 @@ fn validate(
     retention_seconds: Option<u64>,
 ) -> Result<Result<FeedCursor, Problem>, StoreError> {
     if let Some(foreign) = foreign_epoch(tx, home, cursor)?
-        && !planted(Fault::RestoreIgnored)
+        && !planted(PlantedFault::RestoreIgnored)
     {
         let fork = fork_position(tx, home, cursor, foreign)?;
         return expired(tx, home, Expiry::Restored, fork, retention_seconds).map(Err);
     }
-    let is_backfill = cursor.is_backfill() && !planted(Fault::BackfillExpires);
-    if cursor.position < home.compacted_pos && !is_backfill && !planted(Fault::RetentionGapIgnored) {
+    let is_backfill = cursor.is_backfill() && !planted(PlantedFault::BackfillExpires);
+    if cursor.position < home.compacted_pos && !is_backfill && !planted(PlantedFault::RetentionGapIgnored) {
         return expired(tx, home, Expiry::Retention, None, retention_seconds).map(Err);
     }
     Ok(Ok(cursor))

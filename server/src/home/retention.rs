@@ -3,7 +3,7 @@
 //! clock.
 
 use hearth_contract::formats::Timestamp;
-use hearth_simulated::{Fault, planted};
+use hearth_simulated::{PlantedFault, planted};
 
 use crate::store::events::{self, ExpiredEvent};
 use crate::store::homes::{self, Home};
@@ -35,7 +35,7 @@ pub fn compact_step(tx: &Tx<'_>, number: HomeNo, before: Timestamp) -> Result<bo
 fn horizons_after(home: Home, last: i64, expired: &[ExpiredEvent]) -> Home {
     let removed = expired.iter().rev().find(|event| is_removed(event));
     let kept = expired.iter().rev().find(|event| !is_removed(event));
-    let is_head_reset = planted(Fault::EventIdsReused) && last == home.head;
+    let is_head_reset = planted(PlantedFault::EventIdsReused) && last == home.head;
     Home {
         head: if is_head_reset { kept.map_or(home.retention_pos, |event| event.id) } else { home.head },
         retention_pos: last,
@@ -46,7 +46,7 @@ fn horizons_after(home: Home, last: i64, expired: &[ExpiredEvent]) -> Home {
 
 /// Whether compaction removes an event from the log.
 fn is_removed(event: &ExpiredEvent) -> bool {
-    !event.is_current || planted(Fault::CompactionDropsLatest)
+    !event.is_current || planted(PlantedFault::CompactionDropsLatest)
 }
 
 #[cfg(test)]

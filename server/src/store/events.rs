@@ -27,7 +27,7 @@ pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), Stor
     ))?;
     tx.pending.borrow_mut().events_appended += 1;
     tx.is_head_unsaved.set(true);
-    tx.commit_early_if(hearth_simulated::Fault::EventInOwnTransaction)
+    tx.commit_early_if(hearth_simulated::PlantedFault::EventInOwnTransaction)
 }
 
 /// Events of other kinds that one read skips at most. Without a limit, the search for a rare kind would read the whole

@@ -41,7 +41,7 @@ pub fn find(tx: &Tx<'_>, home: HomeNo, key: &str, since: Timestamp) -> Result<Op
 
 /// Stores a receipt, in place of an expired receipt of the same key.
 pub fn save(tx: &Tx<'_>, home: HomeNo, key: &str, receipt: &Receipt) -> Result<(), StoreError> {
-    tx.commit_early_if(hearth_simulated::Fault::ReceiptInOwnTransaction)?;
+    tx.commit_early_if(hearth_simulated::PlantedFault::ReceiptInOwnTransaction)?;
     let mut statement = tx.conn.prepare_cached(
         "INSERT OR REPLACE INTO receipts (home, key, fingerprint, at, status, headers, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

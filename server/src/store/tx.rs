@@ -60,7 +60,7 @@ impl<'c> Tx<'c> {
     }
 
     /// With the fault planted: commits the writes so far, and continues the job in another transaction.
-    pub(super) fn commit_early_if(&self, fault: hearth_simulated::Fault) -> Result<(), StoreError> {
+    pub(super) fn commit_early_if(&self, fault: hearth_simulated::PlantedFault) -> Result<(), StoreError> {
         if hearth_simulated::planted(fault) {
             self.conn.execute_batch("COMMIT; BEGIN IMMEDIATE; SAVEPOINT job")?;
         }

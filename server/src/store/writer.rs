@@ -212,7 +212,7 @@ fn run_batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Optio
     }
     counters.waiting.fetch_sub(jobs.len() as u64, Ordering::Relaxed);
     let mut committed = outcome.as_ref().map(|_| ()).map_err(commit_error);
-    if hearth_simulated::planted(hearth_simulated::Fault::AckBeforeCommit) {
+    if hearth_simulated::planted(hearth_simulated::PlantedFault::AckBeforeCommit) {
         committed = Ok(());
     }
     let new_heads = match outcome {

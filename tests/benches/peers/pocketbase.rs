@@ -1,4 +1,4 @@
-//! PocketBase: a collection of tasks that anybody may use, batches allowed. Must not know what is measured.
+//! PocketBase as a peer: a public collection of tasks, with batches allowed. Must not know the measurements.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,27 +8,27 @@ use hearth_contract::schema::Kind;
 use hearth_tests::process::Process;
 use serde_json::{Value, json};
 
-use super::{Side, ask, free_address, request, wait_for};
+use super::{Contender, free_address, request, send_all, wait_for};
 use crate::reads;
-use crate::stand::{BULK_MAX, Stand, task};
-use crate::streams::Ear;
+use crate::streams::StreamTarget;
+use crate::testbed::{BULK_MAX, Testbed, task};
 
 const RECORDS: &str = "/api/collections/tasks/records";
-/// Of a service that lives for as long as it is measured, on this machine alone.
+/// The superuser of a service that only this machine reaches, for the time of the measurement.
 const NAME: &str = "bench@example.com";
 const PASSWORD: &str = "only for the bench";
 
-/// Starts it on a fresh directory and fills it.
-pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
-    let (dir, address) = (stand.file("pocketbase"), free_address()?);
+/// Starts PocketBase on a new directory and fills the collection.
+pub(super) fn begin(program: &Path, testbed: &Testbed) -> anyhow::Result<Contender> {
+    let (dir, address) = (testbed.file("pocketbase"), free_address()?);
     let made = Command::new(program).args(["superuser", "upsert", NAME, PASSWORD, "--dir"]).arg(&dir).output()?;
     anyhow::ensure!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let process = Process::foreign(Command::new(program).args(["serve", "--http", &address, "--dir"]).arg(&dir));
+    let process = Process::start_other(Command::new(program).args(["serve", "--http", &address, "--dir"]).arg(&dir));
     wait_for(&address);
     let post = |target: &str, key: &str, body: Value| request("POST", &address, target, key, &body.to_string());
 
     let who = json!({ "identity": NAME, "password": PASSWORD });
-    let entered = ask(&address, [post("/api/collections/_superusers/auth-with-password", "", who)])?;
+    let entered = send_all(&address, [post("/api/collections/_superusers/auth-with-password", "", who)])?;
     let key = entered["token"].as_str().unwrap_or_default();
     let batches = json!({ "batch": { "enabled": true, "maxRequests": BULK_MAX, "timeout": 30 } });
     let names = resource(Kind::Task).fields.iter().map(|field| json!({ "name": field.name, "type": "text" }));
@@ -39,12 +39,12 @@ pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
         "listRule": "", "viewRule": "", "createRule": "", "updateRule": "", "deleteRule": "",
     });
     let allow = request("PATCH", &address, "/api/settings", key, &batches.to_string());
-    ask(&address, [allow, post("/api/collections", key, collection)])?;
+    send_all(&address, [allow, post("/api/collections", key, collection)])?;
 
-    let records = stand.scale.records;
+    let records = testbed.scale.records;
     let create = |body: Value| json!({ "method": "POST", "url": RECORDS, "body": body });
     let batch = |creates: Vec<Value>| post("/api/batch", "", json!({ "requests": creates }));
-    ask(
+    send_all(
         &address,
         (0..records).step_by(BULK_MAX).map(|first| {
             let numbers = first..(first + BULK_MAX).min(records);
@@ -60,14 +60,14 @@ pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
         }),
     )?;
     let get = |target: &str| request("GET", &address, target, "", "");
-    // Without its count of all records a page is cheaper, and ours has none either.
+    // A page without the count of all records is cheaper; Hearth's pages have no count either.
     let page = |number: usize| get(&format!("{RECORDS}?perPage=50&skipTotal=1&page={number}"));
-    Ok(Side {
+    Ok(Contender {
         reads: (0..records).step_by(reads::step(records)).map(|n| get(&format!("{RECORDS}/{}", id(n)))).collect(),
         pages: [page(1), page(records * 4 / 5 / 50)],
         create: (post(RECORDS, "", task(0)), 200),
         bulk: (batch((0..BULK_MAX).map(task).map(create).collect()), 200),
-        ear: Ear {
+        target: StreamTarget {
             open: get("/api/realtime"),
             ready: b"PB_CONNECT",
             tell: Some(subscribe),
@@ -82,7 +82,7 @@ fn id(number: usize) -> String {
     format!("{number:015}")
 }
 
-/// Tells a stream, which has said its id, that it is for all tasks.
+/// The request that subscribes a stream to all tasks, by the client id in the stream's first bytes.
 fn subscribe(said: &str) -> Vec<u8> {
     let id = said.split("\"clientId\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
     let body = json!({ "clientId": id, "subscriptions": ["tasks/*"] }).to_string();

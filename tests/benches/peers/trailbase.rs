@@ -1,4 +1,4 @@
-//! TrailBase: a table of tasks with an API that anybody may use and listen to. Must not know what is measured.
+//! TrailBase as a peer: a table of tasks with a public API and subscriptions. Must not know the measurements.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +8,10 @@ use hearth_contract::schema::Kind;
 use hearth_tests::process::Process;
 use serde_json::{Value, json};
 
-use super::{Side, ask, free_address, request, wait_for};
+use super::{Contender, free_address, request, send_all, wait_for};
 use crate::reads;
-use crate::stand::{BULK_MAX, Stand, task};
-use crate::streams::Ear;
+use crate::streams::StreamTarget;
+use crate::testbed::{BULK_MAX, Testbed, task};
 
 const RECORDS: &str = "/api/records/v1/tasks";
 const CONFIG: &str = r#"
@@ -27,13 +27,13 @@ record_apis: [{
 }]
 "#;
 
-/// Starts it on a fresh directory and fills it.
-pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
-    let (dir, address) = (stand.file("trailbase"), free_address()?);
+/// Starts TrailBase on a new directory and fills the table.
+pub(super) fn begin(program: &Path, testbed: &Testbed) -> anyhow::Result<Contender> {
+    let (dir, address) = (testbed.file("trailbase"), free_address()?);
     let texts = resource(Kind::Task).fields.iter().map(|field| format!("{} TEXT", field.name));
     let times = ["created_at", "updated_at"].map(|name| format!("{name} TEXT NOT NULL DEFAULT (datetime('now'))"));
     let columns: Vec<String> = texts.chain(times).collect();
-    // Its own migrations have the low numbers.
+    // TrailBase's own migrations have lower numbers.
     std::fs::create_dir_all(dir.join("migrations"))?;
     std::fs::write(dir.join("config.textproto"), CONFIG)?;
     std::fs::write(
@@ -41,12 +41,12 @@ pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
         format!("CREATE TABLE tasks (id INTEGER PRIMARY KEY NOT NULL, {}) STRICT;", columns.join(", ")),
     )?;
     let mut command = Command::new(program);
-    let process = Process::foreign(command.arg("--data-dir").arg(&dir).args(["run", "--address", &address]));
+    let process = Process::start_other(command.arg("--data-dir").arg(&dir).args(["run", "--address", &address]));
     wait_for(&address);
 
-    let records = stand.scale.records;
+    let records = testbed.scale.records;
     let post = |body: Value| request("POST", &address, RECORDS, "", &body.to_string());
-    ask(
+    send_all(
         &address,
         (0..records)
             .step_by(BULK_MAX)
@@ -60,14 +60,14 @@ pub(super) fn begin(program: &Path, stand: &Stand) -> anyhow::Result<Side> {
     let (mut left, mut cursor) = (records * 4 / 5, String::new());
     while left > 0 {
         left = left.saturating_sub(200);
-        cursor = ask(&address, [page(200, &cursor)])?["cursor"].as_str().unwrap_or_default().to_owned();
+        cursor = send_all(&address, [page(200, &cursor)])?["cursor"].as_str().unwrap_or_default().to_owned();
     }
-    Ok(Side {
+    Ok(Contender {
         reads: (0..records).step_by(reads::step(records)).map(|n| get(&format!("{RECORDS}/{}", n + 1))).collect(),
         pages: [page(50, ""), page(50, &cursor)],
         create: (post(task(0)), 200),
         bulk: (post((0..BULK_MAX).map(task).collect::<Vec<_>>().into()), 200),
-        ear: Ear {
+        target: StreamTarget {
             open: get(&format!("{RECORDS}/subscribe/*")),
             ready: b"HTTP/1.1 200",
             tell: None,

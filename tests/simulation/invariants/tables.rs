@@ -1,155 +1,207 @@
-//! The tables against the server's records: with the edits laid over, at the position or on the way there. Must not know
-//! how an edit ends.
+//! The rows of a replica compared with the expected state: the server's records with the open edits applied. Must not
+//! know how an edit ends.
 
 use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
 
 use hearth_contract::resources::resource;
 use serde_json::Value;
 
-use super::super::eye::{Open, Rows, Standing};
-use super::super::model::{Fields, History, Model, Name};
+use super::super::history::History;
+use super::super::model::Model;
+use super::super::observer::{OpenEdit, Rows, SyncState};
+use super::super::record::{Fields, RecordKey};
 
-/// The tables are the server's records at the position, with the edits laid over in their order.
-pub(super) fn strictly(model: &Model, standing: &Standing, edits: &[Open], rows: &Rows) -> Result<(), String> {
-    let (mut first, restored) = (None, model.histories.len() > 1);
-    for history in model.histories.iter().rev().filter(|history| standing.position <= history.head) {
-        match compare(history, restored, &model.decided, standing.position, edits, rows) {
+/// Checks that the rows are the server's records at the replica's position with the open edits applied in order.
+pub(super) fn check_at_position(
+    model: &Model,
+    state: &SyncState,
+    edits: &[OpenEdit],
+    rows: &Rows,
+) -> Result<(), String> {
+    let (mut newest_difference, restored) = (None, model.was_restored());
+    for history in model.histories.iter().rev().filter(|history| state.position <= history.head) {
+        match compare(history, restored, &model.facts.decided_records, state.position, edits, rows) {
             Ok(()) => return Ok(()),
-            Err(why) => drop(first.get_or_insert(why)),
+            Err(why) => drop(newest_difference.get_or_insert(why)),
         }
     }
-    let why = first.unwrap_or_else(|| "no history reaches so far".to_owned());
-    Err(format!("the tables are not the server's at {} ({}): {why}", standing.position, standing.phase))
+    let why = newest_difference.unwrap_or_else(|| "no history contains the position".to_owned());
+    Err(format!("the tables are not the server's at {} ({}): {why}", state.position, state.phase))
 }
 
-/// The same for one history; `restored`: there were others.
+/// Compares the rows with one history. `restored`: the server was restored, and other histories exist. `decided`:
+/// records about whose edits a person has decided.
 pub fn compare(
     history: &History,
     restored: bool,
-    decided: &HashSet<Name>,
+    decided: &HashSet<RecordKey>,
     position: i64,
-    edits: &[Open],
+    edits: &[OpenEdit],
     rows: &Rows,
 ) -> Result<(), String> {
-    let records = history.records_at(position);
-    let mut edited: BTreeMap<&Name, Vec<&Open>> = BTreeMap::new();
+    let mut edited: BTreeMap<&RecordKey, Vec<&OpenEdit>> = BTreeMap::new();
     for edit in edits {
-        edited.entry(&edit.name).or_default().push(edit);
+        edited.entry(&edit.record).or_default().push(edit);
     }
-    for (name, fields) in rows {
-        if !edited.contains_key(name) {
-            let Some((_, record)) = records.get(name) else {
-                return Err(format!("{} {} is no record", name.0, name.1));
-            };
-            same(name, record, fields, true)?;
-        }
-    }
-    for name in records.keys() {
-        if !edited.contains_key(*name) && !rows.contains_key(*name) {
-            // A person who was told that it is deleted there has let go of it, before the feed says so.
-            let deleted = history.versions[*name].last().is_some_and(|(_, fields)| fields.is_none());
-            if deleted && decided.contains(*name) {
-                continue;
-            }
-            return Err(format!("{} {} is missing", name.0, name.1));
-        }
-    }
-    for (name, edits) in edited {
-        let laid_over = |form: Option<Fields>| lay_over(name, form, &edits);
-        let expected = match records.get(name) {
-            Some((_, fields)) => laid_over(Some(Fields::clone(fields))),
-            // Gone there: the row stays as it was last seen, whenever that was, until a person has decided.
-            None => {
-                let versions = history.versions.get(name).into_iter().flatten();
-                let seen = versions.filter(|(rev, _)| *rev <= position).filter_map(|(_, fields)| fields.as_deref());
-                let mut forms = seen.rev().map(|fields| laid_over(Some(fields.clone())));
-                let is_shown = |form: &Option<Fields>| match (form, rows.get(name)) {
-                    (Some(form), Some(row)) => same(name, form, row, false).is_ok(),
-                    (form, row) => form.is_some() == row.is_some(),
-                };
-                // Or it was last seen in a history that is put back. A create begins with nothing, and so does the profile,
-                // unless its record was seen there.
-                let begins = name.0.is_singleton() || edits.iter().any(|edit| edit.method == "create");
-                let made = begins.then(|| laid_over(None));
-                match (forms.find(is_shown), made) {
-                    (Some(form), _) => form,
-                    (None, Some(form)) if !restored || is_shown(&form) => form,
-                    _ if restored => laid_over(rows.get(name).cloned()),
-                    _ => return Err(format!("{} {} is shown as nobody ever had it", name.0, name.1)),
-                }
-            }
-        };
-        match (expected, rows.get(name)) {
-            (None, None) => {}
-            (Some(expected), Some(row)) => same(name, &expected, row, false)?,
-            // Given back, because a server that was put back lost them; but their record is gone on both sides.
-            (Some(_), None)
-                if restored && !records.contains_key(name) && edits.iter().all(|edit| edit.needs_a_person()) => {}
-            (Some(_), None) => {
-                let edits: Vec<String> = edits.iter().map(|edit| format!("{} {}", edit.state, edit.method)).collect();
-                return Err(format!("{} {} is missing with its edits ({})", name.0, name.1, edits.join(", ")));
-            }
-            (None, Some(_)) => return Err(format!("{} {} is still there", name.0, name.1)),
-        }
+    let expected = Expected { history, restored, position, records: history.records_at(position) };
+    expected.compare_unedited(&edited, decided, rows)?;
+    for (record, edits) in edited {
+        expected.compare_edited(record, &edits, rows)?;
     }
     Ok(())
 }
 
-/// A record with edits laid over, in their order; None: there is none then.
-fn lay_over(name: &Name, mut form: Option<Fields>, edits: &[&Open]) -> Option<Fields> {
+/// The server's records at a position of one history.
+struct Expected<'a> {
+    history: &'a History,
+    restored: bool,
+    position: i64,
+    records: BTreeMap<&'a RecordKey, (i64, &'a Rc<Fields>)>,
+}
+
+impl Expected<'_> {
+    fn compare_unedited(
+        &self,
+        edited: &BTreeMap<&RecordKey, Vec<&OpenEdit>>,
+        decided: &HashSet<RecordKey>,
+        rows: &Rows,
+    ) -> Result<(), String> {
+        for (record, row) in rows.iter().filter(|(record, _)| !edited.contains_key(*record)) {
+            let Some((_, fields)) = self.records.get(record) else {
+                return Err(format!("{record} does not exist on the server"));
+            };
+            compare_row(record, fields, row, Columns::All)?;
+        }
+        for record in self.records.keys().filter(|record| !edited.contains_key(**record)) {
+            // A person who was told about the delete on the server can give up the edit before the feed reports it.
+            let is_deleted = || self.history.last_version(record).is_some_and(|last| last.fields.is_none());
+            let was_given_up = || is_deleted() && decided.contains(*record);
+            if !rows.contains_key(*record) && !was_given_up() {
+                return Err(format!("{record} is missing"));
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_edited(&self, record: &RecordKey, edits: &[&OpenEdit], rows: &Rows) -> Result<(), String> {
+        let expected = match self.records.get(record) {
+            Some((_, fields)) => apply_edits(record, Some(Fields::clone(fields)), edits),
+            None => self.expected_of_absent(record, edits, rows)?,
+        };
+        match (expected, rows.get(record)) {
+            (None, None) => Ok(()),
+            (Some(expected), Some(row)) => compare_row(record, &expected, row, Columns::Writable),
+            // The edits wait for a person because a restore lost them, and the record is absent on both sides.
+            (Some(_), None)
+                if self.restored
+                    && !self.records.contains_key(record)
+                    && edits.iter().all(|edit| edit.needs_a_person()) =>
+            {
+                Ok(())
+            }
+            (Some(_), None) => {
+                let edits: Vec<String> = edits.iter().map(|edit| format!("{} {}", edit.state, edit.method)).collect();
+                Err(format!("{record} is missing with its edits ({})", edits.join(", ")))
+            }
+            (None, Some(_)) => Err(format!("{record} still exists")),
+        }
+    }
+
+    /// The expected row of an edited record that the server does not have at the position. The row stays as it was last
+    /// seen, at any earlier position, until a person has decided.
+    fn expected_of_absent(
+        &self,
+        record: &RecordKey,
+        edits: &[&OpenEdit],
+        rows: &Rows,
+    ) -> Result<Option<Fields>, String> {
+        let versions = self.history.versions.get(record).into_iter().flatten();
+        let earlier = versions.filter(|version| version.rev <= self.position);
+        let earlier = earlier.filter_map(|version| version.fields.as_deref());
+        let mut forms = earlier.rev().map(|fields| apply_edits(record, Some(fields.clone()), edits));
+        let is_shown = |form: &Option<Fields>| match (form, rows.get(record)) {
+            (Some(form), Some(row)) => compare_row(record, form, row, Columns::Writable).is_ok(),
+            (form, row) => form.is_some() == row.is_some(),
+        };
+        // A create starts from nothing, and the profile can. After a restore, the row may show a record that only a
+        // discarded history contains.
+        let starts_from_nothing = record.kind.is_singleton() || edits.iter().any(|edit| edit.method == "create");
+        let created = starts_from_nothing.then(|| apply_edits(record, None, edits));
+        match (forms.find(is_shown), created) {
+            (Some(form), _) => Ok(form),
+            (None, Some(form)) if !self.restored || is_shown(&form) => Ok(form),
+            _ if self.restored => Ok(apply_edits(record, rows.get(record).cloned(), edits)),
+            _ => Err(format!("{record} is shown as no version of the record ever was")),
+        }
+    }
+}
+
+/// A record with edits applied in order; None when the record does not exist afterwards.
+fn apply_edits(record: &RecordKey, mut form: Option<Fields>, edits: &[&OpenEdit]) -> Option<Fields> {
     for edit in edits {
         match (edit.method.as_str(), &mut form) {
             ("delete", form) => *form = None,
             (_, Some(form)) => form.extend(edit.patch.clone()),
             ("create", form) => *form = Some(edit.patch.clone()),
-            (_, form) if name.0.is_singleton() => *form = Some(edit.patch.clone()),
+            (_, form) if record.kind.is_singleton() => *form = Some(edit.patch.clone()),
             _ => {}
         }
     }
     form
 }
 
-/// Whether a row shows a record; `wholly`: with what only the server sets.
-fn same(name: &Name, record: &Fields, row: &Fields, wholly: bool) -> Result<(), String> {
-    let fields = resource(name.0).fields.iter().filter(|field| wholly || field.is_writable()).map(|field| field.name);
-    let common = ["rev", "created_at", "updated_at"].into_iter().filter(|_| wholly);
-    for column in fields.chain(common) {
-        let wanted = record.get(column).unwrap_or(&Value::Null);
-        if row.get(column) != Some(wanted) {
-            let shown = row.get(column).unwrap_or(&Value::Null);
-            return Err(format!("{} {}: {column} is {shown}, not {wanted}", name.0, name.1));
+/// Which columns of a row are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    /// All, with those that only the server sets.
+    All,
+    /// Only those that a client can write.
+    Writable,
+}
+
+/// Compares a row with the fields of a record.
+fn compare_row(record: &RecordKey, expected: &Fields, row: &Fields, columns: Columns) -> Result<(), String> {
+    let all = columns == Columns::All;
+    let fields = resource(record.kind).fields.iter().filter(|field| all || field.is_writable());
+    let common = ["rev", "created_at", "updated_at"].into_iter().filter(|_| all);
+    for column in fields.map(|field| field.name).chain(common) {
+        let expected = expected.get(column).unwrap_or(&Value::Null);
+        let shown = row.get(column).unwrap_or(&Value::Null);
+        if row.get(column) != Some(expected) {
+            return Err(format!("{record}: {column} is {shown}, not {expected}"));
         }
     }
     Ok(())
 }
 
-/// On the way there, every row without edits is at least something that the server said once.
-pub(super) fn loosely(model: &Model, edits: &[Open], rows: &Rows, unaware: bool) -> Result<(), String> {
-    for (name, row) in rows {
-        // Positions of the other history make an edit look settled before the feed has shown its record.
-        let too_early = unaware && row.get("rev") == Some(&Value::Null);
-        if too_early || edits.iter().any(|edit| edit.name == *name) {
+/// Checks incomplete tables: every row without open edits shows some version that the server once had.
+pub(super) fn check_known_versions(
+    model: &Model,
+    edits: &[OpenEdit],
+    rows: &Rows,
+    unaware: bool,
+) -> Result<(), String> {
+    for (record, row) in rows {
+        // With positions of the discarded history, an edit can look settled before the feed has delivered its record.
+        let is_too_early = unaware && row.get("rev") == Some(&Value::Null);
+        if is_too_early || edits.iter().any(|edit| edit.record == *record) {
             continue;
         }
-        let said = |history: &&History| {
-            let versions = history.versions.get(name).into_iter().flatten();
-            versions.filter_map(|(_, fields)| fields.as_deref()).any(|fields| {
+        let had_version = |history: &&History| {
+            let versions = history.versions.get(record).into_iter().flatten();
+            versions.filter_map(|version| version.fields.as_deref()).any(|fields| {
                 let mut fields = fields.clone();
-                // Of a history that is put back it counts as unknown.
+                // The rev of a discarded history counts as unknown.
                 let is_unknown = matches!(row.get("rev").and_then(Value::as_i64), None | Some(0));
-                if is_unknown && model.histories.len() > 1 {
+                if is_unknown && model.was_restored() {
                     fields.insert("rev".to_owned(), row.get("rev").cloned().unwrap_or_default());
                 }
-                same(name, &fields, row, true).is_ok()
+                compare_row(record, &fields, row, Columns::All).is_ok()
             })
         };
-        if model.any(said).is_none() {
-            return Err(format!(
-                "{} {} shows what the server never said: {}",
-                name.0,
-                name.1,
-                Value::Object(row.clone())
-            ));
+        if model.find_history(had_version).is_none() {
+            return Err(format!("{record} shows a version that the server never had: {}", Value::Object(row.clone())));
         }
     }
     Ok(())

@@ -1,186 +1,204 @@
-//! Processes of machines and of the server: they start, do what they want done outside, and end. Must not know what the
-//! plan wants of them.
+//! The processes of machines and of the server: they start, carry out the commands of an engine, and end. Must not know
+//! the plan.
 
-use hearth_replica::sync::{Command, DriverEvent};
+use hearth_replica::sync::{Command, DriverEvent, HttpRequest};
 
-use super::World;
-use crate::simulation::eye;
-use crate::simulation::faults::Who;
-use crate::simulation::machine::{Listening, Machine, Worked};
-use crate::simulation::network::{Address, Fate, Happening, PATIENCE};
+use super::super::interruptions::Process;
+use super::super::machine::{ClientStream, EngineResult, Machine};
+use super::super::network::{RESPONSE_TIMEOUT_MILLIS, RequestFate};
+use super::super::observer;
+use super::super::sim_event::{Address, SimEvent};
+use super::state::World;
 
 impl World {
-    /// Starts a machine's process.
-    pub(super) fn start(&mut self, machine: usize) -> Result<(), String> {
-        let comes_later = machine + 1 == self.plan.machines && self.now < self.plan.late && !self.resting;
-        if self.machines[machine].is_up() || comes_later {
+    /// Starts the process of a machine, unless a process runs or the machine joins later.
+    pub(super) fn start_machine(&mut self, machine: usize) -> Result<(), String> {
+        let is_last = machine + 1 == self.plan.machines;
+        let joins_later = is_last && self.now < self.plan.last_machine_start && !self.is_settling;
+        if self.machines[machine].is_up() || joins_later {
             return Ok(());
         }
-        self.say(format_args!("r{machine} starts"));
-        let worked = self.machines[machine].start(self.now)?;
-        self.carry_on(machine, worked)
+        self.log(format_args!("r{machine} starts"));
+        let result = self.machines[machine].start(self.now)?;
+        self.handle_result(machine, result)
     }
 
-    /// Tells an engine something and does what it says.
-    pub(super) fn tell(&mut self, machine: usize, heard: DriverEvent) -> Result<(), String> {
-        let worked = self.machines[machine].hear(self.now, heard);
-        self.carry_on(machine, worked)
+    /// Passes an event to the engine of a machine, and carries out its commands.
+    pub(super) fn notify_engine(&mut self, machine: usize, event: DriverEvent) -> Result<(), String> {
+        let result = self.machines[machine].handle(self.now, event);
+        self.handle_result(machine, result)
     }
 
-    fn carry_on(&mut self, machine: usize, worked: Worked) -> Result<(), String> {
-        let done = match worked {
-            Worked::Done(done) => done,
-            Worked::Crashed(point) => {
-                self.say(format_args!("r{machine} crashes: {point}"));
-                let after = self.dice.between(1, 3000);
-                self.gone(machine, after);
+    fn handle_result(&mut self, machine: usize, result: EngineResult) -> Result<(), String> {
+        let done = match result {
+            EngineResult::Done(done) => done,
+            EngineResult::Crashed(point) => {
+                self.log(format_args!("r{machine} crashes at: {point}"));
+                let after = self.rng.between(1, 3000);
+                self.restart_machine(machine, after);
                 return Ok(());
             }
-            Worked::Failed(why) if why.contains("full") => {
-                self.say(format_args!("r{machine} gives up: {why}"));
-                let after = self.dice.between(100, 5000);
-                self.gone(machine, after);
+            EngineResult::DiskFull(why) => {
+                self.log(format_args!("r{machine} ends with an error: {why}"));
+                let after = self.rng.between(100, 5000);
+                self.restart_machine(machine, after);
                 return Ok(());
             }
-            Worked::Failed(why) => return Err(format!("replica {machine} gives up: {why}")),
+            EngineResult::Failed(why) => return Err(format!("replica {machine} ends with an error: {why}")),
         };
         for command in done.commands {
-            if self.interruptions.crashes(Who::Machine(machine), "replica acts") {
-                self.say(format_args!("r{machine} crashes before {command:?}"));
+            if self.interruptions.crashes_at(Process::Machine(machine), "replica before a command") {
+                self.log(format_args!("r{machine} crashes before {command:?}"));
                 self.machines[machine].kill();
-                let after = self.dice.between(1, 3000);
-                self.gone(machine, after);
+                let after = self.rng.between(1, 3000);
+                self.restart_machine(machine, after);
                 return Ok(());
             }
             self.command(machine, command)?;
         }
-        self.set_alarm(machine);
+        self.set_timer(machine);
         Ok(())
     }
 
+    /// Carries out a command of an engine.
     fn command(&mut self, machine: usize, command: Command) -> Result<(), String> {
-        let from = Address { machine, life: self.machines[machine].life };
         match command {
-            Command::Send { ticket, request: ask } => {
-                self.say(format_args!("r{machine} asks {ticket}: {} {}", ask.method, ask.path));
-                self.check_ask(machine, ticket, &ask)?;
-                if ask.path.starts_with("/v1/events") && ask.path.contains("cursor=") {
-                    self.machines[machine].polls.insert(ticket);
-                }
-                self.machines[machine].asked.push(ticket);
-                let late = Err("it does not answer in time".to_owned());
-                self.network.at(self.now + PATIENCE, Happening::Answer { to: from, ticket, answer: late });
-                let lost = |answer| Happening::Answer { to: from, ticket, answer };
-                match self.fate(machine) {
-                    Fate::Lost(after) => {
-                        self.network.at(self.now + after, lost(Err("the network is unreachable".to_owned())));
-                    }
-                    Fate::Refused(after, answer) => self.network.at(self.now + after, lost(Ok(answer))),
-                    Fate::Arrives(after, again) => {
-                        if let Some(again) = again {
-                            let twice = Happening::Question { from, ticket, ask: ask.clone(), wanted: false };
-                            self.network.at(self.now + again, twice);
-                        }
-                        self.network.at(self.now + after, Happening::Question { from, ticket, ask, wanted: true });
-                    }
-                }
-            }
-            Command::OpenStream(ask) => {
-                self.leave_stream(machine);
-                let standing = eye::standing(&self.machines[machine].stranger).map_err(|error| error.to_string())?;
-                if standing.whole && standing.position > 0 && ask.path.contains("cursor=start") {
-                    return Err(format!(
-                        "replica {machine} stands at {} and reads from the beginning",
-                        standing.position
-                    ));
-                }
-                self.streams += 1;
-                let stream = self.streams;
-                self.say(format_args!("r{machine} opens stream {stream}: {} {:?}", ask.path, ask.headers));
-                let decoder = Default::default();
-                let listening = Listening { number: stream, decoder, open: false, broken: false, outdated: false };
-                self.machines[machine].stream = Some(listening);
-                let (after, what) = match self.fate(machine) {
-                    Fate::Lost(after) => {
-                        (after, Happening::StreamEnd { to: from, stream, reason: "the network is unreachable" })
-                    }
-                    Fate::Refused(after, answer) => (after, Happening::StreamRefused { to: from, stream, answer }),
-                    Fate::Arrives(after, _) => (after, Happening::StreamWish { from, stream, ask }),
-                };
-                self.network.at(self.now + after, what);
-            }
-            Command::CloseStream => self.leave_stream(machine),
-            Command::End(verdict) => {
-                self.say(format_args!("r{machine} ends: {verdict:?}"));
+            Command::Send { ticket, request } => self.send_request(machine, ticket, request)?,
+            Command::OpenStream(request) => self.open_stream(machine, request)?,
+            Command::CloseStream => self.close_stream(machine),
+            Command::End(end_reason) => {
+                self.log(format_args!("r{machine} ends: {end_reason:?}"));
                 self.machines[machine].stop(self.now);
-                self.machines[machine].verdict = Some(verdict);
-                self.gone(machine, 5000);
+                self.machines[machine].end_reason = Some(end_reason);
+                self.restart_machine(machine, 5000);
             }
         }
         Ok(())
     }
 
-    /// What becomes of what a machine asks now.
-    fn fate(&mut self, machine: usize) -> Fate {
-        let Machine { offline_until, portal_until, .. } = self.machines[machine];
-        match (offline_until > self.now, portal_until > self.now) {
-            (true, _) => Fate::Lost(5),
-            (_, true) => self.network.strangers_fate(),
-            _ => self.network.fate(),
+    fn send_request(&mut self, machine: usize, ticket: u64, request: HttpRequest) -> Result<(), String> {
+        self.log(format_args!("r{machine} sends request {ticket}: {} {}", request.method, request.path));
+        self.check_sent_request(machine, ticket, &request)?;
+        if request.path.starts_with("/v1/events") && request.path.contains("cursor=") {
+            self.machines[machine].poll_tickets.insert(ticket);
+        }
+        self.machines[machine].pending_tickets.push(ticket);
+        let from = self.address_of(machine);
+        let arrival = |response| SimEvent::ResponseArrives { to: from, ticket, response };
+        let timeout = arrival(Err("it does not answer in time".to_owned()));
+        self.network.schedule(self.now + RESPONSE_TIMEOUT_MILLIS, timeout);
+        match self.request_fate(machine) {
+            RequestFate::Lost(after) => {
+                let lost = arrival(Err("the network is unreachable".to_owned()));
+                self.network.schedule(self.now + after, lost);
+            }
+            RequestFate::Refused(after, response) => self.network.schedule(self.now + after, arrival(Ok(response))),
+            RequestFate::Arrives(after, duplicate_after) => {
+                if let Some(duplicate_after) = duplicate_after {
+                    let duplicate = SimEvent::RequestArrives { from, ticket, request: request.clone(), wanted: false };
+                    self.network.schedule(self.now + duplicate_after, duplicate);
+                }
+                let request = SimEvent::RequestArrives { from, ticket, request, wanted: true };
+                self.network.schedule(self.now + after, request);
+            }
+        }
+        Ok(())
+    }
+
+    fn open_stream(&mut self, machine: usize, request: HttpRequest) -> Result<(), String> {
+        self.close_stream(machine);
+        let state =
+            observer::sync_state(&self.machines[machine].script_connection).map_err(|error| error.to_string())?;
+        if state.is_complete && state.position > 0 && request.path.contains("cursor=start") {
+            return Err(format!("replica {machine} is at {} and reads from the beginning", state.position));
+        }
+        self.streams_opened += 1;
+        let stream = self.streams_opened;
+        self.log(format_args!("r{machine} opens stream {stream}: {} {:?}", request.path, request.headers));
+        let decoder = Default::default();
+        let opened = ClientStream { number: stream, decoder, is_open: false, is_broken: false, is_outdated: false };
+        self.machines[machine].stream = Some(opened);
+        let from = self.address_of(machine);
+        let (after, event) = match self.request_fate(machine) {
+            RequestFate::Lost(after) => {
+                (after, SimEvent::StreamEnded { to: from, stream, reason: "the network is unreachable" })
+            }
+            RequestFate::Refused(after, response) => (after, SimEvent::StreamRefused { to: from, stream, response }),
+            RequestFate::Arrives(after, _) => (after, SimEvent::StreamRequested { from, stream, request }),
+        };
+        self.network.schedule(self.now + after, event);
+        Ok(())
+    }
+
+    fn address_of(&self, machine: usize) -> Address {
+        Address { machine, process: self.machines[machine].process }
+    }
+
+    /// What happens to a request that a machine sends now.
+    fn request_fate(&mut self, machine: usize) -> RequestFate {
+        let Machine { offline_until, foreign_network_until, .. } = self.machines[machine];
+        match (offline_until > self.now, foreign_network_until > self.now) {
+            (true, _) => RequestFate::Lost(5),
+            (_, true) => self.network.foreign_network_fate(),
+            _ => self.network.draw_request_fate(),
         }
     }
 
-    pub(super) fn set_alarm(&mut self, machine: usize) {
+    /// Schedules the timer that an engine wants, unless an earlier timer is scheduled.
+    pub(super) fn set_timer(&mut self, machine: usize) {
         let Some(at) = self.machines[machine].wake_at() else { return };
-        if self.waking[machine].is_none_or(|known| known > at) {
+        if self.timers[machine].is_none_or(|scheduled| scheduled > at) {
             let at = at.max(self.now);
-            self.waking[machine] = Some(at);
-            let to = Address { machine, life: self.machines[machine].life };
-            self.network.at(at, Happening::Wake { to });
+            self.timers[machine] = Some(at);
+            self.network.schedule(at, SimEvent::Timer { to: self.address_of(machine) });
         }
     }
 
-    /// A machine's process is no more; another starts after a while.
-    pub(super) fn gone(&mut self, machine: usize, after: i64) {
-        if let Ok(step) = self.machines[machine].recovery_step() {
-            self.tally.note(format!("recovery: cut off at {step}"));
+    /// Cleans up after the process of a machine has ended, and schedules the next start.
+    pub(super) fn restart_machine(&mut self, machine: usize, after: i64) {
+        if let Ok(step) = self.machines[machine].reconcile_step() {
+            self.counters.count(format!("reconcile: interrupted at {step}"));
         }
-        self.waking[machine] = None;
-        self.flowing.retain(|one| one.to.machine != machine);
-        self.network.at(self.now + after, Happening::Start { machine });
+        self.timers[machine] = None;
+        self.server_streams.retain(|stream| stream.to.machine != machine);
+        self.network.schedule(self.now + after, SimEvent::StartMachine { machine });
     }
 
-    pub(super) fn server_start(&mut self) -> Result<(), String> {
+    /// Starts the server, unless the server runs.
+    pub(super) fn start_server(&mut self) -> Result<(), String> {
         if self.server.is_up() {
             return Ok(());
         }
-        self.say(format_args!("the server starts"));
+        self.log(format_args!("the server starts"));
         self.server.start()
     }
 
-    pub(super) fn server_crashed(&mut self, point: Option<&'static str>) {
+    /// Restarts the server if it has crashed at a point.
+    pub(super) fn handle_server_crash(&mut self, point: Option<&'static str>) {
         if let Some(point) = point {
-            self.say(format_args!("the server crashes: {point}"));
-            self.server_gone();
+            self.log(format_args!("the server crashes at: {point}"));
+            self.restart_server();
         }
     }
 
-    /// The server's process is no more; another starts after a while.
-    pub(super) fn server_gone(&mut self) {
+    /// Ends the server's process with its streams, and schedules the next start.
+    pub(super) fn restart_server(&mut self) {
         self.server.kill();
-        for one in std::mem::take(&mut self.flowing) {
-            // The machine hears of it, or only that it hears nothing.
-            if self.network.dice.happens(800) && one.mute_in.is_none() {
-                let at = one.last_at.max(self.now + self.network.latency());
-                let end = Happening::StreamEnd { to: one.to, stream: one.number, reason: "the connection broke" };
-                self.network.at(at, end);
+        for stream in std::mem::take(&mut self.server_streams) {
+            // Some machines learn that the connection has ended. The others only receive no more bytes.
+            if self.network.rng.chance(800) && stream.silent_in.is_none() {
+                let at = stream.last_arrival.max(self.now + self.network.latency());
+                let end =
+                    SimEvent::StreamEnded { to: stream.to, stream: stream.number, reason: "the connection broke" };
+                self.network.schedule(at, end);
             }
         }
-        let after = self.network.dice.between(20, 6000);
-        self.network.at(self.now + after, Happening::ServerStart);
+        let after = self.network.rng.between(20, 6000);
+        self.network.schedule(self.now + after, SimEvent::StartServer);
     }
 
-    pub(super) fn addressed(&mut self, to: Address) -> Option<&mut Machine> {
-        Some(&mut self.machines[to.machine]).filter(|machine| machine.is_up() && machine.life == to.life)
+    /// The machine of an address, if its process still runs.
+    pub(super) fn running_machine(&mut self, to: Address) -> Option<&mut Machine> {
+        Some(&mut self.machines[to.machine]).filter(|machine| machine.is_up() && machine.process == to.process)
     }
 }

@@ -1,158 +1,202 @@
-//! Questions to the server and their answers: those of clients, and those of machines over the network. Must not know
-//! what is done with an answer.
+//! Requests and responses: of clients of the API, and of machines through the network. Checks what the server
+//! acknowledges and what a replica sends. Must not know how a response is used.
 
 use hearth_replica::sync::{HttpRequest, HttpResponse};
 
-use super::World;
-use crate::simulation::faults::Fault;
-use crate::simulation::network::{Address, Happening};
-use crate::simulation::server::{HOME, KEYS, NoAnswer};
-use crate::simulation::{eye, people};
+use super::super::actors::client;
+use super::super::environment_fault::EnvironmentFault;
+use super::super::machine::{SentRequest, UnansweredWrite, WriteContent};
+use super::super::observer;
+use super::super::server::NoResponse;
+use super::super::server_template::{HOME, KEY_COUNT};
+use super::super::sim_event::{Address, SimEvent};
+use super::state::World;
 
-/// The key of clients of the API.
-const CLIENT_KEY: usize = KEYS - 1;
+/// The number of the key that clients of the API use.
+const CLIENT_KEY: usize = KEY_COUNT - 1;
 
-/// A client asks again with the same key for less than the day that the server remembers it.
-const KEY_MILLIS: i64 = 23 * 3_600_000;
+/// How long a client retries a request with the same idempotency key, in milliseconds: less than the 24 hours for which
+/// the server remembers the key.
+const RETRY_MILLIS: i64 = 23 * 3_600_000;
+
+/// How long after a failure a client retries, in milliseconds.
+const RETRY_AFTER_MILLIS: i64 = 10_000;
+
+/// The value of a header of a request.
+fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    request.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+}
 
 impl World {
-    /// A client of the API, on a network without faults.
-    pub(super) fn client(&mut self, ask: &HttpRequest, again: bool) -> Result<(), String> {
-        let until = self.server_time() + KEY_MILLIS;
-        let mut first: Option<Vec<u8>> = None;
-        for _ in 0..if again { 2 } else { 1 } {
-            let answer = match self.call(CLIENT_KEY, ask)? {
-                Ok(answer) => answer,
+    /// Sends a request of a client of the API, on a network without faults. `is_repeated`: sends the request twice.
+    pub(super) fn send_as_client(&mut self, request: &HttpRequest, is_repeated: bool) -> Result<(), String> {
+        let until = self.server_time() + RETRY_MILLIS;
+        let mut first_body: Option<Vec<u8>> = None;
+        for _ in 0..if is_repeated { 2 } else { 1 } {
+            let response = match self.call_server(CLIENT_KEY, request)? {
+                Ok(response) => response,
                 Err(why) => {
-                    self.say(format_args!("a client's {} {}: {why:?}", ask.method, ask.path));
-                    self.network.at(self.now + 10_000, Happening::ClientAgain { ask: ask.clone(), until });
+                    self.log(format_args!("client: {} {}: {why:?}", request.method, request.path));
+                    let retry = SimEvent::RetryClient { request: request.clone(), until };
+                    self.network.schedule(self.now + RETRY_AFTER_MILLIS, retry);
                     return Ok(());
                 }
             };
-            // Whoever asks again with the same key within a day is told what he was told, or would have been told.
-            let key = ask.headers.iter().find(|(name, _)| *name == "idempotency-key").map(|(_, key)| key.as_str());
-            let had_effect = key.is_some_and(|key| self.model.present().keys.keys().any(|(known, _)| known == key));
-            if had_effect && matches!(answer.status, 404 | 409 | 412) && !self.has_slept {
+            // A retry with the same key must get the response of the first attempt, even if that response was lost.
+            let key = header(request, "idempotency-key");
+            let keys = &self.model.current().events_by_key;
+            let had_effect = key.is_some_and(|key| keys.keys().any(|(known, _)| known == key));
+            if had_effect && matches!(response.status, 404 | 409 | 412) && !self.keys_may_be_forgotten {
                 return Err(format!(
-                    "{} {} had its effect, but is answered with {}",
-                    ask.method, ask.path, answer.status
+                    "{} {} had its effect, but the response is {}",
+                    request.method, request.path, response.status
                 ));
             }
-            self.say(format_args!("a client's {} {}: {}", ask.method, ask.path, answer.status));
-            let is_kept = (200..300).contains(&answer.status);
-            match &first {
-                Some(body) if is_kept && *body != answer.body => {
-                    return Err(format!("{} {} is answered differently the second time", ask.method, ask.path));
+            self.log(format_args!("client: {} {}: {}", request.method, request.path, response.status));
+            let is_stored = (200..300).contains(&response.status);
+            match &first_body {
+                Some(body) if is_stored && *body != response.body => {
+                    return Err(format!("{} {} has another response the second time", request.method, request.path));
                 }
-                _ => first = is_kept.then(|| answer.body.clone()),
+                _ => first_body = is_stored.then(|| response.body.clone()),
             }
         }
         Ok(())
     }
 
-    /// What the server takes for the time.
+    /// The time of the server's wall clock, in milliseconds since the start of the world.
     pub(super) fn server_time(&self) -> i64 {
-        self.now + self.server.wrong_by.get()
+        self.now + self.server.clock_error.get()
     }
 
-    /// Asks the server; what it acknowledges must be there.
-    fn call(&mut self, key: usize, ask: &HttpRequest) -> Result<Result<HttpResponse, NoAnswer>, String> {
-        self.model.expect(ask);
-        let called = self.server.call(key, ask);
+    /// Calls the server, and checks that the database contains each write that the server acknowledges.
+    fn call_server(&mut self, key: usize, request: &HttpRequest) -> Result<Result<HttpResponse, NoResponse>, String> {
+        self.model.record_preconditions(request);
+        let called = self.server.call(key, request);
         match &called {
-            Ok(answer) => {
-                self.model.look(&self.server.data, HOME)?;
-                let head = self.model.present().head;
-                for rev in people::acknowledged(answer) {
-                    if rev > head {
-                        return Err(format!(
-                            "{} {} is acknowledged at {rev}, but the head is {head}",
-                            ask.method, ask.path
-                        ));
-                    }
+            Ok(response) => {
+                self.model.read_new_events(&self.server.data, HOME)?;
+                let head = self.model.current().head;
+                if let Some(rev) = client::acknowledged_revs(response).into_iter().find(|rev| *rev > head) {
+                    return Err(format!(
+                        "{} {} is acknowledged at {rev}, but the head is {head}",
+                        request.method, request.path
+                    ));
                 }
             }
-            Err(NoAnswer::Crashed(point)) => {
-                self.say(format_args!("the server crashes: {point}"));
-                self.server_gone();
-            }
-            Err(NoAnswer::Down) => {}
+            Err(NoResponse::Crashed(point)) => self.handle_server_crash(Some(point)),
+            Err(NoResponse::Down) => {}
         }
         Ok(called)
     }
 
-    pub(super) fn question(
+    /// Serves a request that arrives from a machine. A response to a request that is not `wanted` is dropped.
+    pub(super) fn serve_request(
         &mut self,
         from: Address,
         ticket: u64,
-        ask: &HttpRequest,
+        request: &HttpRequest,
         wanted: bool,
     ) -> Result<(), String> {
-        self.say(format_args!("the server gets r{} {ticket}: {} {}", from.machine, ask.method, ask.path));
+        self.log(format_args!(
+            "the server gets request {ticket} of r{}: {} {}",
+            from.machine, request.method, request.path
+        ));
         self.requests += 1;
-        let called = self.call(from.machine, ask)?;
-        // A poll without a cursor reads from the beginning too; the one that only asks for the head reads nothing.
-        if ask.path.starts_with("/v1/events?") && !ask.path.contains("cursor=") && !ask.path.ends_with("limit=1") {
-            self.machines[from.machine].reads_up_to = self.model.present().head;
+        let called = self.call_server(from.machine, request)?;
+        // A poll without cursor also reads the feed from its start. A poll with limit=1 only asks for the head.
+        if request.path.starts_with("/v1/events?")
+            && !request.path.contains("cursor=")
+            && !request.path.ends_with("limit=1")
+        {
+            self.machines[from.machine].backfill_head = self.model.current().head;
         }
         if !wanted {
             return Ok(());
         }
-        let lost = self.network.strikes(Fault::LostAnswer);
-        let unanswered = ask.method != "GET" && self.machines[from.machine].unanswered_until > self.now;
-        let cut = self.network.strikes(Fault::CutAnswer);
-        let back = self.network.latency();
-        let answer = match called {
-            Ok(_) if lost || unanswered => Err("the connection broke".to_owned()),
-            Ok(answer) if cut => Ok(HttpResponse { body: Vec::new(), is_cut: true, ..answer }),
-            Ok(answer) => Ok(self.network.replaced(answer)),
-            Err(NoAnswer::Down) => Err("connection refused".to_owned()),
-            Err(NoAnswer::Crashed(_)) => Err("the connection broke".to_owned()),
+        let is_lost = self.network.occurs(EnvironmentFault::LostResponse);
+        let responses_lost_until = self.machines[from.machine].write_responses_lost_until;
+        let is_lost = is_lost || (request.method != "GET" && responses_lost_until > self.now);
+        let is_cut = self.network.occurs(EnvironmentFault::CutResponse);
+        let latency = self.network.latency();
+        let response = match called {
+            Ok(_) if is_lost => Err("the connection broke".to_owned()),
+            Ok(response) if is_cut => Ok(HttpResponse { body: Vec::new(), is_cut: true, ..response }),
+            Ok(response) => Ok(self.network.pass_response(response)),
+            Err(NoResponse::Down) => Err("connection refused".to_owned()),
+            Err(NoResponse::Crashed(_)) => Err("the connection broke".to_owned()),
         };
-        if self.machines[from.machine].is_cut_off(self.now) {
-            return Ok(()); // it learns that nothing comes by waiting
+        // A machine that is cut off learns about the lost response when its request times out.
+        if !self.machines[from.machine].is_cut_off(self.now) {
+            self.network.schedule(self.now + latency, SimEvent::ResponseArrives { to: from, ticket, response });
         }
-        self.network.at(self.now + back, Happening::Answer { to: from, ticket, answer });
         Ok(())
     }
 
-    /// A write of what the server is known to have says on which revision it was made; and one that had no answer goes
-    /// again with the same key.
-    pub(super) fn check_ask(&mut self, machine: usize, ticket: u64, ask: &HttpRequest) -> Result<(), String> {
-        let header = |name: &str| ask.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+    /// Checks a request that a replica sends: a write of a known record names its revision (`If-Match`), a key always
+    /// has the same request, and a write without response is retried with the same key.
+    pub(super) fn check_sent_request(
+        &mut self,
+        machine: usize,
+        ticket: u64,
+        request: &HttpRequest,
+    ) -> Result<(), String> {
+        self.check_precondition(machine, request)?;
+        let Some(key) = header(request, "idempotency-key") else { return Ok(()) };
         let machine = &mut self.machines[machine];
-        let what = (ask.path.clone(), ask.body.clone().unwrap_or_default());
-        // A request that was fixed before goes as it is, whatever has become known since.
-        let attempts = "SELECT coalesce(max(attempts), 0) FROM edits WHERE idempotency_key = ?1";
-        let attempts = machine.stranger.prepare_cached(attempts).and_then(|mut found| {
-            found.query_row([header("idempotency-key").unwrap_or_default()], |row| row.get::<_, i64>(0))
-        });
-        let is_new = attempts.map_err(|error| error.to_string())? == 1;
-        if matches!(ask.method.as_str(), "PATCH" | "DELETE") && header("if-match").is_none() && is_new {
-            let id = ask.path.rsplit('/').next().unwrap_or_default();
-            let rows = eye::rows(&machine.stranger).map_err(|error| error.to_string())?;
-            let known = rows.iter().find(|((kind, name), _)| name == id || kind.collection() == id);
-            if let Some((_, row)) = known.filter(|(_, row)| row["rev"].is_i64()) {
-                return Err(format!("{} {} is sent without the condition {}", ask.method, ask.path, row["rev"]));
+        let sent = SentRequest {
+            method: request.method.clone(),
+            path: request.path.clone(),
+            body: request.body.clone(),
+            if_match: header(request, "if-match").map(str::to_owned),
+        };
+        match machine.first_requests.get(key) {
+            Some(first) if *first != sent => {
+                return Err(format!("key {key} is sent with another request: {sent:?} instead of {first:?}"));
             }
+            Some(_) => {}
+            None => drop(machine.first_requests.insert(key.to_owned(), sent)),
         }
-        let Some(key) = header("idempotency-key") else { return Ok(()) };
-        let request = (ask.method.clone(), ask.path.clone(), ask.body.clone(), header("if-match"));
-        let first = machine.sent_under.entry(key.clone()).or_insert_with(|| request.clone());
-        if *first != request {
-            return Err(format!("key {key} goes again with another request: {request:?} instead of {first:?}"));
+        let Some(body) = request.body.clone().filter(|body| !body.is_empty()) else { return Ok(()) };
+        let write = WriteContent { path: request.path.clone(), body };
+        machine.ticket_writes.insert(ticket, write.clone());
+        if machine.is_unaware {
+            return Ok(()); // the replica may have to give up this write when it learns about the restore
         }
-        if !what.1.is_empty() {
-            machine.sent_as.insert(ticket, (what.clone(), key.clone()));
-            if machine.unaware {
-                return Ok(()); // it may have to let go of this when it hears of it
-            }
-            let (known, attempts) = machine.unanswered.entry(what).or_insert_with(|| (key.clone(), 0));
-            if *known != key {
-                return Err(format!("{} {} goes again as {key}, but was sent as {known}", ask.method, ask.path));
-            }
-            *attempts += 1;
+        let new = || UnansweredWrite { key: key.to_owned(), attempts: 0 };
+        let unanswered = machine.unanswered_writes.entry(write).or_insert_with(new);
+        if unanswered.key != key {
+            let known = &unanswered.key;
+            return Err(format!(
+                "{} {} is sent as {key}, but was sent as {known} before",
+                request.method, request.path
+            ));
         }
+        unanswered.attempts += 1;
         Ok(())
+    }
+
+    /// Checks the first attempt of a write. A retry stays as the request was written down before the first attempt.
+    fn check_precondition(&self, machine: usize, request: &HttpRequest) -> Result<(), String> {
+        let database = &self.machines[machine].script_connection;
+        let attempts = "SELECT coalesce(max(attempts), 0) FROM edits WHERE idempotency_key = ?1";
+        let attempts = database.prepare_cached(attempts).and_then(|mut statement| {
+            let key = header(request, "idempotency-key").unwrap_or_default();
+            statement.query_row([key], |row| row.get::<_, i64>(0))
+        });
+        let is_first = attempts.map_err(|error| error.to_string())? == 1;
+        let changes_record = matches!(request.method.as_str(), "PATCH" | "DELETE");
+        if !changes_record || header(request, "if-match").is_some() || !is_first {
+            return Ok(());
+        }
+        let id = request.path.rsplit('/').next().unwrap_or_default();
+        let rows = observer::rows(database).map_err(|error| error.to_string())?;
+        let row = rows.iter().find(|(record, _)| record.id == id || record.kind.collection() == id);
+        match row.filter(|(_, row)| row["rev"].is_i64()) {
+            Some((_, row)) => {
+                Err(format!("{} {} is sent without the condition {}", request.method, request.path, row["rev"]))
+            }
+            None => Ok(()),
+        }
     }
 }

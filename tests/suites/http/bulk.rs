@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 #[tokio::test]
-async fn operations_see_each_other_and_fail_alone() {
+async fn operations_see_earlier_and_fail_alone() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let (id, other) = (Uuid::from_u128(1).to_string(), Uuid::from_u128(2).to_string());
-    let answer = client
+    let response = client
         .post(
             "/v1/rooms/bulk",
             &json!({ "operations": [
@@ -29,8 +29,8 @@ async fn operations_see_each_other_and_fail_alone() {
             ] }),
         )
         .await;
-    assert_eq!(answer.status, 207, "{}", answer.text);
-    let results = answer.data().as_array().unwrap();
+    assert_eq!(response.status, 207, "{}", response.text);
+    let results = response.data().as_array().unwrap();
     let summary: Vec<(u64, &str, u64, &str)> = results
         .iter()
         .map(|result| {
@@ -65,12 +65,12 @@ async fn operations_see_each_other_and_fail_alone() {
         (&json!("1"), &json!({ "id": id, "deleted": true }))
     );
     assert!(results[4]["error"]["fix"].is_string() && results[4]["error"]["doc_url"].is_string());
-    assert_eq!(answer.json["meta"]["as_of"], 4);
-    assert_eq!(client.walk("/v1/rooms").await.len(), 1);
+    assert_eq!(response.json["meta"]["as_of"], 4);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_body_of_another_form_applies_nothing() {
+async fn malformed_body_applies_nothing() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let good = json!({ "method": "create", "title": "a" });
@@ -94,14 +94,14 @@ async fn a_body_of_another_form_applies_nothing() {
             "operations[0].data inconsistent",
         ),
     ] {
-        let answer = client.post("/v1/tasks/bulk", &body).await;
-        assert_eq!((answer.status, answer.faults()), (422, vec![fault.to_owned()]), "{body}");
+        let response = client.post("/v1/tasks/bulk", &body).await;
+        assert_eq!((response.status, response.faults()), (422, vec![fault.to_owned()]), "{body}");
     }
-    assert_eq!(client.walk("/v1/tasks").await.len(), 0);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 0);
 }
 
 #[tokio::test]
-async fn one_key_covers_the_call() {
+async fn one_key_covers_whole_call() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "operations": [{ "method": "create", "title": "a" }, { "method": "create", "title": "" }] });
@@ -110,12 +110,12 @@ async fn one_key_covers_the_call() {
     let (first, again) = (send().await, send().await);
     assert_eq!((first.status, again.status, &first.text), (207, 207, &again.text));
     assert_eq!(again.header("idempotency-replayed"), "true");
-    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 1);
     assert_eq!(client.get("/v1/events").await.data()[0]["idempotency_key"], "k");
 }
 
 #[tokio::test]
-async fn ids_conditions_and_both_forms_are_read_alike() {
+async fn both_operation_forms_are_equivalent() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = "f47ac10b-58cc-4372-a567-0e02b2c3d479";
@@ -124,7 +124,7 @@ async fn ids_conditions_and_both_forms_are_read_alike() {
         async move { client.post("/v1/tasks/bulk", &json!({ "operations": operations })).await }
     };
     let upper = id.to_uppercase();
-    let answer = call(json!([
+    let response = call(json!([
         { "method": "create", "data": { "id": upper, "title": "Filter", "recurrence": "weekly", "due_on": "2026-06-01" } },
         { "method": "update", "id": upper, "data": { "status": "done" }, "if_match": 1.0 },
         { "method": "update", "id": upper, "title": "Filters", "if_match": "*" },
@@ -136,36 +136,36 @@ async fn ids_conditions_and_both_forms_are_read_alike() {
         { "method": "delete", "id": upper, "data": {} },
     ]))
     .await;
-    let results = answer.data().as_array().unwrap();
+    let results = response.data().as_array().unwrap();
     let statuses: Vec<u64> = results.iter().map(|result| result["status"].as_u64().unwrap()).collect();
-    assert_eq!(statuses, [201, 200, 200, 422, 412, 200, 412, 422, 200], "{}", answer.text);
-    assert!(results.iter().all(|result| result["id"] == id), "an id is given as ids are written: {}", answer.text);
+    assert_eq!(statuses, [201, 200, 200, 422, 412, 200, 412, 422, 200], "{}", response.text);
+    assert!(results.iter().all(|result| result["id"] == id), "an id is given as ids are written: {}", response.text);
     for (index, result) in results.iter().enumerate() {
         assert_eq!(result["index"], index);
         let failed = result["status"].as_u64() >= Some(400);
         assert_eq!((result.get("error").is_some(), result.get("data").is_some()), (failed, !failed));
     }
     assert_eq!((&results[2]["data"]["rev"], &results[5]["data"]["rev"]), (&json!(4), &json!(4)));
-    // The recurring task came again, in the same transaction and right after its change.
+    // The next recurring task is created in the same transaction, directly after the change.
     let events = client.get("/v1/events").await;
-    let told: Vec<String> = events
+    let report: Vec<String> = events
         .data()
         .as_array()
         .unwrap()
         .iter()
         .map(|event| format!("{} {}", event["id"], event["type"].as_str().unwrap()))
         .collect();
-    assert_eq!(told, ["1 created", "2 updated", "3 created", "4 updated", "5 deleted"]);
-    assert_eq!(answer.json["meta"]["as_of"], 5);
+    assert_eq!(report, ["1 created", "2 updated", "3 created", "4 updated", "5 deleted"]);
+    assert_eq!(response.json["meta"]["as_of"], 5);
     assert_eq!(events.data()[2]["payload"]["due_on"], "2026-06-08");
 }
 
 #[tokio::test]
-async fn fifty_operations_are_one_commit_and_fifty_one_are_none() {
+async fn fifty_operations_commit_once_and_51_never() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = |count: usize| json!({ "operations": vec![json!({ "method": "create", "name": "Room" }); count] });
-    // The first use of a key is noted by a commit of its own.
+    // The first use of a key makes a commit of its own.
     client.get("/v1/me").await;
     let db = &server.running.app.db;
     while hearth_server::operate::list_keys(db, None).await.unwrap().iter().all(|key| key.last_used_at.is_none()) {}
@@ -174,13 +174,13 @@ async fn fifty_operations_are_one_commit_and_fifty_one_are_none() {
     assert_eq!((refused.status, refused.faults()), (422, vec!["operations too_long".to_owned()]));
     assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 0);
     let before = commits();
-    let answer = client.post("/v1/rooms/bulk", &body(50)).await;
-    assert_eq!((answer.status, answer.data().as_array().unwrap().len()), (207, 50));
-    assert_eq!((client.walk("/v1/rooms?limit=100").await.len(), commits() - before), (50, 1));
+    let response = client.post("/v1/rooms/bulk", &body(50)).await;
+    assert_eq!((response.status, response.data().as_array().unwrap().len()), (207, 50));
+    assert_eq!((client.list_all("/v1/rooms?limit=100").await.len(), commits() - before), (50, 1));
 }
 
 #[tokio::test]
-async fn a_create_has_one_id_and_nothing_to_hold_a_condition_to() {
+async fn create_takes_one_id_and_no_condition() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let (a, b) = (Uuid::from_u128(1).to_string(), Uuid::from_u128(2).to_string());
@@ -188,17 +188,17 @@ async fn a_create_has_one_id_and_nothing_to_hold_a_condition_to() {
         let client = client.clone();
         async move { client.post("/v1/rooms/bulk", &json!({ "operations": [operation] })).await }
     };
-    // Two ids are one too many, also when they are the same.
+    // Two ids are refused, even equal ones.
     for second in [&a, &b] {
         let twice = call(json!({ "method": "create", "id": a, "data": { "id": second, "name": "Hall" } })).await;
         assert_eq!((twice.status, twice.faults()), (422, vec!["operations[0].data.id inconsistent".to_owned()]));
     }
-    // A result names the record that was meant, whichever way it was named.
+    // The result names the record id, from either place in the operation.
     let refused = call(json!({ "method": "create", "data": { "id": a.to_uppercase(), "name": "" } })).await;
     assert_eq!((&refused.data()[0]["status"], &refused.data()[0]["id"]), (&json!(422), &json!(a)));
     let made = call(json!({ "method": "create", "id": null, "data": { "id": b, "name": "Hall" } })).await;
     assert_eq!((&made.data()[0]["status"], &made.data()[0]["id"]), (&json!(201), &json!(b)));
-    // What is to be made has no revision yet: the condition does not hold.
+    // A record to be created has no revision, so no condition holds.
     for condition in [json!(1), json!("*"), json!("\"1\"")] {
         let held = call(json!({ "method": "create", "id": a, "name": "Attic", "if_match": condition })).await;
         assert_eq!(held.data()[0]["error"]["type"], "precondition_failed", "{condition}");
@@ -207,11 +207,11 @@ async fn a_create_has_one_id_and_nothing_to_hold_a_condition_to() {
         call(json!({ "method": "create", "id": a, "name": "Attic", "if_match": null })).await.data()[0]["status"],
         201
     );
-    assert_eq!(client.walk("/v1/rooms").await.len(), 2);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 2);
 }
 
 #[tokio::test]
-async fn everything_wrong_with_the_form_of_a_call_is_told_at_once() {
+async fn all_form_faults_are_reported_at_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (body, faults) in [

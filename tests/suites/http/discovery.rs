@@ -1,4 +1,4 @@
-//! Discovery, the API's description and the pages (contract 14): they say what the service does, and it does it.
+//! Discovery, the OpenAPI description and the pages (contract 14), compared with the service's behaviour.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use hearth_contract::schema::Kind;
 use hearth_server::config::RateLimits;
 use hearth_server::http::scopes::SCOPES;
 use hearth_server::routes::ROUTES;
-use hearth_tests::client::{Answer, Client};
-use hearth_tests::server::{Hand, Server};
+use hearth_tests::client::{Client, Response};
+use hearth_tests::server::{Server, TestClock};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::feed::wait_for;
 
-/// Asks without a key.
-async fn visit(server: &Server, path: &str, accept: &str) -> Answer {
+/// Sends a GET without a key.
+async fn visit(server: &Server, path: &str, accept: &str) -> Response {
     let client = Client::new(&server.url, "none");
     client.send(client.request(Method::GET, path).header("accept", accept)).await
 }
 
 #[tokio::test]
-async fn the_index_shows_every_resource_and_where_to_go_on() {
+async fn index_links_every_resource() {
     let server = Server::start().await;
     let index = visit(&server, "/v1", "*/*").await;
     let data = index.data();
@@ -47,7 +47,7 @@ async fn the_index_shows_every_resource_and_where_to_go_on() {
 }
 
 #[tokio::test]
-async fn the_catalogues_are_the_tables_the_service_works_by() {
+async fn meta_catalogues_match_service_tables() {
     let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
     let meta = visit(&server, "/v1/_meta", "application/json").await;
     let data = meta.data();
@@ -80,7 +80,7 @@ async fn the_catalogues_are_the_tables_the_service_works_by() {
 }
 
 #[tokio::test]
-async fn the_description_comes_as_json_or_yaml_and_lists_every_route() {
+async fn openapi_lists_every_route_in_json_and_yaml() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await;
     assert_eq!((document.header("content-type"), &document.json["openapi"]), ("application/json", &json!("3.1.0")));
@@ -90,8 +90,8 @@ async fn the_description_comes_as_json_or_yaml_and_lists_every_route() {
         ("/openapi/v1.yaml", "*/*", "application/yaml"),
         ("/openapi/v1.json", "*/*", "application/json"),
     ] {
-        let answer = visit(&server, path, accept).await;
-        assert_eq!((answer.status, answer.header("content-type")), (200, media), "{path}");
+        let response = visit(&server, path, accept).await;
+        assert_eq!((response.status, response.header("content-type")), (200, media), "{path}");
     }
     assert_eq!(visit(&server, "/openapi/v1", "text/html").await.status, 406);
     for route in ROUTES.iter() {
@@ -108,33 +108,33 @@ async fn the_description_comes_as_json_or_yaml_and_lists_every_route() {
     }
 }
 
-/// Headers of HTTP itself, which the description leaves to `content` and to the transport.
+/// Headers of HTTP itself, which the description does not list.
 const TRANSPORT: [&str; 6] = ["content-type", "content-length", "date", "connection", "transfer-encoding", "vary"];
 
-/// Judges answers by the description.
+/// Checks responses against the OpenAPI description.
 struct Judge {
     document: Value,
 }
 
 impl Judge {
-    /// The answer's status is documented for the operation, and its body has the documented form.
-    fn check(&self, method: &str, path: &str, answer: &Answer) {
+    /// Asserts that status, headers and body of a response have the documented form of the operation.
+    fn check(&self, method: &str, path: &str, response: &Response) {
         let operation = &self.document["paths"][path][method];
-        let mut response = &operation["responses"][answer.status.to_string()];
-        assert!(response.is_object(), "{method} {path}: {} is not documented", answer.status);
-        if let Some(target) = response["$ref"].as_str() {
-            response = self.document.pointer(&target[1..]).unwrap();
+        let mut documented = &operation["responses"][response.status.to_string()];
+        assert!(documented.is_object(), "{method} {path}: {} is not documented", response.status);
+        if let Some(target) = documented["$ref"].as_str() {
+            documented = self.document.pointer(&target[1..]).unwrap();
         }
-        let described = response["headers"].as_object().unwrap();
+        let described = documented["headers"].as_object().unwrap();
         for name in ["X-Request-Id", "Service-API-Version", "Cache-Control"] {
-            assert!(described.contains_key(name) && !answer.header(name).is_empty(), "{name}");
+            assert!(described.contains_key(name) && !response.header(name).is_empty(), "{name}");
         }
-        for name in answer.headers.keys().map(|name| name.as_str()).filter(|name| !TRANSPORT.contains(name)) {
+        for name in response.headers.keys().map(|name| name.as_str()).filter(|name| !TRANSPORT.contains(name)) {
             let is_described = described.keys().any(|known| known.eq_ignore_ascii_case(name));
-            assert!(is_described, "{method} {path}: {name} is not documented for {}", answer.status);
+            assert!(is_described, "{method} {path}: {name} is not documented for {}", response.status);
         }
-        let Some(content) = response.get("content") else { return assert_eq!(answer.text, "") };
-        let media = answer.header("content-type").split(';').next().unwrap();
+        let Some(content) = documented.get("content") else { return assert_eq!(response.text, "") };
+        let media = response.header("content-type").split(';').next().unwrap();
         let Some(schema) = content.get(media).and_then(|content| content.get("schema")) else {
             panic!("{method} {path}: {media} is not documented");
         };
@@ -145,15 +145,15 @@ impl Judge {
         root["components"] = self.document["components"].clone();
         let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&root).unwrap();
         let faults: Vec<String> = validator
-            .iter_errors(&answer.json)
+            .iter_errors(&response.json)
             .map(|fault| format!("{} at {}", fault, fault.instance_path()))
             .collect();
-        assert!(faults.is_empty(), "{method} {path}: {faults:?}\n{}", answer.text);
+        assert!(faults.is_empty(), "{method} {path}: {faults:?}\n{}", response.text);
     }
 }
 
 #[tokio::test]
-async fn answers_have_the_form_that_the_description_gives_them() {
+async fn responses_match_openapi_schemas() {
     let server =
         Server::start_with(|config| config.rate_limits = Some(RateLimits { reads: 900, writes: 900, bulk: 900 })).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -163,16 +163,17 @@ async fn answers_have_the_form_that_the_description_gives_them() {
         let method = route.method.as_str().to_lowercase();
         let path = route.path.replace("{id}", &missing.to_string()).replace("{type}", "not_found");
         for path in [path.clone(), format!("{path}?unknown=1")] {
-            let answer = client.send(client.request(route.method.clone(), &path)).await;
-            judge.check(&method, &route.path, &answer);
+            let response = client.send(client.request(route.method.clone(), &path)).await;
+            judge.check(&method, &route.path, &response);
         }
         if route.method == Method::GET {
             let refused = client.send(client.request(Method::GET, &path).header("accept", "image/png")).await;
             assert_eq!(refused.status, 406);
             judge.check(&method, &route.path, &refused);
         } else {
-            let answer = client.send(client.request(route.method.clone(), &path).json(&json!({ "nonsense": 1 }))).await;
-            judge.check(&method, &route.path, &answer);
+            let response =
+                client.send(client.request(route.method.clone(), &path).json(&json!({ "nonsense": 1 }))).await;
+            judge.check(&method, &route.path, &response);
         }
         if route.path.starts_with("/v1/") && route.path != "/v1/_meta" {
             let nobody = Client::new(&server.url, "none");
@@ -224,15 +225,15 @@ async fn answers_have_the_form_that_the_description_gives_them() {
     judge.check("get", "/v1/events", &events);
     let set = client.patch("/v1/property", &json!({ "city": "Springfield" })).await;
     judge.check("patch", "/v1/property", &set);
-    // Every sort of record is in the feed, and each payload has its kind's form.
+    // The feed has records of each kind, and each payload has the form of its kind.
     for event in events.data().as_array().unwrap() {
         let kind = Kind::parse(event["resource_type"].as_str().unwrap()).unwrap();
         let path =
             if kind.is_singleton() { "/v1/property".to_owned() } else { format!("/v1/{}/{{id}}", kind.collection()) };
-        let mut answer = client.get("/v1/property").await;
+        let mut response = client.get("/v1/property").await;
         if !event["payload"].is_null() {
-            answer.json["data"] = event["payload"].clone();
-            judge.check("get", &path, &answer);
+            response.json["data"] = event["payload"].clone();
+            judge.check("get", &path, &response);
         }
         if event["id"].as_i64() > Some(60) {
             break;
@@ -241,9 +242,9 @@ async fn answers_have_the_form_that_the_description_gives_them() {
 }
 
 #[tokio::test]
-async fn an_answer_carries_no_header_that_the_description_leaves_out() {
-    // In the older version's last months, and with windows that are soon used up.
-    let server = Server::start_at(Hand::at("2027-01-15T12:00:00Z").clock(), |config| {
+async fn responses_carry_only_described_headers() {
+    // A deprecated version and small rate limits bring the rarer headers.
+    let server = Server::start_at(TestClock::at("2027-01-15T12:00:00Z").clock(), |config| {
         config.rate_limits = Some(RateLimits { reads: 40, writes: 5, bulk: 1 });
     })
     .await;
@@ -260,20 +261,25 @@ async fn an_answer_carries_no_header_that_the_description_leaves_out() {
         (Method::POST, "/v1/rooms", "/v1/rooms", "post", json!({ "nonsense": 1 }), 422),
     ] {
         for replayed in ["", "true"] {
-            let answer = write(method.clone(), path, key, body.clone()).await;
-            let told = ["deprecation", "idempotency-replayed"].map(|name| answer.header(name).to_owned());
-            assert_eq!((answer.status, told[0].is_empty(), &*told[1]), (status, false, replayed), "{}", answer.text);
-            judge.check(method.as_str().to_lowercase().as_str(), template, &answer);
+            let response = write(method.clone(), path, key, body.clone()).await;
+            let report = ["deprecation", "idempotency-replayed"].map(|name| response.header(name).to_owned());
+            assert_eq!(
+                (response.status, report[0].is_empty(), &*report[1]),
+                (status, false, replayed),
+                "{}",
+                response.text
+            );
+            judge.check(method.as_str().to_lowercase().as_str(), template, &response);
         }
     }
-    // One write is left.
+    // The rate limit allows one more write.
     assert_eq!(write(Method::POST, "/v1/rooms", "last", json!({ "name": "Hall" })).await.status, 201);
     for _ in 0..2 {
-        let answer = client.post("/mcp", &called("svc_create_room", json!({}))).await;
-        judge.check("post", "/mcp", &answer);
-        let answer = client.post("/mcp", &called("svc_create_task", json!({ "title": "Sweep" }))).await;
-        assert_eq!((answer.status, answer.header("retry-after").is_empty()), (200, false), "{}", answer.text);
-        judge.check("post", "/mcp", &answer);
+        let response = client.post("/mcp", &called("svc_create_room", json!({}))).await;
+        judge.check("post", "/mcp", &response);
+        let response = client.post("/mcp", &called("svc_create_task", json!({ "title": "Sweep" }))).await;
+        assert_eq!((response.status, response.header("retry-after").is_empty()), (200, false), "{}", response.text);
+        judge.check("post", "/mcp", &response);
     }
     let refused = write(Method::POST, "/v1/rooms", "more", json!({})).await;
     assert_eq!((refused.status, refused.header("x-ratelimit-remaining")), (429, "0"));
@@ -294,30 +300,30 @@ async fn an_answer_carries_no_header_that_the_description_leaves_out() {
     let job = other.post("/v1/exports", &json!({ "format": "json" })).await;
     judge.check("post", "/v1/exports", &job);
     let path = format!("/v1/exports/{}/download", job.id());
-    let file = wait_for(|| async { Some(other.get(&path).await).filter(|answer| answer.status == 200) }).await;
+    let file = wait_for(|| async { Some(other.get(&path).await).filter(|response| response.status == 200) }).await;
     assert!(!file.header("content-disposition").is_empty());
     judge.check("get", "/v1/exports/{id}/download", &file);
 }
 
-/// The head of a stream's answer; its body has no end.
-async fn stream_head(server: &Server) -> Answer {
+/// The head of a stream response, whose body has no end.
+async fn stream_head(server: &Server) -> Response {
     let client = Client::new(&server.url, &server.test_key);
-    let answer = client.request(Method::GET, "/v1/events/stream").send().await.unwrap();
-    Answer {
-        status: answer.status().as_u16(),
-        headers: answer.headers().clone(),
+    let response = client.request(Method::GET, "/v1/events/stream").send().await.unwrap();
+    Response {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
         text: String::new(),
         json: Value::Null,
     }
 }
 
-/// A tool's call as a message.
+/// The message of a tool call.
 fn called(tool: &str, arguments: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
 }
 
 #[tokio::test]
-async fn a_guard_in_a_bulk_call_may_be_spelt_as_described() {
+async fn bulk_if_match_accepts_described_forms() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
@@ -340,36 +346,37 @@ async fn a_guard_in_a_bulk_call_may_be_spelt_as_described() {
         json!(true),
     ] {
         let operation = json!({ "method": "delete", "id": uuid::Uuid::from_u128(7), "if_match": guard });
-        let answer = client.post("/v1/tasks/bulk", &json!({ "operations": [operation] })).await;
-        let is_taken = !answer.text.contains("wrong_type");
-        assert_eq!(validator.is_valid(&guard), is_taken, "{guard}: {}", answer.text);
+        let response = client.post("/v1/tasks/bulk", &json!({ "operations": [operation] })).await;
+        let is_taken = !response.text.contains("wrong_type");
+        assert_eq!(validator.is_valid(&guard), is_taken, "{guard}: {}", response.text);
     }
 }
 
-/// A reader's cursor that has fallen out of retention is refused so.
-async fn expired(client: &Client, hand: &Hand) -> Answer {
+/// The refusal of a cursor older than the retention.
+async fn expired(client: &Client, test_clock: &TestClock) -> Response {
     let early = client.get("/v1/events").await.next_cursor().unwrap();
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
     client.patch(&format!("/v1/rooms/{room}"), &json!({ "floor": "1" })).await;
-    hand.advance(Duration::from_secs(1));
+    test_clock.advance(Duration::from_secs(1));
     wait_for(|| async {
-        let answer = client.get(&format!("/v1/events?cursor={early}")).await;
-        (answer.status == 410).then_some(answer)
+        let response = client.get(&format!("/v1/events?cursor={early}")).await;
+        (response.status == 410).then_some(response)
     })
     .await
 }
 
 #[tokio::test]
-async fn what_a_reader_whose_cursor_expired_is_told_is_described_member_by_member() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+async fn expired_cursor_details_are_described() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server =
+        Server::start_at(test_clock.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/rooms", &json!({ "name": "Shed" })).await;
-    let answer = expired(&client, &hand).await;
-    let members: Vec<&String> = answer.json["error"]["details"].as_object().unwrap().keys().collect();
+    let response = expired(&client, &test_clock).await;
+    let members: Vec<&String> = response.json["error"]["details"].as_object().unwrap().keys().collect();
 
     let judge = Judge { document: visit(&server, "/openapi/v1", "*/*").await.json };
-    judge.check("get", "/v1/events", &answer);
+    judge.check("get", "/v1/events", &response);
     let details = &judge.document["components"]["schemas"]["CursorExpiredDetails"];
     let described = details["properties"].as_object().unwrap();
     assert_eq!(described.keys().collect::<Vec<_>>(), members);
@@ -377,19 +384,19 @@ async fn what_a_reader_whose_cursor_expired_is_told_is_described_member_by_membe
     assert_eq!(described["reason"]["enum"], json!(["retention", "restored"]));
 
     let page = visit(&server, "/docs/errors/cursor_expired", "text/html").await.text;
-    let told = visit(&server, "/docs/errors/cursor_expired", "application/json").await;
+    let report = visit(&server, "/docs/errors/cursor_expired", "application/json").await;
     for (name, member) in described {
         let about = member["description"].as_str().unwrap();
         assert!(page.contains(&format!("<code>{name}</code>")), "{name}");
-        assert_eq!(told.data()["details"][name], about);
+        assert_eq!(report.data()["details"][name], about);
     }
-    judge.check("get", "/docs/errors/{type}", &told);
+    judge.check("get", "/docs/errors/{type}", &report);
     let other = visit(&server, "/docs/errors/not_found", "application/json").await;
     assert_eq!(other.data()["details"], json!({}));
 }
 
 #[tokio::test]
-async fn what_holds_when_a_list_is_asked_for_nothing_in_particular_is_described() {
+async fn list_defaults_are_described() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
     let about = |name: &str| {
@@ -404,15 +411,15 @@ async fn what_holds_when_a_list_is_asked_for_nothing_in_particular_is_described(
 }
 
 #[tokio::test]
-async fn every_error_has_its_page_and_pages_are_safe() {
+async fn every_error_has_a_safe_page() {
     let server = Server::start().await;
     for kind in ProblemType::ALL {
         let path = format!("/docs/errors/{}", kind.as_str());
         let page = visit(&server, &path, "text/html,application/xhtml+xml,*/*;q=0.8").await;
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
         assert!(page.text.contains(kind.as_str()));
-        let told = visit(&server, &path, "application/json").await;
-        assert_eq!((told.header("content-type"), &told.data()["fix"]), ("application/json", &json!(kind.fix())));
+        let report = visit(&server, &path, "application/json").await;
+        assert_eq!((report.header("content-type"), &report.data()["fix"]), ("application/json", &json!(kind.fix())));
     }
     assert_eq!(visit(&server, "/docs/errors/nonsense", "text/html").await.status, 404);
     let refused = Client::new(&server.url, &server.live_key).get("/v1/rooms/nope").await;
@@ -428,7 +435,7 @@ async fn every_error_has_its_page_and_pages_are_safe() {
         assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
         assert_eq!((page.header("x-content-type-options"), page.header("referrer-policy")), ("nosniff", "no-referrer"));
     }
-    // Nothing on a page is loaded from elsewhere.
+    // A page loads nothing from another host.
     for path in ["/docs", "/docs/changelog", "/docs/reference"] {
         let text = visit(&server, path, "*/*").await.text;
         for source in text.split("src=\"").skip(1).chain(text.split("<link rel=\"stylesheet\" href=\"").skip(1)) {
@@ -439,7 +446,7 @@ async fn every_error_has_its_page_and_pages_are_safe() {
 }
 
 #[tokio::test]
-async fn behind_a_path_of_its_own_every_link_leads_back() {
+async fn links_keep_path_of_base_url() {
     let server = Server::start_with(|config| config.base_url = Some("https://hearth.example/home/".to_owned())).await;
     for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
         let text = visit(&server, path, "text/html").await.text;
@@ -457,21 +464,21 @@ async fn behind_a_path_of_its_own_every_link_leads_back() {
 }
 
 #[tokio::test]
-async fn what_a_page_says_to_type_can_be_typed() {
+async fn page_commands_can_be_pasted_into_shell() {
     let server = Server::start().await;
     let text = visit(&server, "/docs", "*/*").await.text;
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("curl ")).collect();
     assert!(!lines.is_empty());
     assert!(!text.contains("$("), "not every machine has the same programs");
     for line in lines {
-        // A shell takes a bare `?` or `&` for something of its own.
+        // A shell interprets a `?` or `&` outside quotes.
         let bare: String = line.replace("&quot;", "\"").split('"').step_by(2).collect();
         assert!(!bare.contains('?') && !bare.contains("&amp;"), "{line}");
     }
 }
 
 #[tokio::test]
-async fn the_document_names_the_headers_of_mcp() {
+async fn openapi_names_mcp_headers() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
     let of = |path: &str| {

@@ -1,4 +1,4 @@
-//! Envelopes, headers, and every refusal that needs no record (contract 4, 12).
+//! Envelopes, headers, and the refusals that need no record (contract 4, 12).
 
 use hearth_server::config::RateLimits;
 use hearth_tests::client::Client;
@@ -7,34 +7,34 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn every_answer_has_its_envelope_and_headers() {
+async fn responses_have_envelope_and_headers() {
     let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
     let client = Client::new(&server.url, &server.test_key);
     for (path, status) in [("/v1/rooms", 200), ("/v1/rooms/nope", 404), ("/v1/nope", 404), ("/v1/rooms?limt=3", 400)] {
-        let answer = client.get(path).await;
-        assert_eq!(answer.status, status, "{}", answer.text);
-        let id = answer.json["meta"]["request_id"].as_str().unwrap();
+        let response = client.get(path).await;
+        assert_eq!(response.status, status, "{}", response.text);
+        let id = response.json["meta"]["request_id"].as_str().unwrap();
         assert!(id.starts_with("req_") && id.len() == 30);
-        assert_eq!(answer.header("x-request-id"), id);
-        assert_eq!(answer.header("service-api-version"), "2026-06-01");
-        assert_eq!(answer.header("cache-control"), "no-store");
-        assert_eq!(answer.header("content-type"), "application/json");
+        assert_eq!(response.header("x-request-id"), id);
+        assert_eq!(response.header("service-api-version"), "2026-06-01");
+        assert_eq!(response.header("cache-control"), "no-store");
+        assert_eq!(response.header("content-type"), "application/json");
         if status != 200 {
-            let error = &answer.json["error"];
+            let error = &response.json["error"];
             assert!(error["message"].is_string() && error["fix"].is_string() && error["details"].is_object());
-            assert_eq!(error["doc_url"], format!("{}/docs/errors/{}", server.url, answer.error()));
+            assert_eq!(error["doc_url"], format!("{}/docs/errors/{}", server.url, response.error()));
         }
     }
     assert_eq!(client.get("/v1/me").await.header("x-ratelimit-limit"), "300");
 }
 
 #[tokio::test]
-async fn wrong_paths_and_methods_are_named() {
+async fn wrong_path_or_method_is_named() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for path in ["/v1/rooms/", "//v1/rooms", "/v1/Rooms", "/v1/rooms/a/b", "/"] {
-        let answer = client.get(path).await;
-        assert_eq!((answer.status, answer.error()), (404, "route_not_found"), "{path}");
+        let response = client.get(path).await;
+        assert_eq!((response.status, response.error()), (404, "route_not_found"), "{path}");
     }
     for (method, path, allow) in [
         (Method::PUT, "/v1/rooms", "GET, POST, HEAD"),
@@ -42,9 +42,9 @@ async fn wrong_paths_and_methods_are_named() {
         (Method::POST, "/v1/events", "GET, HEAD"),
         (Method::from_bytes(b"BREW").unwrap(), "/v1/rooms/x", "GET, PATCH, DELETE, HEAD"),
     ] {
-        let answer = client.send(client.request(method, path)).await;
+        let response = client.send(client.request(method, path)).await;
         assert_eq!(
-            (answer.status, answer.error(), answer.header("allow")),
+            (response.status, response.error(), response.header("allow")),
             (405, "method_not_allowed", allow),
             "{path}"
         );
@@ -55,7 +55,7 @@ async fn wrong_paths_and_methods_are_named() {
 }
 
 #[tokio::test]
-async fn a_name_is_offered_where_it_was_meant_and_otherwise_what_there_is() {
+async fn error_suggests_nearest_name_or_lists_all() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let fix = async |path: &str| client.get(path).await.json["error"]["fix"].as_str().unwrap_or_default().to_owned();
@@ -66,12 +66,12 @@ async fn a_name_is_offered_where_it_was_meant_and_otherwise_what_there_is() {
         ("/tasks", "/v1/tasks"),
         ("/v2/rooms", "/v1/rooms"),
     ] {
-        let said = fix(path).await;
-        assert!(said.starts_with(&format!("Did you mean {meant}?")), "{path}: {said}");
+        let text = fix(path).await;
+        assert!(text.starts_with(&format!("Did you mean {meant}?")), "{path}: {text}");
     }
     for path in ["/v1/keys", "/v1/webhooks", "/v1/users", "/v1/notes", "/v1/x"] {
-        let said = fix(path).await;
-        assert!(said.contains("/openapi/v1") && !said.contains("mean"), "{path}: {said}");
+        let text = fix(path).await;
+        assert!(text.contains("/openapi/v1") && !text.contains("mean"), "{path}: {text}");
     }
     assert_eq!(fix("/v1/rooms?limti=1").await, "Did you mean `limit`?");
     assert!(fix("/v1/rooms?page=2").await.contains("limit, cursor, "), "{}", fix("/v1/rooms?page=2").await);
@@ -81,7 +81,7 @@ async fn a_name_is_offered_where_it_was_meant_and_otherwise_what_there_is() {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_read_are_refused() {
+async fn unreadable_body_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let post = || client.request(Method::POST, "/v1/tasks");
@@ -96,43 +96,43 @@ async fn bodies_that_cannot_be_read_are_refused() {
         (r#"{"title":"a"}"#, "application/merge-patch+json", 415, "unsupported_media_type"),
         (r#"{"title":"a"}"#, "application/json; charset=utf-8", 201, ""),
     ] {
-        let answer = client.send(post().header("content-type", media).body(body)).await;
-        assert_eq!((answer.status, answer.error()), (status, kind), "{body}");
+        let response = client.send(post().header("content-type", media).body(body)).await;
+        assert_eq!((response.status, response.error()), (status, kind), "{body}");
     }
-    let answer = client.send(post().body(r#"{"title":"a"}"#)).await;
-    assert_eq!(answer.error(), "unsupported_media_type");
-    let answer = client.send(post().header("content-encoding", "gzip").json(&json!({ "title": "a" }))).await;
-    assert_eq!(answer.error(), "unsupported_media_type");
-    let answer = client.post("/v1/tasks", &json!({ "title": "a", "notes": "x".repeat(1024 * 1024) })).await;
-    assert_eq!((answer.status, answer.error()), (413, "payload_too_large"));
-    let answer = client.send(client.request(Method::GET, "/v1/tasks").header("accept", "text/html")).await;
-    assert_eq!((answer.status, answer.error()), (406, "not_acceptable"));
-    let answer =
+    let response = client.send(post().body(r#"{"title":"a"}"#)).await;
+    assert_eq!(response.error(), "unsupported_media_type");
+    let response = client.send(post().header("content-encoding", "gzip").json(&json!({ "title": "a" }))).await;
+    assert_eq!(response.error(), "unsupported_media_type");
+    let response = client.post("/v1/tasks", &json!({ "title": "a", "notes": "x".repeat(1024 * 1024) })).await;
+    assert_eq!((response.status, response.error()), (413, "payload_too_large"));
+    let response = client.send(client.request(Method::GET, "/v1/tasks").header("accept", "text/html")).await;
+    assert_eq!((response.status, response.error()), (406, "not_acceptable"));
+    let response =
         client.send(client.request(Method::GET, "/v1/tasks").header("service-api-version", "2020-01-01")).await;
-    assert_eq!((answer.status, answer.error()), (400, "unsupported_version"));
-    let answer = client.get(&format!("/v1/tasks?limit={}", "1".repeat(9000))).await;
-    assert_eq!((answer.status, answer.error()), (414, "uri_too_long"));
-    let answer = client.send(client.request(Method::GET, "/v1/tasks").header("x-long", "x".repeat(40_000))).await;
-    assert_eq!((answer.status, answer.error()), (431, "headers_too_large"));
+    assert_eq!((response.status, response.error()), (400, "unsupported_version"));
+    let response = client.get(&format!("/v1/tasks?limit={}", "1".repeat(9000))).await;
+    assert_eq!((response.status, response.error()), (414, "uri_too_long"));
+    let response = client.send(client.request(Method::GET, "/v1/tasks").header("x-long", "x".repeat(40_000))).await;
+    assert_eq!((response.status, response.error()), (431, "headers_too_large"));
 }
 
 #[tokio::test]
-async fn long_answers_are_compressed_when_asked_and_streams_never() {
+async fn long_responses_compress_but_streams_never() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let ask = |path: &str, coding: &str| {
         client.request(Method::GET, path).header("accept-encoding", coding.to_owned()).send()
     };
     for coding in ["gzip", "br", "zstd"] {
-        let answer = ask("/v1/rooms", coding).await.unwrap();
-        assert_eq!(answer.headers()["content-encoding"], coding);
+        let response = ask("/v1/rooms", coding).await.unwrap();
+        assert_eq!(response.headers()["content-encoding"], coding);
         let short = ask("/v1/rooms?limit=1&fields=name", coding).await.unwrap();
         assert!(short.headers().get("content-encoding").is_none());
         let stream = ask("/v1/events/stream", coding).await.unwrap();
         assert!(stream.headers().get("content-encoding").is_none());
     }
     assert!(client.get("/v1/rooms").await.headers.get("content-encoding").is_none());
-    // Where no coding pleases, what was done is still told as it was done.
+    // A client that accepts no coding still gets the response uncompressed.
     for coding in ["*;q=0", "identity;q=0"] {
         let made = client.request(Method::POST, "/v1/rooms").header("accept-encoding", coding);
         let made = client.send(made.json(&json!({ "name": "Hall" }))).await;
@@ -143,7 +143,7 @@ async fn long_answers_are_compressed_when_asked_and_streams_never() {
 }
 
 #[tokio::test]
-async fn every_sort_of_answer_has_the_common_headers() {
+async fn every_response_kind_has_common_headers() {
     let limits = RateLimits { reads: 1_000_000, writes: 60, bulk: 0 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -155,7 +155,7 @@ async fn every_sort_of_answer_has_the_common_headers() {
     while client.get(&file).await.status == 404 {}
     let unchanged = client.request(Method::GET, &one).header("if-none-match", "*");
     let mut ids = std::collections::HashSet::new();
-    for (status, keyed, answer) in [
+    for (status, keyed, response) in [
         (200, true, client.get("/v1/rooms").await),
         (200, true, client.send(client.request(Method::HEAD, &one)).await),
         (304, true, client.send(unchanged).await),
@@ -183,35 +183,38 @@ async fn every_sort_of_answer_has_the_common_headers() {
                 .await,
         ),
     ] {
-        assert_eq!(answer.status, status, "{}", answer.text);
-        let id = answer.header("x-request-id").to_owned();
+        assert_eq!(response.status, status, "{}", response.text);
+        let id = response.header("x-request-id").to_owned();
         let (prefix, random) = id.split_at(4);
         let crockford = |c: char| c.is_ascii_digit() || (c.is_ascii_uppercase() && !"ILOU".contains(c));
         assert!(prefix == "req_" && random.len() == 26 && random.chars().all(crockford), "{id}");
-        if answer.header("content-type") == "application/json"
-            && !answer.text.is_empty()
-            && answer.json["meta"].is_object()
+        if response.header("content-type") == "application/json"
+            && !response.text.is_empty()
+            && response.json["meta"].is_object()
         {
-            assert_eq!(answer.json["meta"]["request_id"], *id);
+            assert_eq!(response.json["meta"]["request_id"], *id);
         }
         assert!(ids.insert(id), "a request id is given once");
-        assert_eq!((answer.header("service-api-version"), answer.header("cache-control")), ("2026-06-01", "no-store"));
+        assert_eq!(
+            (response.header("service-api-version"), response.header("cache-control")),
+            ("2026-06-01", "no-store")
+        );
         for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
-            assert_eq!(answer.header(name).parse::<u64>().is_ok(), keyed, "{name}: {}", answer.text);
+            assert_eq!(response.header(name).parse::<u64>().is_ok(), keyed, "{name}: {}", response.text);
         }
         if status >= 400 {
-            let members: Vec<&str> = answer.json["error"].as_object().unwrap().keys().map(String::as_str).collect();
+            let members: Vec<&str> = response.json["error"].as_object().unwrap().keys().map(String::as_str).collect();
             assert_eq!(members, ["type", "message", "fix", "doc_url", "details"]);
-            assert!(answer.json["error"]["details"].is_object());
+            assert!(response.json["error"]["details"].is_object());
         }
     }
 }
 
 #[tokio::test]
-async fn head_works_wherever_get_does_and_nothing_else_is_a_method() {
+async fn head_follows_get_and_other_methods_get_405() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
-    let id = client.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
+    let id = client.list_all("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
     for path in [
         "/v1",
         "/v1/_meta",
@@ -240,9 +243,9 @@ async fn head_works_wherever_get_does_and_nothing_else_is_a_method() {
         }
         let allowed = get.status == 200;
         for method in [Method::OPTIONS, Method::PUT, Method::TRACE, Method::from_bytes(b"BREW").unwrap()] {
-            let answer = client.send(client.request(method, path)).await;
-            assert_eq!(answer.status, if path == "/v1/nope" { 404 } else { 405 }, "{path}");
-            let methods: Vec<&str> = answer.header("allow").split(", ").collect();
+            let response = client.send(client.request(method, path)).await;
+            assert_eq!(response.status, if path == "/v1/nope" { 404 } else { 405 }, "{path}");
+            let methods: Vec<&str> = response.header("allow").split(", ").collect();
             assert!(!allowed || (methods.contains(&"GET") && methods.contains(&"HEAD")), "{path}: {methods:?}");
             let mut once = methods.clone();
             once.sort_unstable();
@@ -257,7 +260,7 @@ async fn head_works_wherever_get_does_and_nothing_else_is_a_method() {
 }
 
 #[tokio::test]
-async fn bodies_are_read_strictly_to_their_last_byte() {
+async fn body_is_parsed_strictly_to_its_end() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let levels = |depth: usize| format!("{{\"x\":{}1{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
@@ -283,22 +286,22 @@ async fn bodies_are_read_strictly_to_their_last_byte() {
         (br#"{"name":"\ud83d\ude00"}"#, 201, ""),
     ] {
         let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
-        let answer = client.send(request.body(body.to_vec())).await;
-        assert_eq!((answer.status, answer.error()), (status, kind), "{}", String::from_utf8_lossy(body));
+        let response = client.send(request.body(body.to_vec())).await;
+        assert_eq!((response.status, response.error()), (status, kind), "{}", String::from_utf8_lossy(body));
     }
     let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
     let exactly = |bytes: usize| format!("{{\"name\":\"a\"{}}}", " ".repeat(bytes - 12));
     assert_eq!(client.send(request.body(exactly(1024 * 1024))).await.status, 201, "1 MiB is not over 1 MiB");
     let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
     assert_eq!(client.send(request.body(exactly(1024 * 1024 + 1))).await.status, 413);
-    // Without a length said before, too.
+    // The limit also holds for a chunked body.
     let pieces = futures_util::stream::iter((0..40).map(|_| Ok::<_, std::io::Error>(vec![b' '; 64 * 1024])));
     let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
     assert_eq!(client.send(request.body(reqwest::Body::wrap_stream(pieces))).await.status, 413);
 }
 
 #[tokio::test]
-async fn a_number_too_large_for_any_machine_is_out_of_the_range_of_its_field() {
+async fn huge_number_is_out_of_field_range() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (number, fault) in [
@@ -309,18 +312,18 @@ async fn a_number_too_large_for_any_machine_is_out_of_the_range_of_its_field() {
     ] {
         let body = format!(r#"{{"name":"Hall \"1e400\"","area_sq_ft":{number}}}"#);
         let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
-        let answer = client.send(request.body(body)).await;
-        assert_eq!((answer.status, answer.faults()), (422, vec![fault.to_owned()]), "{}", answer.text);
+        let response = client.send(request.body(body)).await;
+        assert_eq!((response.status, response.faults()), (422, vec![fault.to_owned()]), "{}", response.text);
     }
 }
 
-/// So many members that no kind has, each another.
+/// This number of distinct members that no kind has.
 fn unknown(members: usize) -> serde_json::Map<String, Value> {
     (0..members).map(|number| (format!("nothing_{number}"), json!(0))).collect()
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_faulty_body_has_its_bound() {
+async fn faulty_body_error_is_bounded() {
     const TOLD_MAX: usize = 32 * 1024;
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
@@ -340,10 +343,10 @@ async fn what_is_told_of_a_faulty_body_has_its_bound() {
     ] {
         let keyed = client.request(Method::POST, path).header("idempotency-key", format!("{path}-{faults}"));
         for request in [client.request(Method::POST, path), keyed] {
-            let answer = client.send(request.json(body)).await;
-            assert_eq!((answer.status, answer.faults().len()), (422, faults), "{path}: {}", answer.status);
-            assert!(answer.text.len() < TOLD_MAX, "{path}: {}", answer.text.len());
-            let message = answer.json["error"]["message"].as_str().unwrap();
+            let response = client.send(request.json(body)).await;
+            assert_eq!((response.status, response.faults().len()), (422, faults), "{path}: {}", response.status);
+            assert!(response.text.len() < TOLD_MAX, "{path}: {}", response.text.len());
+            let message = response.json["error"]["message"].as_str().unwrap();
             assert_eq!(
                 message == "More than 100 fields break a rule; the first 100 are listed.",
                 faults == 100,
@@ -351,22 +354,22 @@ async fn what_is_told_of_a_faulty_body_has_its_bound() {
             );
         }
     }
-    // A hundred are for the whole of a bulk call, and each operation tells one at least.
+    // A bulk call reports 100 faults in all, and at least one of each faulty operation.
     let mut create = unknown(90);
     create.insert("method".to_owned(), "create".into());
-    let answer = client.post("/v1/rooms/bulk", &json!({ "operations": vec![create; 50] })).await;
-    let told = |result: &Value| result["error"]["details"]["fields"].as_array().unwrap().len();
-    let told: Vec<usize> = answer.data().as_array().unwrap().iter().map(told).collect();
-    assert_eq!((told[0], told[1], told[49], told.iter().sum::<usize>()), (51, 1, 1, 100));
-    assert!(answer.text.len() < 2 * TOLD_MAX, "{}", answer.text.len());
-    let message = answer.data()[1]["error"]["message"].as_str().unwrap();
+    let response = client.post("/v1/rooms/bulk", &json!({ "operations": vec![create; 50] })).await;
+    let report = |result: &Value| result["error"]["details"]["fields"].as_array().unwrap().len();
+    let report: Vec<usize> = response.data().as_array().unwrap().iter().map(report).collect();
+    assert_eq!((report[0], report[1], report[49], report.iter().sum::<usize>()), (51, 1, 1, 100));
+    assert!(response.text.len() < 2 * TOLD_MAX, "{}", response.text.len());
+    let message = response.data()[1]["error"]["message"].as_str().unwrap();
     assert_eq!(message, "91 fields break a rule; the first is listed.");
-    // What is quoted outside of fields is short, too.
+    // Quotations outside the list of fields are short, too.
     let twice = format!(r#"{{"{name}":0,"{name}":0}}"#);
     let request = client.request(Method::POST, "/v1/rooms").header("content-type", "application/json");
-    let answer = client.send(request.body(twice)).await;
-    assert_eq!((answer.status, answer.error()), (400, "invalid_json"));
-    assert!(answer.text.len() < TOLD_MAX, "{}", answer.text.len());
+    let response = client.send(request.body(twice)).await;
+    assert_eq!((response.status, response.error()), (400, "invalid_json"));
+    assert!(response.text.len() < TOLD_MAX, "{}", response.text.len());
     let tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name } });
     assert!(client.post("/mcp", &tool).await.text.len() < TOLD_MAX);
     let argument = json!({ "name": "svc_search", "arguments": { &name[..]: name } });

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use hearth_contract::schema::Kind;
 use hearth_server::clock::Clock;
 use hearth_server::store::exports as stored;
-use hearth_tests::client::{Answer, Client};
+use hearth_tests::client::{Client, Response};
 use hearth_tests::server::Server;
 use reqwest::Method;
 use rusqlite::Connection;
@@ -17,10 +17,10 @@ use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// Longest wait for a job: a disk that something else fills keeps a commit waiting for minutes.
+/// Longest wait for a job. A commit can wait minutes for a busy disk.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Asks for an export and waits for its end.
+/// Creates an export and waits until the job ends. Returns the job.
 async fn export(client: &Client, body: &Value) -> Value {
     let asked = client.post("/v1/exports", body).await;
     assert_eq!(
@@ -43,17 +43,17 @@ async fn wait(client: &Client, id: &str) -> Value {
     }
 }
 
-/// The file of a finished job, checked against what the job says of it.
+/// Downloads the file of a finished job, and checks size, checksum and headers against the job.
 async fn download(client: &Client, job: &Value, media: &str, name: &str) -> Vec<u8> {
     assert_eq!((&job["status"], &job["error"]), (&json!("succeeded"), &Value::Null), "{job}");
     let path = format!("/v1/exports/{}/download", job["id"].as_str().unwrap());
-    let answer = client.request(Method::GET, &path).send().await.unwrap();
-    assert_eq!(answer.status(), 200);
-    let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+    let response = client.request(Method::GET, &path).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
     assert_eq!(header("content-type"), media);
     assert_eq!(header("content-disposition"), format!("attachment; filename=\"{name}\""));
     assert_eq!(header("content-length"), job["size_bytes"].to_string());
-    let bytes = answer.bytes().await.unwrap().to_vec();
+    let bytes = response.bytes().await.unwrap().to_vec();
     let sum = hex(&Sha256::digest(&bytes));
     assert_eq!((bytes.len() as u64, &json!(sum)), (job["size_bytes"].as_u64().unwrap(), &job["sha256"]));
     bytes
@@ -64,11 +64,11 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 async fn records(client: &Client, kind: Kind) -> Vec<Value> {
-    client.walk(&format!("/v1/{}?limit=100&order=asc", kind.collection())).await
+    client.list_all(&format!("/v1/{}?limit=100&order=asc", kind.collection())).await
 }
 
 #[tokio::test]
-async fn a_json_export_is_the_home_as_it_is() {
+async fn json_export_equals_home() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let job = export(&client, &json!({ "format": "json" })).await;
@@ -99,7 +99,7 @@ async fn a_json_export_is_the_home_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_csv_export_is_safe_in_a_spreadsheet() {
+async fn csv_export_is_safe_in_spreadsheet() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let room =
@@ -119,7 +119,7 @@ async fn a_csv_export_is_safe_in_a_spreadsheet() {
 }
 
 #[tokio::test]
-async fn a_sqlite_export_has_typed_tables() {
+async fn sqlite_export_has_typed_tables() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let job = export(&client, &json!({ "format": "sqlite" })).await;
@@ -147,7 +147,7 @@ async fn a_sqlite_export_has_typed_tables() {
 }
 
 #[tokio::test]
-async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
+async fn jobs_list_and_delete_within_one_home() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let other = Client::new(&server.url, &server.live_key);
@@ -158,12 +158,12 @@ async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
     ids.reverse();
     let page = client.get("/v1/exports?limit=2").await;
     assert_eq!(page.json["meta"]["page"]["has_more"], true);
-    let listed: Vec<Value> = client.walk("/v1/exports?limit=2").await.iter().map(|job| job["id"].clone()).collect();
+    let listed: Vec<Value> = client.list_all("/v1/exports?limit=2").await.iter().map(|job| job["id"].clone()).collect();
     assert_eq!(listed, ids);
     let cursor = page.next_cursor().unwrap();
     assert_eq!(other.get(&format!("/v1/exports?cursor={cursor}")).await.error(), "invalid_cursor");
     assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
-    assert_eq!(other.walk("/v1/exports").await.len(), 0);
+    assert_eq!(other.list_all("/v1/exports").await.len(), 0);
 
     let path = format!("/v1/exports/{}", ids[0].as_str().unwrap());
     for unknown in [&path, "/v1/exports/nope", &format!("{path}/download")] {
@@ -185,7 +185,7 @@ async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
         assert_eq!(client.get(path).await.error(), "not_found");
     }
     assert_eq!(std::fs::read_dir(server.data().join("exports")).unwrap().count(), 2);
-    // Who hangs up in the middle has said so all the same.
+    // A delete takes effect even if the client disconnects.
     let turns = AtomicUsize::new(0);
     super::feed::wait_for(|| async {
         for id in &ids[1..] {
@@ -193,7 +193,7 @@ async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
             let request = format!("DELETE /v1/exports/{id} HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {key}\r\n\r\n");
             let mut socket = TcpStream::connect(server.running.address).await.unwrap();
             socket.write_all(request.as_bytes()).await.unwrap();
-            // Once it has begun: a little earlier or later each time.
+            // Disconnect after a varying number of steps of the request.
             for _ in 0..turns.fetch_add(1, Ordering::Relaxed) % 20 {
                 tokio::task::yield_now().await;
             }
@@ -205,7 +205,7 @@ async fn jobs_are_listed_and_deleted_and_belong_to_one_home() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_for_their_owner_alone() {
+async fn export_files_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
@@ -218,7 +218,7 @@ async fn files_are_for_their_owner_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_exported_is_said_at_once() {
+async fn invalid_export_is_refused_at_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (body, faults) in [
@@ -231,43 +231,47 @@ async fn what_cannot_be_exported_is_said_at_once() {
         (json!({ "format": "csv", "types": vec!["room"; 7] }), &["types too_long"]),
         (json!([]), &[" wrong_type"]),
     ] {
-        let answer = client.post("/v1/exports", &body).await;
-        assert_eq!((answer.status, answer.faults()), (422, faults.iter().map(|f| (*f).to_owned()).collect()), "{body}");
+        let response = client.post("/v1/exports", &body).await;
+        assert_eq!(
+            (response.status, response.faults()),
+            (422, faults.iter().map(|f| (*f).to_owned()).collect()),
+            "{body}"
+        );
     }
-    assert_eq!(client.walk("/v1/exports").await.len(), 0);
+    assert_eq!(client.list_all("/v1/exports").await.len(), 0);
     assert_eq!(client.get("/v1/exports?sort=created_at").await.error(), "invalid_request");
 }
 
 #[tokio::test]
-async fn a_retry_asks_for_one_export() {
+async fn retried_request_makes_one_export() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let ask = || async {
         let request = client.request(Method::POST, "/v1/exports").header("idempotency-key", "k");
         client.send(request.json(&json!({ "format": "json" }))).await
     };
-    let (first, again): (Answer, Answer) = (ask().await, ask().await);
+    let (first, again): (Response, Response) = (ask().await, ask().await);
     assert_eq!((again.status, &again.text, again.header("idempotency-replayed")), (202, &first.text, "true"));
     assert_eq!(again.header("location"), first.header("location"));
-    assert_eq!(client.walk("/v1/exports").await.len(), 1);
+    assert_eq!(client.list_all("/v1/exports").await.len(), 1);
 }
 
-/// Twice as many as a job reads at once, and more.
+/// More than twice the number of records in one read of a job.
 const ROOMS: usize = 1050;
 
 #[tokio::test]
-async fn a_job_sees_one_moment() {
+async fn job_reads_one_snapshot() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
-    // More than are read at once, so that one moment is not that of one look.
+    // The job needs several reads, which must all see one snapshot.
     let operation = json!({ "method": "create", "name": "0" });
     let bulk = json!({ "operations": vec![operation; 50] });
     for _ in 0..ROOMS / 50 {
         assert_eq!(client.post("/v1/rooms/bulk", &bulk).await.status, 207);
     }
     let ids: Vec<String> =
-        client.walk("/v1/rooms").await.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect();
-    let before = client.walk("/v1/events?limit=1000").await.len() as i64;
+        client.list_all("/v1/rooms").await.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect();
+    let before = client.list_all("/v1/events?limit=1000").await.len() as i64;
     client.patch(&format!("/v1/rooms/{}", ids[0]), &json!({ "name": "first" })).await;
     let (written, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let writer = tokio::spawn({
@@ -290,9 +294,9 @@ async fn a_job_sees_one_moment() {
     let as_of = whole["as_of"].as_i64().unwrap();
     let last = before + 1 + written.load(Ordering::SeqCst) as i64;
     assert!(before < as_of && as_of < last, "{as_of} is amid the changes, from {before} to {last}");
-    // Every image is the latest at that position: the feed up to it says the same.
+    // The export must equal the feed folded up to its position.
     let mut folded = std::collections::BTreeMap::new();
-    for event in client.walk("/v1/events?limit=1000").await {
+    for event in client.list_all("/v1/events?limit=1000").await {
         if event["id"].as_i64().unwrap() <= as_of {
             folded.insert(event["resource_id"].to_string(), event["payload"].clone());
         }
@@ -303,13 +307,13 @@ async fn a_job_sees_one_moment() {
 }
 
 #[tokio::test]
-async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
+async fn files_expire_and_interrupted_jobs_rerun() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let client = Client::new(&server.url, &key);
     let done = export(&client, &json!({ "format": "json" })).await;
     let id = done["id"].as_str().unwrap().to_owned();
-    // As a crash leaves it: a job that runs, and half of its file.
+    // The state after a crash: a running job and half of its file.
     let waiting = client.post("/v1/exports", &json!({ "format": "csv" })).await.id();
     wait(&client, &waiting).await;
     let dir = server.stop().await;
@@ -325,7 +329,7 @@ async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
         let clock = Clock::new(move || system.now().plus_millis(hours * 3_600_000), move || passing.elapsed());
         let mut config = hearth_server::config::Config::new(dir.path().to_owned());
         config.rate_limits = None;
-        // What keeps its history for a second looks every second for what is to be cleared away.
+        // With a retention of one second, upkeep runs every second.
         config.retention = Some(Duration::from_secs(1));
         let running = hearth_server::start(config, clock).await.unwrap();
         let client = Client::new(&format!("http://{}", running.address), &key);
@@ -336,7 +340,7 @@ async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
         let file = client.get(&format!("/v1/exports/{id}/download")).await;
         assert_eq!(file.status, if status == "succeeded" { 200 } else { 404 });
         assert!(!dir.path().join("exports/half").exists());
-        // Upkeep clears away by itself.
+        // Upkeep deletes the expired files.
         let left = if status == "succeeded" { 2 } else { 1 };
         let since = Instant::now();
         while std::fs::read_dir(dir.path().join("exports")).unwrap().count() != left {
@@ -351,12 +355,12 @@ async fn files_live_a_day_and_cut_off_jobs_are_done_again() {
 }
 
 #[tokio::test]
-async fn what_the_database_refuses_for_a_while_is_done_later() {
+async fn job_retries_after_database_refusal() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let outside = Connection::open(server.data().join("hearth.db")).unwrap();
     outside.busy_timeout(PATIENCE).unwrap();
-    // Each step of a job that writes is refused in turn: taking it on, and keeping what it came to.
+    // Refuse each write of a job in turn: the start and the result.
     for status in ["running", "succeeded"] {
         let sql = format!(
             "CREATE TRIGGER hold BEFORE UPDATE ON exports WHEN new.status = '{status}'
@@ -364,7 +368,7 @@ async fn what_the_database_refuses_for_a_while_is_done_later() {
         );
         outside.execute_batch(&sql).unwrap();
         let id = client.post("/v1/exports", &json!({ "format": "json" })).await.id();
-        // By the time of some more writes the step was tried, and refused.
+        // After some more writes the job has tried the step and failed.
         for _ in 0..20 {
             client.post("/v1/rooms", &json!({ "name": "Room" })).await;
         }
@@ -376,7 +380,7 @@ async fn what_the_database_refuses_for_a_while_is_done_later() {
 }
 
 #[tokio::test]
-async fn exports_begin_once_there_is_a_place_for_their_files() {
+async fn job_waits_for_usable_directory() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let dir = server.stop().await;
@@ -398,7 +402,7 @@ async fn exports_begin_once_there_is_a_place_for_their_files() {
 }
 
 #[tokio::test]
-async fn a_job_that_failed_says_why_as_every_error_does() {
+async fn failed_job_reports_standard_error() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     std::fs::remove_dir(server.data().join("exports")).unwrap();
@@ -411,7 +415,7 @@ async fn a_job_that_failed_says_why_as_every_error_does() {
 }
 
 #[tokio::test]
-async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
+async fn home_holds_100_exports_and_all_finish() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let asking = futures_util::future::join_all((0..100).map(|number| {
@@ -422,25 +426,25 @@ async fn a_home_has_a_hundred_exports_and_all_of_them_end_under_load() {
         }
     }));
     let asked = asking.await;
-    assert!(asked.iter().all(|answer| answer.status == 202));
+    assert!(asked.iter().all(|response| response.status == 202));
     let more = client.post("/v1/exports", &json!({ "format": "json" })).await;
     assert_eq!((more.status, more.error(), more.header("retry-after")), (429, "rate_limited", "60"));
-    let told = |member: &str| more.json["error"][member].as_str().unwrap();
-    assert!(told("message").contains("100") && told("fix").starts_with("Delete an export"), "{}", more.text);
-    // The other home has its own hundred.
+    let report = |member: &str| more.json["error"][member].as_str().unwrap();
+    assert!(report("message").contains("100") && report("fix").starts_with("Delete an export"), "{}", more.text);
+    // The other home has its own limit of 100.
     let other = Client::new(&server.url, &server.test_key);
     assert_eq!(other.post("/v1/exports", &json!({ "format": "json" })).await.status, 202);
-    for answer in &asked {
-        assert_eq!(wait(&client, &answer.id()).await["status"], "succeeded");
+    for response in &asked {
+        assert_eq!(wait(&client, &response.id()).await["status"], "succeeded");
     }
-    // Finished ones count until they are deleted.
+    // Finished jobs count until their delete.
     assert_eq!(client.post("/v1/exports", &json!({ "format": "json" })).await.status, 429);
     client.delete(&format!("/v1/exports/{}", asked[0].id())).await;
     assert_eq!(client.post("/v1/exports", &json!({ "format": "json" })).await.status, 202);
 }
 
 #[tokio::test]
-async fn a_file_speaks_the_version_in_which_it_was_asked_for() {
+async fn export_file_uses_version_of_request() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let (old, current) = ("2026-03-01", "2026-06-01");
@@ -455,11 +459,11 @@ async fn a_file_speaks_the_version_in_which_it_was_asked_for() {
                 "csv" => "hearth-export.zip".to_owned(),
                 format => format!("hearth-export.{format}"),
             };
-            // The file is what the job says of it, whoever fetches it.
+            // The file is the same for clients of either version.
             let file = download(&client, &job, media, &name).await;
             let path = format!("/v1/exports/{}/download", asked.id());
-            let answer = client.get(&path).await;
-            assert_eq!(answer.header("service-api-version"), version, "{format}");
+            let response = client.get(&path).await;
+            assert_eq!(response.header("service-api-version"), version, "{format}");
             let mut words: Vec<String> = match format {
                 "json" => {
                     let whole: Value = serde_json::from_slice(&file).unwrap();

@@ -8,12 +8,12 @@ use hearth_server::clock::Clock;
 use hearth_server::home::cursor::{FeedCursor, ListCursor};
 use hearth_server::operate;
 use hearth_server::store::records::{Direction, Sort};
-use hearth_tests::client::{Answer, Client};
-use hearth_tests::server::{Hand, Server};
+use hearth_tests::client::{Client, Response};
+use hearth_tests::server::{Server, TestClock, new_key};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
-/// The records that a sequence of events leaves.
+/// Folds events into the records that remain.
 fn fold(events: &[Value]) -> BTreeMap<String, Value> {
     let mut records = BTreeMap::new();
     for event in events {
@@ -29,7 +29,7 @@ fn fold(events: &[Value]) -> BTreeMap<String, Value> {
 async fn records(client: &Client) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     for collection in ["inventory", "vehicles", "documents", "tasks", "rooms"] {
-        for record in client.walk(&format!("/v1/{collection}?limit=100")).await {
+        for record in client.list_all(&format!("/v1/{collection}?limit=100")).await {
             all.insert(record["id"].as_str().unwrap().to_owned(), record);
         }
     }
@@ -41,12 +41,12 @@ async fn records(client: &Client) -> BTreeMap<String, Value> {
 }
 
 #[tokio::test]
-async fn folding_the_feed_from_its_start_gives_the_records() {
+async fn folded_feed_equals_records() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
-    let room = client.walk("/v1/rooms").await[3]["id"].as_str().unwrap().to_owned();
+    let room = client.list_all("/v1/rooms").await[3]["id"].as_str().unwrap().to_owned();
     client.delete(&format!("/v1/rooms/{room}")).await;
-    let events = client.walk("/v1/events?limit=17").await;
+    let events = client.list_all("/v1/events?limit=17").await;
     assert!(events.is_sorted_by_key(|event| event["id"].as_i64().unwrap()));
     assert_eq!(fold(&events), records(&client).await);
     let last = events.last().unwrap();
@@ -57,7 +57,7 @@ async fn folding_the_feed_from_its_start_gives_the_records() {
 }
 
 #[tokio::test]
-async fn a_poll_always_gives_a_cursor_to_go_on_from() {
+async fn poll_always_returns_cursor() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let empty = client.get("/v1/events").await;
@@ -77,7 +77,7 @@ async fn a_poll_always_gives_a_cursor_to_go_on_from() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
+async fn forged_cursor_reads_no_other_home() {
     let server = Server::start().await;
     let live = Client::new(&server.url, &server.live_key);
     live.post("/v1/rooms", &json!({ "name": "Strongroom" })).await;
@@ -87,8 +87,8 @@ async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
         for (start, run) in [(0, 0), (i64::MAX, 0)] {
             let cursor =
                 FeedCursor { position, start: Some(start), run: Some(run), ..FeedCursor::default() }.encode(home);
-            let answer = test.get(&format!("/v1/events?cursor={cursor}")).await;
-            assert!([400, 410].contains(&answer.status), "{position}: {}", answer.status);
+            let response = test.get(&format!("/v1/events?cursor={cursor}")).await;
+            assert!([400, 410].contains(&response.status), "{position}: {}", response.status);
             let stream = test.get(&format!("/v1/events/stream?cursor={cursor}")).await;
             assert!([400, 410].contains(&stream.status), "{position}: {}", stream.status);
         }
@@ -99,14 +99,14 @@ async fn a_cursor_that_somebody_made_up_reads_no_other_home() {
             let (created_since, updated_since) = (since, since);
             let cursor =
                 ListCursor { kind: Kind::Room, sort, direction, created_since, updated_since, after }.encode(home);
-            let answer = test.get(&format!("/v1/rooms?cursor={cursor}")).await;
-            assert!(answer.status < 500 && !answer.text.contains("Strongroom"), "{after}: {}", answer.status);
+            let response = test.get(&format!("/v1/rooms?cursor={cursor}")).await;
+            assert!(response.status < 500 && !response.text.contains("Strongroom"), "{after}: {}", response.status);
         }
     }
 }
 
 #[tokio::test]
-async fn a_stream_replays_says_ready_and_follows() {
+async fn stream_replays_then_ready_then_follows() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
@@ -118,22 +118,22 @@ async fn a_stream_replays_says_ready_and_follows() {
     let ready = frames.next().await.unwrap();
     assert!(ready.starts_with("event: ready\nid: ") && ready.contains("\"head\":1"), "{ready}");
     client.post("/v1/rooms", &json!({ "name": "Attic" })).await;
-    let (id, event) = frames.event().await.unwrap();
+    let (id, event) = frames.next_event().await.unwrap();
     assert_eq!((&event["id"], &event["payload"]["name"]), (&json!(2), &json!("Attic")));
 
-    // The same cursor works for both ways of reading, and Last-Event-ID wins over `cursor`.
+    // A cursor works for polls and streams, and Last-Event-ID overrides `cursor`.
     client.post("/v1/tasks", &json!({ "title": "Paint" })).await;
     assert_eq!(client.get(&format!("/v1/events?cursor={id}")).await.data()[0]["id"], 3);
     let mut resumed = client.stream("?cursor=start", Some(&id)).await;
-    assert_eq!(resumed.event().await.unwrap().1["id"], 3);
-    // Without either a stream starts at the present.
+    assert_eq!(resumed.next_event().await.unwrap().1["id"], 3);
+    // Without a cursor a stream starts at the head of the feed.
     let mut present = client.stream("", None).await;
-    let (_, ready) = present.event().await.unwrap();
+    let (_, ready) = present.next_event().await.unwrap();
     assert_eq!(ready["head"], 3);
 }
 
 #[tokio::test]
-async fn a_quiet_stream_shows_that_it_lives_and_moves_its_place() {
+async fn quiet_stream_heartbeat_advances_cursor() {
     let server = Server::start_with(|config| {
         config.heartbeat = Duration::from_millis(120);
         config.keepalive = Duration::from_millis(50);
@@ -141,7 +141,7 @@ async fn a_quiet_stream_shows_that_it_lives_and_moves_its_place() {
     .await;
     let client = Client::new(&server.url, &server.live_key);
     let mut frames = client.stream("?types=vehicle", None).await;
-    let before = frames.event().await.unwrap().0;
+    let before = frames.next_event().await.unwrap().0;
     client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
     let (mut comments, mut beat) = (0, String::new());
     while beat.is_empty() || beat == before {
@@ -152,18 +152,18 @@ async fn a_quiet_stream_shows_that_it_lives_and_moves_its_place() {
         }
     }
     assert!(comments > 0);
-    // The place passed what the types left out.
+    // The heartbeat's cursor is beyond the filtered events.
     assert_eq!(*client.get(&format!("/v1/events?cursor={beat}")).await.data(), json!([]));
 }
 
 #[tokio::test]
-async fn a_rare_type_is_looked_for_a_stretch_at_a_time() {
+async fn rare_type_scan_is_bounded_per_request() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let first = client.post("/v1/tasks", &json!({ "title": "First" })).await.id();
     let begin = client.get("/v1/events").await.next_cursor().unwrap();
     let hall = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
-    // The room changes more often than a request could have it.
+    // Insert more changes of the room than requests could make in time.
     let db = rusqlite::Connection::open(server.data().join("hearth.db")).unwrap();
     db.busy_timeout(Duration::from_secs(5)).unwrap();
     db.execute_batch(&format!(
@@ -191,14 +191,14 @@ async fn a_rare_type_is_looked_for_a_stretch_at_a_time() {
     }
     assert_eq!((found.len(), pages), (1, 3), "two stretches hold none");
     let mut frames = client.stream(&format!("?types=task&cursor={begin}"), None).await;
-    assert_eq!(frames.event().await.unwrap().1["payload"]["title"], "Last");
+    assert_eq!(frames.next_event().await.unwrap().1["payload"]["title"], "Last");
     let mut all = client.stream("?types=task&cursor=start", None).await;
-    assert_eq!(all.event().await.unwrap().1["resource_id"], first);
-    assert_eq!(all.event().await.unwrap().1["payload"]["title"], "Last");
+    assert_eq!(all.next_event().await.unwrap().1["resource_id"], first);
+    assert_eq!(all.next_event().await.unwrap().1["payload"]["title"], "Last");
 }
 
 #[tokio::test]
-async fn streams_are_counted_and_end_with_the_service() {
+async fn streams_are_limited_and_end_at_stop() {
     let server = Server::start_with(|config| config.max_streams = 2).await;
     let client = Client::new(&server.url, &server.live_key);
     let mut first = client.stream("", None).await;
@@ -207,15 +207,16 @@ async fn streams_are_counted_and_end_with_the_service() {
     assert_eq!((third.status, third.error()), (429, "too_many_streams"));
     assert!(!third.header("retry-after").is_empty());
     drop(second);
-    first.event().await.unwrap();
+    first.next_event().await.unwrap();
     server.stop().await;
     assert!(first.next().await.is_none());
 }
 
 #[tokio::test]
-async fn what_is_older_than_retention_is_thinned_to_the_present() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+async fn history_beyond_retention_is_compacted() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server =
+        Server::start_at(test_clock.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
     let early = client.get("/v1/events").await.next_cursor().unwrap();
@@ -227,10 +228,10 @@ async fn what_is_older_than_retention_is_thinned_to_the_present() {
     client.delete(&format!("/v1/rooms/{gone}")).await;
     assert_eq!(client.get(&format!("/v1/events?cursor={early}")).await.status, 200);
 
-    hand.advance(Duration::from_secs(1));
+    test_clock.advance(Duration::from_secs(1));
     let expired = wait_for(|| async {
-        let answer = client.get(&format!("/v1/events?cursor={early}")).await;
-        (answer.status == 410).then_some(answer)
+        let response = client.get(&format!("/v1/events?cursor={early}")).await;
+        (response.status == 410).then_some(response)
     })
     .await;
     assert_eq!(expired.error(), "cursor_expired");
@@ -238,26 +239,27 @@ async fn what_is_older_than_retention_is_thinned_to_the_present() {
     assert_eq!(details["reason"], "retention");
     let resume = details["resume_cursor"].as_str().unwrap();
     assert_eq!(client.get(&format!("/v1/events?cursor={resume}")).await.status, 200);
-    // A first read shows the present alone.
+    // A backfill shows only the latest image of each record.
     let shown = wait_for(|| async {
-        let events = client.walk("/v1/events").await;
+        let events = client.list_all("/v1/events").await;
         (events.len() == 1).then_some(events)
     })
     .await;
     assert_eq!((&shown[0]["id"], &shown[0]["payload"]["floor"]), (&json!(3), &json!("2")));
     assert_eq!(fold(&shown), records(&client).await);
-    // A later change takes the old image along.
+    // A later change replaces the old image.
     client.patch(&path, &json!({ "floor": "3" })).await;
-    assert_eq!(fold(&client.walk("/v1/events").await), records(&client).await);
-    // Level with the head it had begun at, a first read is an ordinary reader.
+    assert_eq!(fold(&client.list_all("/v1/events").await), records(&client).await);
+    // At the head where the backfill began, its cursor is an ordinary cursor.
     let cursor = backfill.next_cursor().unwrap();
     assert_eq!(client.get(&format!("/v1/events?cursor={cursor}")).await.status, 410);
 }
 
 #[tokio::test]
-async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+async fn backfill_never_expires_and_learns_deletes() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server =
+        Server::start_at(test_clock.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
     let mut ids = Vec::new();
     for number in 0..4 {
@@ -266,8 +268,8 @@ async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
     let first = client.get("/v1/events?limit=2").await;
     client.delete(&format!("/v1/rooms/{}", ids[0])).await;
     client.delete(&format!("/v1/rooms/{}", ids[3])).await;
-    hand.advance(Duration::from_secs(1));
-    wait_for(|| async { (client.walk("/v1/events").await.len() == 2).then_some(()) }).await;
+    test_clock.advance(Duration::from_secs(1));
+    wait_for(|| async { (client.list_all("/v1/events").await.len() == 2).then_some(()) }).await;
     let mut seen = first.data().as_array().unwrap().clone();
     let mut cursor = first.next_cursor().unwrap();
     loop {
@@ -283,7 +285,7 @@ async fn a_first_read_never_expires_and_learns_of_what_it_may_have_seen() {
 }
 
 #[tokio::test]
-async fn a_database_put_back_is_another_history() {
+async fn restored_database_rejects_lost_cursors() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let client = Client::new(&server.url, &key);
@@ -309,9 +311,9 @@ async fn a_database_put_back_is_another_history() {
     let running = start().await.unwrap();
     let client = Client::new(&format!("http://{}", running.address), &key);
     for moved_on in [false, true] {
-        let answer = client.get(&format!("/v1/events?cursor={lost}")).await;
+        let response = client.get(&format!("/v1/events?cursor={lost}")).await;
         assert_eq!(
-            (answer.status, &answer.json["error"]["details"]["reason"]),
+            (response.status, &response.json["error"]["details"]["reason"]),
             (410, &json!("restored")),
             "{moved_on}"
         );
@@ -321,12 +323,13 @@ async fn a_database_put_back_is_another_history() {
     running.stop().await;
 }
 
-/// A first read that has not come to the present yet does not show what changed behind it: when that change is thrown away,
-/// the record is what it was, at a place that the reader has passed.
+/// An unfinished backfill omits a record that changed behind its position. If a restore discards the change, the record has
+/// its old image at a position that the backfill has passed. So the restore must reject the cursor.
 #[tokio::test]
-async fn a_first_read_of_a_history_that_was_thrown_away_begins_anew() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+async fn backfill_of_lost_history_is_rejected() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server =
+        Server::start_at(test_clock.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let key = server.live_key.clone();
     let client = Client::new(&server.url, &key);
     let first = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -338,15 +341,15 @@ async fn a_first_read_of_a_history_that_was_thrown_away_begins_anew() {
     let start = || {
         let mut config = hearth_server::config::Config::new(dir.path().to_owned());
         (config.retention, config.rate_limits) = (Some(Duration::from_millis(300)), None);
-        hearth_server::start(config, hand.clock())
+        hearth_server::start(config, test_clock.clock())
     };
     let running = start().await.unwrap();
     let client = Client::new(&format!("http://{}", running.address), &key);
     let begun = client.get("/v1/events?limit=1").await.next_cursor().unwrap();
     client.patch(&format!("/v1/rooms/{first}"), &json!({ "floor": "2" })).await;
-    hand.advance(Duration::from_secs(1));
-    wait_for(|| async { (client.walk("/v1/events").await.len() == 2).then_some(()) }).await;
-    // Of two that began before and after that change, neither is told of the hall before it is told of the change.
+    test_clock.advance(Duration::from_secs(1));
+    wait_for(|| async { (client.list_all("/v1/events").await.len() == 2).then_some(()) }).await;
+    // Two backfills, begun before and after the change, have not yet reached the hall's new image.
     let later = client.get("/v1/events?limit=1").await.next_cursor().unwrap();
     let events = client.get(&format!("/v1/events?cursor={begun}&limit=1")).await;
     let begun = events.next_cursor().unwrap();
@@ -357,9 +360,9 @@ async fn a_first_read_of_a_history_that_was_thrown_away_begins_anew() {
     let client = Client::new(&format!("http://{}", running.address), &key);
     for moved_on in [false, true] {
         for cursor in [&begun, &later] {
-            let answer = client.get(&format!("/v1/events?cursor={cursor}")).await;
-            let reason = &answer.json["error"]["details"]["reason"];
-            assert_eq!((answer.status, reason), (410, &json!("restored")), "{moved_on}: {}", answer.text);
+            let response = client.get(&format!("/v1/events?cursor={cursor}")).await;
+            let reason = &response.json["error"]["details"]["reason"];
+            assert_eq!((response.status, reason), (410, &json!("restored")), "{moved_on}: {}", response.text);
         }
         client.post("/v1/rooms", &json!({ "name": "New" })).await;
         client.post("/v1/rooms", &json!({ "name": "Newer" })).await;
@@ -367,7 +370,7 @@ async fn a_first_read_of_a_history_that_was_thrown_away_begins_anew() {
     running.stop().await;
 }
 
-/// What a question gives once it gives something.
+/// Repeats a query until the result is Some. Panics after a time limit.
 pub(super) async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn() -> F) -> T {
     let asking = async {
         loop {
@@ -377,11 +380,11 @@ pub(super) async fn wait_for<T, F: Future<Output = Option<T>>>(question: impl Fn
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), asking).await.expect("it comes about in time")
+    tokio::time::timeout(Duration::from_secs(120), asking).await.expect("a result in time")
 }
 
 #[tokio::test]
-async fn an_event_has_the_members_of_the_contract_and_its_writers_key() {
+async fn event_has_contract_members_and_writer_key() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let keyed = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", "k");
@@ -403,7 +406,7 @@ async fn an_event_has_the_members_of_the_contract_and_its_writers_key() {
 }
 
 #[tokio::test]
-async fn pages_of_the_feed_have_their_sizes() {
+async fn feed_page_sizes_follow_limit() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let operations = vec![json!({ "method": "create", "name": "Room" }); 50];
@@ -420,14 +423,14 @@ async fn pages_of_the_feed_have_their_sizes() {
     for query in ["limit=0", "limit=1001", "limit=ten", "order=desc", "types=rooms", "types=home", "types=room,"] {
         assert_eq!(client.get(&format!("/v1/events?{query}")).await.error(), "invalid_request", "{query}");
     }
-    // One request brings any history, whatever the window of reads.
+    // One stream request delivers the whole history, whatever the rate limit of reads.
     let mut frames = client.stream("?cursor=start&types=room,property", None).await;
     for expected in 1..=1050 {
-        assert_eq!(frames.event().await.unwrap().1["id"], expected);
+        assert_eq!(frames.next_event().await.unwrap().1["id"], expected);
     }
 }
 
-/// A home whose history has this many events, each of about 50 kB.
+/// Creates this number of events, each of about 50 kB.
 async fn fill_with_long_events(client: &Client, events: usize) {
     let long = json!({ "name": "Long", "notes": "x".repeat(10_000), "description": "é".repeat(10_000), "quantity": 0 });
     let id = client.post("/v1/inventory", &long).await.id();
@@ -440,7 +443,7 @@ async fn fill_with_long_events(client: &Client, events: usize) {
 }
 
 #[tokio::test]
-async fn a_page_of_the_feed_has_a_bound_in_bytes() {
+async fn feed_page_is_bounded_in_bytes() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     fill_with_long_events(&client, 200).await;
@@ -464,7 +467,7 @@ async fn a_page_of_the_feed_has_a_bound_in_bytes() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_reads_ends_with_its_key() {
+async fn unread_stream_ends_with_its_key() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     fill_with_long_events(&client, 400).await;
@@ -487,9 +490,10 @@ async fn a_stream_that_nobody_reads_ends_with_its_key() {
 }
 
 #[tokio::test]
-async fn a_stream_that_cannot_begin_says_why() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
+async fn refused_stream_states_reason() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server =
+        Server::start_at(test_clock.clock(), |config| config.retention = Some(Duration::from_millis(300))).await;
     let client = Client::new(&server.url, &server.live_key);
     let other = Client::new(&server.url, &server.test_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
@@ -498,22 +502,22 @@ async fn a_stream_that_cannot_begin_says_why() {
     assert!(list.next_cursor().is_none());
     client.patch(&path, &json!({ "floor": "1" })).await;
     client.patch(&path, &json!({ "floor": "2" })).await;
-    hand.advance(Duration::from_secs(1));
+    test_clock.advance(Duration::from_secs(1));
     let open = |client: &Client, query: &str, name: &'static str, value: &str| {
         let request = client.request(reqwest::Method::GET, &format!("/v1/events/stream{query}"));
         let (client, request) = (client.clone(), request.header(name, value.to_owned()));
         async move { client.send(request).await }
     };
     let expired = wait_for(|| async {
-        let answer = client.get(&format!("/v1/events?cursor={early}")).await;
-        (answer.status == 410).then_some(answer)
+        let response = client.get(&format!("/v1/events?cursor={early}")).await;
+        (response.status == 410).then_some(response)
     })
     .await;
     let members = ["reason", "resume_cursor", "retained_since", "retention_seconds", "fork"];
     let details = expired.json["error"]["details"].as_object().unwrap();
     assert_eq!(details.keys().map(String::as_str).collect::<Vec<_>>(), members);
     assert_eq!((&details["reason"], &details["fork"]), (&json!("retention"), &Value::Null));
-    for (answer, status, kind) in [
+    for (response, status, kind) in [
         (open(&client, "?cursor=start", "last-event-id", &early).await, 410, "cursor_expired"),
         (open(&client, &format!("?cursor={early}"), "accept", "*/*").await, 410, "cursor_expired"),
         (open(&other, &format!("?cursor={early}"), "accept", "*/*").await, 400, "invalid_cursor"),
@@ -523,25 +527,25 @@ async fn a_stream_that_cannot_begin_says_why() {
         (open(&client, "?types=rooms", "accept", "text/event-stream").await, 400, "invalid_request"),
         (open(&client, "?limit=5", "accept", "text/event-stream").await, 400, "invalid_request"),
     ] {
-        assert_eq!((answer.status, answer.error()), (status, kind), "{}", answer.text);
-        assert_eq!(answer.header("content-type"), "application/json");
+        assert_eq!((response.status, response.error()), (status, kind), "{}", response.text);
+        assert_eq!(response.header("content-type"), "application/json");
     }
-    // From where the refusal says, the stream goes on.
+    // The stream resumes at `resume_cursor` of the refusal.
     let mut frames = client.stream(&format!("?cursor={}", details["resume_cursor"].as_str().unwrap()), None).await;
-    frames.event().await.unwrap();
+    frames.next_event().await.unwrap();
     client.patch(&path, &json!({ "floor": "3" })).await;
-    assert_eq!(frames.event().await.unwrap().1["id"], 4);
+    assert_eq!(frames.next_event().await.unwrap().1["id"], 4);
 }
 
 #[tokio::test]
-async fn a_reader_whose_cursor_is_none_is_told_how_to_begin_with_everything() {
+async fn invalid_cursor_error_explains_backfill() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
-    let fix = |answer: &Answer| {
-        assert_eq!((answer.status, answer.error()), (400, "invalid_cursor"));
-        answer.json["error"]["fix"].as_str().unwrap().to_owned()
+    let fix = |response: &Response| {
+        assert_eq!((response.status, response.error()), (400, "invalid_cursor"));
+        response.json["error"]["fix"].as_str().unwrap().to_owned()
     };
-    // Without a cursor a stream begins at the present, and what was missed would stay so.
+    // The fix must not suggest a stream without a cursor, which would skip the missed events.
     for (query, id) in [("?cursor=nonsense", ""), ("", "nonsense"), ("", "start")] {
         let request = client.request(reqwest::Method::GET, &format!("/v1/events/stream{query}"));
         let fix = fix(&client.send(request.header("last-event-id", id)).await);
@@ -553,23 +557,19 @@ async fn a_reader_whose_cursor_is_none_is_told_how_to_begin_with_everything() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_the_time_of_its_key() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |config| config.keepalive = Duration::from_millis(50)).await;
-    let wish = hearth_server::operate::NewKey {
-        team: "My home".to_owned(),
-        environment: hearth_contract::key::Environment::Live,
+async fn stream_ends_when_key_expires() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(test_clock.clock(), |config| config.keepalive = Duration::from_millis(50)).await;
+    let key = hearth_server::operate::NewKey {
         scopes: vec!["events:read".to_owned()],
-        name: None,
-        allowlist: Vec::new(),
-        pinned: None,
         expires_at: hearth_contract::formats::Timestamp::parse("2026-06-02"),
+        ..new_key("My home", hearth_contract::key::Environment::Live)
     };
-    let made = hearth_server::operate::create_key(&server.running.app.db, &hand.clock(), wish).await.unwrap();
+    let made = hearth_server::operate::create_key(&server.running.app.db, &test_clock.clock(), key).await.unwrap();
     let client = Client::new(&server.url, &made.secret);
     let mut frames = client.stream("", None).await;
-    frames.event().await.unwrap();
-    hand.step_to("2026-06-02");
+    frames.next_event().await.unwrap();
+    test_clock.step_to("2026-06-02");
     while frames.next().await.is_some() {}
     assert_eq!(client.get("/v1/events").await.error(), "invalid_api_key");
 }

@@ -1,4 +1,4 @@
-//! Keys, scopes, homes and windows (contract 11).
+//! Keys, scopes, separation of homes, and rate limits (contract 11).
 
 use std::time::Duration;
 
@@ -10,35 +10,23 @@ use hearth_server::operate::{self, NewKey};
 use hearth_server::store::StoreError;
 use hearth_server::store::homes::{self, Plan};
 use hearth_tests::client::Client;
-use hearth_tests::server::{Hand, Server};
+use hearth_tests::server::{Server, TestClock, new_key};
 use serde_json::json;
 use sha2::Digest;
 
-fn wish(team: &str, environment: Environment) -> NewKey {
-    NewKey {
-        team: team.to_owned(),
-        environment,
-        scopes: Vec::new(),
-        name: None,
-        allowlist: Vec::new(),
-        pinned: None,
-        expires_at: None,
-    }
-}
-
 #[tokio::test]
-async fn a_key_is_needed_and_must_hold() {
+async fn request_needs_valid_key() {
     let server = Server::start().await;
     let nobody = reqwest::Client::builder().no_proxy().build().unwrap();
-    let answer = nobody.get(format!("{}/v1/rooms", server.url)).send().await.unwrap();
-    assert_eq!((answer.status().as_u16(), answer.headers()["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
+    let response = nobody.get(format!("{}/v1/rooms", server.url)).send().await.unwrap();
+    assert_eq!((response.status().as_u16(), response.headers()["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
     let (head, last) = server.test_key.split_at(server.test_key.len() - 1);
     let mistyped = format!("{head}{}", if last == "x" { "y" } else { "x" });
     for key in ["nonsense", &mistyped, &hearth_contract::key::key_text(Environment::Live, [1; 32])] {
-        let answer = Client::new(&server.url, key).get("/v1/me").await;
-        assert_eq!((answer.status, answer.error()), (401, "invalid_api_key"));
-        assert_eq!(answer.header("www-authenticate"), r#"Bearer error="invalid_token""#);
-        assert!(!answer.text.contains(key));
+        let response = Client::new(&server.url, key).get("/v1/me").await;
+        assert_eq!((response.status, response.error()), (401, "invalid_api_key"));
+        assert_eq!(response.header("www-authenticate"), r#"Bearer error="invalid_token""#);
+        assert!(!response.text.contains(key));
     }
     let client = Client::new(&server.url, &server.test_key);
     let two = client.request(reqwest::Method::GET, "/v1/me").header("authorization", "Bearer other");
@@ -46,13 +34,13 @@ async fn a_key_is_needed_and_must_hold() {
 }
 
 #[tokio::test]
-async fn scopes_plans_addresses_and_ends_are_kept() {
+async fn key_restrictions_are_enforced() {
     let server = Server::start().await;
     let (db, clock) = (&server.running.app.db, Clock::system());
-    let make = |wish: NewKey| async move { operate::create_key(db, &Clock::system(), wish).await.unwrap().secret };
+    let make = |key: NewKey| async move { operate::create_key(db, &Clock::system(), key).await.unwrap().secret };
     operate::create_team(db, &clock, "Free".to_owned(), Plan::Free).await.unwrap();
 
-    let reader = make(NewKey { scopes: vec!["rooms:read".to_owned()], ..wish("My home", Environment::Test) }).await;
+    let reader = make(NewKey { scopes: vec!["rooms:read".to_owned()], ..new_key("My home", Environment::Test) }).await;
     let client = Client::new(&server.url, &reader);
     assert_eq!(client.get("/v1/rooms").await.status, 200);
     let refused = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
@@ -60,25 +48,25 @@ async fn scopes_plans_addresses_and_ends_are_kept() {
     assert_eq!(refused.json["error"]["details"]["required_scope"], "rooms:write");
     assert_eq!(client.get("/v1/me").await.data()["scopes"], json!(["rooms:read"]));
 
-    let live = make(wish("Free", Environment::Live)).await;
+    let live = make(new_key("Free", Environment::Live)).await;
     assert_eq!(Client::new(&server.url, &live).get("/v1/me").await.error(), "plan_required");
-    let test = make(wish("Free", Environment::Test)).await;
+    let test = make(new_key("Free", Environment::Test)).await;
     assert_eq!(Client::new(&server.url, &test).get("/v1/me").await.status, 200);
     let far =
-        make(NewKey { allowlist: vec!["203.0.113.0/24".parse().unwrap()], ..wish("Free", Environment::Test) }).await;
+        make(NewKey { allowlist: vec!["203.0.113.0/24".parse().unwrap()], ..new_key("Free", Environment::Test) }).await;
     assert_eq!(Client::new(&server.url, &far).get("/v1/me").await.error(), "ip_not_allowed");
-    let ended = make(NewKey { expires_at: Some(clock.now()), ..wish("Free", Environment::Test) }).await;
+    let ended = make(NewKey { expires_at: Some(clock.now()), ..new_key("Free", Environment::Test) }).await;
     assert_eq!(Client::new(&server.url, &ended).get("/v1/me").await.error(), "invalid_api_key");
 }
 
 #[tokio::test]
-async fn windows_refuse_exactly_what_is_too_much() {
+async fn rate_window_refuses_only_the_excess() {
     let limits = RateLimits { reads: 5, writes: 2, bulk: 1 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
-    let answers = futures_util::future::join_all((0..12).map(|_| client.get("/v1/rooms"))).await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 5);
-    let refused = answers.iter().find(|answer| answer.status == 429).unwrap();
+    let responses = futures_util::future::join_all((0..12).map(|_| client.get("/v1/rooms"))).await;
+    assert_eq!(responses.iter().filter(|response| response.status == 200).count(), 5);
+    let refused = responses.iter().find(|response| response.status == 429).unwrap();
     let wait: u64 = refused.header("retry-after").parse().unwrap();
     assert!((1..=60).contains(&wait));
     assert_eq!((refused.error(), refused.header("x-ratelimit-remaining")), ("rate_limited", "0"));
@@ -87,7 +75,7 @@ async fn windows_refuse_exactly_what_is_too_much() {
 }
 
 #[tokio::test]
-async fn a_hundred_refusals_flag_a_key_and_it_still_works() {
+async fn hundred_refusals_flag_key_that_still_works() {
     let server = Server::start_with(|config| {
         config.rate_limits = Some(RateLimits { writes: 1, ..RateLimits::default() });
     })
@@ -116,14 +104,14 @@ async fn a_hundred_refusals_flag_a_key_and_it_still_works() {
 }
 
 #[tokio::test]
-async fn a_rotated_key_ends_at_once_and_another_takes_its_place() {
+async fn rotated_key_is_replaced_at_once() {
     let server = Server::start().await;
     let (db, clock) = (&server.running.app.db, Clock::system());
     let old = NewKey {
         name: Some("phone".to_owned()),
         scopes: vec!["rooms:read".to_owned()],
         allowlist: vec!["127.0.0.0/8".parse().unwrap()],
-        ..wish("My home", Environment::Live)
+        ..new_key("My home", Environment::Live)
     };
     let old = operate::create_key(db, &clock, old).await.unwrap();
     let new = operate::rotate_key(db, &clock, "phone".to_owned()).await.unwrap();
@@ -135,30 +123,30 @@ async fn a_rotated_key_ends_at_once_and_another_takes_its_place() {
         (&new.key.allowlist, &new.key.pinned, &new.key.team),
         (&old.key.allowlist, &old.key.pinned, &old.key.team)
     );
-    // The name still names one key; the old one is found by its id, and cannot be rotated again.
+    // The name means the new key. The old key has its id, and cannot be rotated again.
     assert_eq!(operate::revoke_key(db, &clock, "phone".to_owned()).await.unwrap().id, new.key.id);
     assert!(operate::rotate_key(db, &clock, old.key.id).await.is_err());
 }
 
 #[tokio::test]
-async fn a_sandbox_is_set_back_by_ordinary_events() {
+async fn sandbox_reset_uses_ordinary_events() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
-    let before = client.walk("/v1/rooms").await;
+    let before = client.list_all("/v1/rooms").await;
     let head = client.get("/v1/events?limit=1").await.json["meta"]["feed"]["head"].as_i64().unwrap();
     client.patch("/v1/property", &json!({ "city": "Elsewhere", "notes": "mine" })).await;
     client.post("/v1/rooms", &json!({ "name": "Mine" })).await;
     let clock = Clock::system();
     operate::reset_sandbox(&server.running.app.db, &clock, "My home".to_owned()).await.unwrap();
-    let after = client.walk("/v1/rooms").await;
+    let after = client.list_all("/v1/rooms").await;
     let names = |rooms: &[serde_json::Value]| -> Vec<_> { rooms.iter().map(|room| room["name"].clone()).collect() };
     assert_eq!(names(&before), names(&after));
     assert!(after.iter().all(|room| before.iter().all(|old| old["id"] != room["id"])), "every id is new");
     let property = client.get("/v1/property").await;
     assert!(property.data()["city"] != "Elsewhere" && property.data()["notes"] != "mine");
-    // Folding the whole feed gives what is there now.
+    // The folded feed equals the current records.
     let mut folded = std::collections::BTreeMap::new();
-    let events = client.walk("/v1/events?limit=1000").await;
+    let events = client.list_all("/v1/events?limit=1000").await;
     assert!(events.iter().any(|event| event["id"].as_i64() > Some(head) && event["type"] == "deleted"));
     for event in events {
         match event["type"].as_str() {
@@ -168,7 +156,7 @@ async fn a_sandbox_is_set_back_by_ordinary_events() {
     }
     let mut listed = 1;
     for collection in ["inventory", "vehicles", "documents", "tasks", "rooms"] {
-        for record in client.walk(&format!("/v1/{collection}?limit=100")).await {
+        for record in client.list_all(&format!("/v1/{collection}?limit=100")).await {
             assert_eq!(folded[&record["id"].to_string()], record);
             listed += 1;
         }
@@ -177,13 +165,13 @@ async fn a_sandbox_is_set_back_by_ordinary_events() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_stops_working_and_its_streams_end() {
+async fn revoked_key_stops_and_its_streams_end() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let mut frames = client.stream("", None).await;
-    frames.event().await.unwrap();
+    frames.next_event().await.unwrap();
     let key = client.get("/v1/me").await.data()["key"]["id"].as_str().unwrap().to_owned();
-    // Another process revokes it, as the operator's command does.
+    // Another process revokes the key, as the operator's command does.
     let tail = hearth_server::store::notifier::Notifier::default();
     let outside = hearth_server::store::Db::open(server.data(), tail, 7).unwrap();
     operate::revoke_key(&outside, &Clock::system(), key).await.unwrap();
@@ -192,56 +180,56 @@ async fn a_revoked_key_stops_working_and_its_streams_end() {
 }
 
 #[tokio::test]
-async fn nothing_crosses_homes() {
+async fn records_never_cross_homes() {
     let server = Server::start().await;
     let (live, test) = (Client::new(&server.url, &server.live_key), Client::new(&server.url, &server.test_key));
-    let id = test.walk("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(live.walk("/v1/rooms").await.len(), 0);
-    for answer in [
+    let id = test.list_all("/v1/rooms").await[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(live.list_all("/v1/rooms").await.len(), 0);
+    for response in [
         live.get(&format!("/v1/rooms/{id}")).await,
         live.patch(&format!("/v1/rooms/{id}"), &json!({ "name": "x" })).await,
     ] {
-        assert_eq!(answer.error(), "not_found");
+        assert_eq!(response.error(), "not_found");
     }
     live.delete(&format!("/v1/rooms/{id}")).await;
     assert_eq!(test.get(&format!("/v1/rooms/{id}")).await.status, 200);
     let item = json!({ "name": "Lamp", "room_id": id });
     assert_eq!(live.post("/v1/inventory", &item).await.faults(), ["room_id not_found"]);
-    // The same id may be used in each home.
+    // Each home may use the same id.
     assert_eq!(live.post("/v1/rooms", &json!({ "id": id, "name": "Mine" })).await.status, 201);
 }
 
 #[tokio::test]
-async fn windows_open_with_a_call_close_after_a_minute_and_count_alike() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
+async fn windows_last_a_minute_and_count_each_call() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
     let limits = RateLimits { reads: 4, writes: 3, bulk: 1 };
-    let server = Server::start_at(hand.clock(), |config| config.rate_limits = Some(limits)).await;
+    let server = Server::start_at(test_clock.clock(), |config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
-    let left = |answer: &hearth_tests::client::Answer| answer.header("x-ratelimit-remaining").to_owned();
-    // Discovery and refusals before the address count nothing.
+    let left = |response: &hearth_tests::client::Response| response.header("x-ratelimit-remaining").to_owned();
+    // Discovery, and refusals before the check of the address, do not count.
     let nobody = Client::new(&server.url, "nonsense");
     for path in ["/v1", "/v1/_meta", "/openapi/v1", "/docs", "/healthz", "/v1/rooms"] {
         assert_eq!(nobody.get(path).await.header("x-ratelimit-limit"), "", "{path}");
     }
-    // Reads: GET and HEAD, failures, opening a stream, a download.
+    // Reads: GET and HEAD, failures, a new stream, a download.
     let first = client.get("/v1/rooms").await;
     assert_eq!((first.header("x-ratelimit-limit"), left(&first)), ("4", "3".to_owned()));
     let reset = Timestamp::parse("2026-06-01T12:01:00Z").unwrap().seconds().to_string();
     assert_eq!(first.header("x-ratelimit-reset"), reset);
     assert_eq!(left(&client.get("/v1/rooms/nope").await), "2");
     assert_eq!(left(&client.send(client.request(reqwest::Method::HEAD, "/v1/events/stream")).await), "1");
-    hand.advance(Duration::from_millis(59_500));
+    test_clock.advance(Duration::from_millis(59_500));
     assert_eq!(left(&client.get("/v1/exports/nope/download").await), "0");
     for _ in 0..3 {
         let refused = client.get("/v1/me").await;
         assert_eq!((refused.status, refused.error(), left(&refused)), (429, "rate_limited", "0".to_owned()));
         assert_eq!((refused.header("x-ratelimit-reset"), refused.header("retry-after")), (reset.as_str(), "1"));
     }
-    // Who waits as long as it is told to is served.
-    hand.advance(Duration::from_secs(1));
+    // After the stated wait the service serves the client again.
+    test_clock.advance(Duration::from_secs(1));
     assert_eq!(left(&client.get("/v1/me").await), "3");
 
-    // Writes: replays and failures too; bulk by itself.
+    // Writes include replays and failures; bulk calls have their own window.
     let keyed = || {
         let request = client.request(reqwest::Method::POST, "/v1/rooms").header("idempotency-key", "k");
         client.send(request.json(&json!({ "name": "Hall" })))
@@ -257,16 +245,16 @@ async fn windows_open_with_a_call_close_after_a_minute_and_count_alike() {
 }
 
 #[tokio::test]
-async fn a_refusal_for_too_much_costs_nothing() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
+async fn rate_refusal_costs_nothing() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
     let limits = RateLimits { reads: 3, writes: 1, bulk: 1 };
     let changed = |config: &mut Config| {
         config.rate_limits = Some(limits);
         config.max_streams = 1;
     };
-    let server = Server::start_at(hand.clock(), changed).await;
+    let server = Server::start_at(test_clock.clock(), changed).await;
     let client = Client::new(&server.url, &server.live_key);
-    let left = |answer: &hearth_tests::client::Answer| answer.header("x-ratelimit-remaining").to_owned();
+    let left = |response: &hearth_tests::client::Response| response.header("x-ratelimit-remaining").to_owned();
     let _open = client.stream("", None).await;
     for _ in 0..4 {
         let refused = client.get("/v1/events/stream").await;
@@ -276,7 +264,7 @@ async fn a_refusal_for_too_much_costs_nothing() {
 }
 
 #[tokio::test]
-async fn each_window_holds_exactly_under_concurrency() {
+async fn windows_are_exact_under_concurrency() {
     let limits = RateLimits { reads: 30, writes: 20, bulk: 10 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
@@ -284,23 +272,23 @@ async fn each_window_holds_exactly_under_concurrency() {
     let calls = (0..150).map(|number| {
         let (client, bulk) = (client.clone(), bulk.clone());
         async move {
-            let answer = match number % 3 {
+            let response = match number % 3 {
                 0 => client.get("/v1/rooms?limit=1").await,
                 1 => client.post("/v1/rooms", &json!({ "name": "Room" })).await,
                 _ => client.post("/v1/rooms/bulk", &bulk).await,
             };
-            (number % 3, answer.status)
+            (number % 3, response.status)
         }
     });
-    let answers = futures_util::future::join_all(calls).await;
+    let responses = futures_util::future::join_all(calls).await;
     for (class, status, count) in [(0, 200, 30), (0, 429, 20), (1, 201, 20), (1, 429, 30), (2, 207, 10), (2, 429, 40)] {
-        let found = answers.iter().filter(|answer| **answer == (class, status)).count();
+        let found = responses.iter().filter(|response| **response == (class, status)).count();
         assert_eq!(found, count, "{class} {status}");
     }
 }
 
 #[tokio::test]
-async fn without_limits_nothing_is_said_of_them() {
+async fn disabled_limits_send_no_rate_headers() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for _ in 0..310 {
@@ -311,7 +299,7 @@ async fn without_limits_nothing_is_said_of_them() {
 }
 
 #[tokio::test]
-async fn me_says_whose_the_key_is_and_what_it_may() {
+async fn me_shows_team_home_and_scopes_of_key() {
     let server = Server::start_with(|config| config.rate_limits = Some(RateLimits::default())).await;
     for (key, environment) in [(&server.live_key, "live"), (&server.test_key, "test")] {
         let client = Client::new(&server.url, key);
@@ -337,13 +325,13 @@ async fn me_says_whose_the_key_is_and_what_it_may() {
 }
 
 #[tokio::test]
-async fn a_key_has_the_form_of_the_contract() {
+async fn key_format_follows_contract() {
     let server = Server::start().await;
     for (key, prefix) in [(&server.live_key, "svc_live_"), (&server.test_key, "svc_test_")] {
         let rest = key.strip_prefix(prefix).unwrap();
         assert!(rest.len() == 49 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{rest}");
         let (body, sum) = key.split_at(key.len() - 6);
-        // CRC-32 (IEEE), bit by bit, in base62 with the most significant digit first.
+        // CRC-32 (IEEE) computed bit by bit, in base62 with the most significant digit first.
         let mut crc = u32::MAX;
         for byte in body.bytes() {
             crc ^= u32::from(byte);
@@ -362,7 +350,7 @@ async fn a_key_has_the_form_of_the_contract() {
 }
 
 #[tokio::test]
-async fn addresses_are_the_sockets_unless_a_trusted_proxy_says_otherwise() {
+async fn client_address_comes_from_trusted_proxies() {
     for (proxies, forwarded, allowed) in [
         (&[][..], "203.0.113.7", false),
         (&["127.0.0.0/8"], "203.0.113.7", true),
@@ -374,18 +362,19 @@ async fn addresses_are_the_sockets_unless_a_trusted_proxy_says_otherwise() {
     ] {
         let trusted = proxies.iter().map(|network| network.parse().unwrap()).collect();
         let server = Server::start_with(|config| config.trusted_proxies = trusted).await;
-        let far = NewKey { allowlist: vec!["203.0.113.0/24".parse().unwrap()], ..wish("My home", Environment::Test) };
+        let far =
+            NewKey { allowlist: vec!["203.0.113.0/24".parse().unwrap()], ..new_key("My home", Environment::Test) };
         let key = operate::create_key(&server.running.app.db, &Clock::system(), far).await.unwrap().secret;
         let client = Client::new(&server.url, &key);
         let request = client.request(reqwest::Method::GET, "/v1/me").header("x-forwarded-for", forwarded);
-        let answer = client.send(request).await;
+        let response = client.send(request).await;
         let expected = if allowed { (200, "") } else { (403, "ip_not_allowed") };
-        assert_eq!((answer.status, answer.error()), expected, "{proxies:?} {forwarded}");
+        assert_eq!((response.status, response.error()), expected, "{proxies:?} {forwarded}");
     }
 }
 
 #[tokio::test]
-async fn what_others_wrote_before_the_first_look_is_noticed() {
+async fn write_before_first_check_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let config = hearth_server::config::Config::new(dir.path().to_owned());
     let mut inside = hearth_server::InProcess::open(config, Clock::system()).unwrap();
@@ -403,19 +392,19 @@ async fn what_others_wrote_before_the_first_look_is_noticed() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
+async fn foreign_write_noticed_between_upkeep_steps() {
     const EVENTS: i64 = 2500;
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |_| ()).await;
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(test_clock.clock(), |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
     let bulk = json!({ "operations": vec![json!({ "method": "create", "name": "Room" }); 50] });
     for _ in 0..EVENTS / 50 {
         assert_eq!(client.post("/v1/rooms/bulk", &bulk).await.status, 207);
     }
     let dir = server.stop().await;
-    // All of it is older than retention by now.
-    hand.advance(Duration::from_secs(40 * 24 * 3600));
-    let mut inside = hearth_server::InProcess::open(Config::new(dir.path().to_owned()), hand.clock()).unwrap();
+    // All events are older than the retention now.
+    test_clock.advance(Duration::from_secs(40 * 24 * 3600));
+    let mut inside = hearth_server::InProcess::open(Config::new(dir.path().to_owned()), test_clock.clock()).unwrap();
     inside.maintenance.detect_external_writes().await.unwrap();
     let mut heard = inside.app.outside.clone();
     heard.mark_unchanged();
@@ -431,7 +420,7 @@ async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
         heard.mark_unchanged();
         steps += 1;
     }
-    // A thousand events at a time, in two homes; then receipts and exports.
+    // Steps of 1,000 events in two homes, then receipts and exports.
     assert_eq!(steps, 3 + 1 + 2);
     let aged = inside.app.db.read(|tx| {
         let homes = homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.retention_pos));
@@ -441,13 +430,13 @@ async fn what_others_wrote_is_noticed_between_two_steps_of_tidying() {
 }
 
 #[tokio::test]
-async fn an_expanded_record_needs_the_scope_of_its_kind() {
+async fn expand_needs_scope_of_expanded_kind() {
     let server = Server::start().await;
     let db = &server.running.app.db;
     let with = async |scopes: &[&str]| {
         let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
-        let wish = NewKey { scopes, ..wish("My home", Environment::Test) };
-        Client::new(&server.url, &operate::create_key(db, &Clock::system(), wish).await.unwrap().secret)
+        let key = NewKey { scopes, ..new_key("My home", Environment::Test) };
+        Client::new(&server.url, &operate::create_key(db, &Clock::system(), key).await.unwrap().secret)
     };
     for (collection, relation, scopes, missing) in [
         ("inventory", "room", &["inventory:read"][..], "rooms:read"),
@@ -465,36 +454,36 @@ async fn an_expanded_record_needs_the_scope_of_its_kind() {
             assert_eq!(client.get(&format!("/v1/{path}")).await.status, 200);
         }
     }
-    // All at once, and what asks for it: the list itself may be read.
+    // The refusal names all missing scopes and the parameter `expand`; the list alone is allowed.
     let refused = with(&["tasks:read"]).await.get("/v1/tasks?expand=subject").await;
     let message = refused.json["error"]["message"].as_str().unwrap();
     assert!(message.contains("subject needs the scopes inventory:read, vehicles:read, rooms:read"), "{message}");
     let documents = with(&["documents:read", "inventory:read", "vehicles:read"]).await;
     let whole = documents.get("/v1/documents?expand=subject&limit=100").await;
     assert!(whole.data().as_array().unwrap().iter().any(|document| document["subject"].is_object()), "{}", whole.text);
-    // A tool is held to the same.
+    // A tool call has the same check.
     let params = json!({ "name": "svc_list_inventory", "arguments": { "expand": "room" } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let said = with(&["inventory:read"]).await.post("/mcp", &call).await;
-    assert_eq!(said.json["result"]["structuredContent"]["error"]["type"], "insufficient_scope", "{}", said.text);
+    let text = with(&["inventory:read"]).await.post("/mcp", &call).await;
+    assert_eq!(text.json["result"]["structuredContent"]["error"]["type"], "insufficient_scope", "{}", text.text);
 }
 
 #[tokio::test]
-async fn a_stream_that_opens_while_its_key_ends_does_not_outlive_it() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |_| ()).await;
+async fn stream_opened_while_key_ends_is_closed() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(test_clock.clock(), |_| ()).await;
     let app = &server.running.app;
-    let key = operate::create_key(&app.db, &hand.clock(), wish("My home", Environment::Live)).await.unwrap();
+    let key = operate::create_key(&app.db, &test_clock.clock(), new_key("My home", Environment::Live)).await.unwrap();
     let client = Client::new(&server.url, &key.secret);
     assert_eq!(client.get("/v1/me").await.status, 200);
     let hash = sha2::Sha256::digest(key.secret.as_bytes()).into();
-    let believed = app.keyring.recall(&hash, hand.clock().elapsed()).unwrap();
-    // The request was let in by what was read before the end; nobody writes after that, so nothing else tells of it.
-    operate::revoke_key(&app.db, &hand.clock(), key.key.id.clone()).await.unwrap();
+    let believed = app.keyring.recall(&hash, test_clock.clock().elapsed()).unwrap();
+    // The key was valid when the request began. No write follows, so only the stream's own check can find the end.
+    operate::revoke_key(&app.db, &test_clock.clock(), key.key.id.clone()).await.unwrap();
     app.keyring.forget();
     assert_eq!(client.get("/v1/me").await.status, 401);
-    app.keyring.remember(&believed, hand.clock().elapsed());
+    app.keyring.remember(&believed, test_clock.clock().elapsed());
     let mut frames = client.stream("", None).await;
     let end = async { while frames.next().await.is_some() {} };
-    tokio::time::timeout(Duration::from_secs(20), end).await.expect("it ends");
+    tokio::time::timeout(Duration::from_secs(20), end).await.expect("the stream ends");
 }

@@ -1,12 +1,12 @@
-//! The Model Context Protocol (contract 15): both eras, the sixteen tools, and that a tool call is held to what a
-//! request is.
+//! The Model Context Protocol (contract 15): both protocol eras, the sixteen tools, and the same rules for tool calls as
+//! for requests.
 
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::RateLimits;
 use hearth_server::operate::{self, NewKey};
-use hearth_tests::client::{Answer, Client};
-use hearth_tests::server::Server;
+use hearth_tests::client::{Client, Response};
+use hearth_tests::server::{Server, new_key};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -29,23 +29,23 @@ const TOOLS: [&str; 16] = [
     "svc_update_property",
 ];
 
-async fn say(client: &Client, method: &str, params: Value) -> Answer {
+async fn send_message(client: &Client, method: &str, params: Value) -> Response {
     client.post("/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await
 }
 
-/// Calls a tool as the revisions with `initialize` do; the result is checked for its form.
+/// Calls a tool by the protocol revisions with `initialize`, and checks the form of the result.
 async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
-    let answer = say(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
-    let result = answer.json["result"].clone();
-    let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{}", answer.text));
+    let response = send_message(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    let result = response.json["result"].clone();
+    let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{}", response.text));
     assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
-    assert_eq!(result["isError"] == true, result["structuredContent"]["error"].is_object(), "{}", answer.text);
+    assert_eq!(result["isError"] == true, result["structuredContent"]["error"].is_object(), "{}", response.text);
     result["structuredContent"].clone()
 }
 
-/// Says something as the stateless revision does.
-async fn say_stateless(client: &Client, method: &str, mut params: Value) -> Answer {
+/// Sends a message by the stateless protocol revision.
+async fn send_stateless(client: &Client, method: &str, mut params: Value) -> Response {
     let version = "2026-07-28";
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": version,
@@ -65,92 +65,85 @@ async fn say_stateless(client: &Client, method: &str, mut params: Value) -> Answ
 }
 
 async fn key(server: &Server, scopes: &[&str]) -> Client {
-    let wish = NewKey {
-        team: "My home".to_owned(),
-        environment: Environment::Test,
-        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
-        name: None,
-        allowlist: Vec::new(),
-        pinned: None,
-        expires_at: None,
-    };
-    let made = operate::create_key(&server.running.app.db, &Clock::system(), wish).await.unwrap();
+    let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+    let key = NewKey { scopes, ..new_key("My home", Environment::Test) };
+    let made = operate::create_key(&server.running.app.db, &Clock::system(), key).await.unwrap();
     Client::new(&server.url, &made.secret)
 }
 
-fn names(list: &Answer) -> Vec<&str> {
+fn names(list: &Response) -> Vec<&str> {
     let tools = list.json["result"]["tools"].as_array().unwrap_or_else(|| panic!("{}", list.text));
     tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
-async fn both_eras_are_spoken_and_no_session_is_kept() {
+async fn both_protocol_eras_work_without_session() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let hello = json!({
             "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
         });
-        let answer = say(&client, "initialize", hello).await;
-        assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
-        assert_eq!(answer.json["result"]["protocolVersion"], version);
-        assert_eq!(answer.header("mcp-session-id"), "");
+        let response = send_message(&client, "initialize", hello).await;
+        assert_eq!((response.status, response.header("content-type")), (200, "application/json"));
+        assert_eq!(response.json["result"]["protocolVersion"], version);
+        assert_eq!(response.header("mcp-session-id"), "");
         let noted = client.post("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
         assert_eq!((noted.status, noted.text.as_str()), (202, ""));
         let request = client.request(Method::POST, "/mcp").header("mcp-protocol-version", version);
         let list = client.send(request.json(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))).await;
         assert_eq!(names(&list), TOOLS);
     }
-    assert_eq!(say(&client, "ping", json!({})).await.json["result"], json!({}));
+    assert_eq!(send_message(&client, "ping", json!({})).await.json["result"], json!({}));
 
-    let found = say_stateless(&client, "server/discover", json!({})).await;
+    let found = send_stateless(&client, "server/discover", json!({})).await;
     assert!(found.json["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")));
-    let list = say_stateless(&client, "tools/list", json!({})).await;
+    let list = send_stateless(&client, "tools/list", json!({})).await;
     assert_eq!((names(&list), &list.json["result"]["cacheScope"]), (TOOLS.to_vec(), &json!("private")));
-    let rooms = say_stateless(&client, "tools/call", json!({ "name": "svc_list_rooms", "arguments": {} })).await;
+    let rooms = send_stateless(&client, "tools/call", json!({ "name": "svc_list_rooms", "arguments": {} })).await;
     assert_eq!(rooms.json["result"]["resultType"], "complete");
     assert!(rooms.json["result"]["structuredContent"]["data"][0]["name"].is_string());
 }
 
 #[tokio::test]
-async fn only_post_is_a_method_and_only_a_message_is_a_body() {
+async fn only_post_of_a_message_is_accepted() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for method in [Method::GET, Method::DELETE, Method::PUT] {
-        let answer = client.send(client.request(method, "/mcp")).await;
-        assert_eq!((answer.status, answer.error(), answer.header("allow")), (405, "method_not_allowed", "POST"));
+        let response = client.send(client.request(method, "/mcp")).await;
+        assert_eq!((response.status, response.error(), response.header("allow")), (405, "method_not_allowed", "POST"));
     }
     for (body, kind) in [("{", "invalid_json"), ("[]", "invalid_request"), (r#"{"a":1}"#, "invalid_request")] {
         let request = client.request(Method::POST, "/mcp").header("content-type", "application/json").body(body);
-        let answer = client.send(request).await;
-        assert_eq!((answer.status, answer.error()), (400, kind), "{body}");
+        let response = client.send(request).await;
+        assert_eq!((response.status, response.error()), (400, kind), "{body}");
     }
     let text = client.request(Method::POST, "/mcp").header("content-type", "text/plain").body("{}");
     assert_eq!(client.send(text).await.error(), "unsupported_media_type");
     let old = client.request(Method::POST, "/mcp").header("mcp-protocol-version", "1999-01-01");
-    let answer = client.send(old.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))).await;
-    assert_eq!((answer.status, answer.error()), (400, "invalid_request"));
-    // What is well formed is answered in JSON-RPC.
-    assert_eq!(say(&client, "tools/guess", json!({})).await.json["error"]["code"], -32601);
-    assert_eq!(say(&client, "tools/call", json!({ "name": 5 })).await.json["error"]["code"], -32602);
-    let unknown = say(&client, "tools/call", json!({ "name": "svc_list_romms" })).await;
+    let response = client.send(old.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))).await;
+    assert_eq!((response.status, response.error()), (400, "invalid_request"));
+    // A well-formed message gets a JSON-RPC response.
+    assert_eq!(send_message(&client, "tools/guess", json!({})).await.json["error"]["code"], -32601);
+    assert_eq!(send_message(&client, "tools/call", json!({ "name": 5 })).await.json["error"]["code"], -32602);
+    let unknown = send_message(&client, "tools/call", json!({ "name": "svc_list_romms" })).await;
     assert_eq!(unknown.json["error"]["code"], -32602);
     assert!(unknown.json["error"]["message"].as_str().unwrap().contains("svc_list_rooms"));
 }
 
 #[tokio::test]
-async fn keys_are_asked_for_as_by_rest() {
+async fn key_checks_match_rest() {
     let server = Server::start().await;
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let nobody = reqwest::Client::builder().no_proxy().build().unwrap();
-    let answer = nobody.post(format!("{}/mcp", server.url)).json(&message).send().await.unwrap();
-    assert_eq!((answer.status().as_u16(), answer.headers()["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
-    let answer = Client::new(&server.url, "svc_live_nonsense").post("/mcp", &message).await;
-    assert_eq!((answer.status, answer.error()), (401, "invalid_api_key"));
+    let response = nobody.post(format!("{}/mcp", server.url)).json(&message).send().await.unwrap();
+    assert_eq!((response.status().as_u16(), response.headers()["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
+    let response = Client::new(&server.url, "svc_live_nonsense").post("/mcp", &message).await;
+    assert_eq!((response.status, response.error()), (401, "invalid_api_key"));
 }
 
 #[tokio::test]
-async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
+async fn origin_and_host_must_be_allowed() {
     let server =
         Server::start_with(|config| config.allow_origins = vec!["https://app.example.org:443".to_owned()]).await;
     let client = Client::new(&server.url, &server.test_key);
@@ -163,11 +156,11 @@ async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
         assert_eq!(ping("origin", allowed.clone()).await.status, 200, "{allowed}");
     }
     for refused in ["https://evil.example", "http://app.example.org", "http://localhost:1", "null", "nonsense"] {
-        let answer = ping("origin", refused.to_owned()).await;
-        assert_eq!((answer.status, answer.error()), (403, "origin_not_allowed"), "{refused}");
+        let response = ping("origin", refused.to_owned()).await;
+        assert_eq!((response.status, response.error()), (403, "origin_not_allowed"), "{refused}");
     }
     assert_eq!(ping("host", format!("localhost:{port}")).await.status, 200);
-    // Behind another name the service's own address is still its own, and no other program's port is.
+    // With another base URL the service still accepts its own address, but no other port.
     let behind = Server::start_with(|config| config.base_url = Some("http://nas.local:3000".to_owned())).await;
     let port = behind.url.rsplit(':').next().unwrap();
     let client_behind = Client::new(&behind.url, &behind.test_key);
@@ -177,15 +170,15 @@ async fn pages_need_an_allowed_origin_and_a_name_that_is_ours() {
         ("http://localhost:3000".to_owned(), 403),
     ] {
         let request = client_behind.request(Method::POST, "/mcp").header("origin", &origin);
-        let answer = client_behind.send(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))).await;
-        assert_eq!(answer.status, status, "{origin}: {}", answer.text);
+        let response = client_behind.send(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))).await;
+        assert_eq!(response.status, status, "{origin}: {}", response.text);
     }
     let rebound = ping("host", format!("evil.example:{port}")).await;
     assert_eq!((rebound.status, rebound.error()), (403, "origin_not_allowed"));
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_message_is_named() {
+async fn malformed_message_error_names_fault() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for (method, params, named) in [
@@ -197,9 +190,9 @@ async fn what_is_wrong_with_a_message_is_named() {
         ("tools/call", json!({ "name": "svc_get_task" }), "tools/list gives all"),
         ("initialize", json!({ "protocolVersion": "2025-11-25" }), "capabilities must be an object"),
     ] {
-        let said = say(&client, method, params.clone()).await;
-        let message = said.json["error"]["message"].as_str().unwrap_or_default();
-        assert_eq!(said.json["error"]["code"], -32602, "{params}: {}", said.text);
+        let text = send_message(&client, method, params.clone()).await;
+        let message = text.json["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(text.json["error"]["code"], -32602, "{params}: {}", text.text);
         assert!(message.contains(named), "{params}: {message}");
     }
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
@@ -210,10 +203,10 @@ async fn what_is_wrong_with_a_message_is_named() {
 }
 
 #[tokio::test]
-async fn a_key_sees_and_calls_what_its_scopes_allow() {
+async fn scopes_limit_listed_and_called_tools() {
     let server = Server::start().await;
     let reader = key(&server, &["rooms:read", "search:read"]).await;
-    assert_eq!(names(&say(&reader, "tools/list", json!({})).await), ["svc_search", "svc_list_rooms"]);
+    assert_eq!(names(&send_message(&reader, "tools/list", json!({})).await), ["svc_search", "svc_list_rooms"]);
     assert!(call(&reader, "svc_list_rooms", json!({})).await["data"].is_array());
     let refused = call(&reader, "svc_create_task", json!({ "title": "Buy filter" })).await;
     assert_eq!(refused["error"]["type"], "insufficient_scope");
@@ -221,16 +214,16 @@ async fn a_key_sees_and_calls_what_its_scopes_allow() {
 }
 
 #[tokio::test]
-async fn tools_describe_themselves_by_the_resource_table() {
+async fn tool_schemas_match_resource_table() {
     let server = Server::start().await;
-    let list = say(&Client::new(&server.url, &server.test_key), "tools/list", json!({})).await;
+    let list = send_message(&Client::new(&server.url, &server.test_key), "tools/list", json!({})).await;
     let tools = list.json["result"]["tools"].as_array().unwrap();
     for tool in tools {
         for schema in ["inputSchema", "outputSchema"] {
             assert_eq!(tool[schema]["type"], "object", "{} {schema}", tool["name"]);
         }
         assert_eq!(tool["inputSchema"]["additionalProperties"], false);
-        // There are clients that hold failed calls to the schema too.
+        // Some clients validate failed calls against the schema, too.
         assert_eq!(tool["outputSchema"]["anyOf"][1]["required"], json!(["error"]), "{}", tool["name"]);
         let name = tool["name"].as_str().unwrap();
         let (creates, updates) = (name.contains("_create_"), name.contains("_update_"));
@@ -247,7 +240,7 @@ async fn tools_describe_themselves_by_the_resource_table() {
     assert!(create["properties"]["completed_at"].is_null());
     assert_eq!(of("svc_list_tasks")["inputSchema"]["properties"]["limit"]["maximum"], 100);
     assert_eq!(of("svc_get_vehicle")["inputSchema"]["required"], json!(["id"]));
-    // What is offered can be taken.
+    // Each advertised parameter is accepted.
     for (name, expands) in [("svc_list_rooms", false), ("svc_list_vehicles", false), ("svc_list_tasks", true)] {
         let properties = &of(name)["inputSchema"]["properties"];
         assert_eq!(properties["expand"].is_object(), expands, "{name}");
@@ -256,7 +249,7 @@ async fn tools_describe_themselves_by_the_resource_table() {
 }
 
 #[tokio::test]
-async fn a_tool_does_what_its_route_does() {
+async fn tool_call_matches_its_route() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     assert_eq!(call(&client, "svc_get_property", json!({})).await, json!({ "data": null }));
@@ -297,7 +290,7 @@ async fn a_tool_does_what_its_route_does() {
 }
 
 #[tokio::test]
-async fn a_failed_call_carries_the_error_of_rest() {
+async fn failed_call_carries_rest_error() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "titel": "x" });
@@ -320,34 +313,34 @@ async fn a_failed_call_carries_the_error_of_rest() {
     ] {
         assert_eq!(call(&client, tool, arguments.clone()).await["error"]["type"], kind, "{tool} {arguments}");
     }
-    // Of what value it is does not hide that there is no such parameter.
+    // A wrong value does not hide an unknown parameter.
     for (name, value, nearest) in [("limt", json!(true), json!("limit")), ("limit", json!(true), Value::Null)] {
         let error = call(&client, "svc_list_tasks", json!({ name: value })).await["error"].clone();
         assert_eq!(error["details"], json!({ "parameter": name, "value": "true", "nearest": nearest }), "{error}");
     }
-    let foreign = Client::new(&server.url, &server.test_key).walk("/v1/vehicles").await[0]["id"].clone();
+    let foreign = Client::new(&server.url, &server.test_key).list_all("/v1/vehicles").await[0]["id"].clone();
     assert_eq!(call(&client, "svc_get_vehicle", json!({ "id": foreign })).await["error"]["type"], "not_found");
 }
 
 #[tokio::test]
-async fn a_create_with_a_key_happens_once() {
+async fn create_with_key_happens_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let wish = json!({ "title": "Buy filter", "priority": "high", "idempotency_key": "k" });
     let first = call(&client, "svc_create_task", wish.clone()).await;
     let turned = json!({ "idempotency_key": "k", "priority": "high", "title": "Buy filter" });
     assert_eq!(call(&client, "svc_create_task", turned).await, first);
-    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 1);
     assert_eq!(client.get("/v1/events").await.data()[0]["idempotency_key"], "k");
     let other = json!({ "title": "Buy two", "idempotency_key": "k" });
     assert_eq!(call(&client, "svc_create_task", other).await["error"]["type"], "idempotency_key_reused");
-    // One space with REST.
+    // REST and MCP share one space of keys.
     let rest = client.request(Method::POST, "/v1/tasks").header("idempotency-key", "k");
     assert_eq!(client.send(rest.json(&json!({ "title": "Buy filter" }))).await.error(), "idempotency_key_reused");
 }
 
 #[tokio::test]
-async fn a_key_in_the_header_of_a_message_makes_its_call_happen_once() {
+async fn header_key_makes_call_happen_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let send = |id: i64, key: &'static str, tool: &str, arguments: Value| {
@@ -356,56 +349,56 @@ async fn a_key_in_the_header_of_a_message_makes_its_call_happen_once() {
         });
         client.send(client.request(Method::POST, "/mcp").header("idempotency-key", key).json(&message))
     };
-    let told = |answer: &Answer| answer.json["result"]["structuredContent"].clone();
+    let report = |response: &Response| response.json["result"]["structuredContent"].clone();
     let wish = || json!({ "title": "Buy filter" });
     let first = send(1, "k", "svc_create_task", wish()).await;
     let again = send(2, "\"k\"", "svc_create_task", wish()).await;
-    assert_eq!((told(&again), &again.json["id"]), (told(&first), &json!(2)));
-    assert_eq!(["", "true"], [&first, &again].map(|answer| answer.header("idempotency-replayed")));
-    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
-    // The argument is another spelling of it.
-    let said = json!({ "title": "Buy filter", "idempotency_key": "k" });
-    assert_eq!(told(&send(3, "k", "svc_create_task", said.clone()).await), told(&first));
-    assert_eq!(call(&client, "svc_create_task", said.clone()).await, told(&first));
-    let torn = told(&send(4, "l", "svc_create_task", said).await);
+    assert_eq!((report(&again), &again.json["id"]), (report(&first), &json!(2)));
+    assert_eq!(["", "true"], [&first, &again].map(|response| response.header("idempotency-replayed")));
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 1);
+    // The argument `idempotency_key` is the same key as the header.
+    let text = json!({ "title": "Buy filter", "idempotency_key": "k" });
+    assert_eq!(report(&send(3, "k", "svc_create_task", text.clone()).await), report(&first));
+    assert_eq!(call(&client, "svc_create_task", text.clone()).await, report(&first));
+    let torn = report(&send(4, "l", "svc_create_task", text).await);
     assert_eq!(
         (&torn["error"]["type"], &torn["error"]["details"]["parameter"]),
         (&json!("invalid_request"), &json!("idempotency_key"))
     );
 
-    // A patch, too, of that record alone; what only reads is done as ever.
-    let id = told(&first)["data"]["id"].clone();
+    // A key on a patch holds for one record; reads ignore the key.
+    let id = report(&first)["data"]["id"].clone();
     let other = call(&client, "svc_create_task", json!({ "title": "Sweep" })).await["data"]["id"].clone();
     let patch = |id: &Value, title: &str| json!({ "id": id, "title": title });
-    let renamed = told(&send(5, "p", "svc_update_task", patch(&id, "Buy two")).await);
+    let renamed = report(&send(5, "p", "svc_update_task", patch(&id, "Buy two")).await);
     call(&client, "svc_update_task", patch(&id, "Buy three")).await;
-    assert_eq!(told(&send(6, "p", "svc_update_task", patch(&id, "Buy two")).await), renamed);
-    let reused = told(&send(7, "p", "svc_update_task", patch(&other, "Buy two")).await);
+    assert_eq!(report(&send(6, "p", "svc_update_task", patch(&id, "Buy two")).await), renamed);
+    let reused = report(&send(7, "p", "svc_update_task", patch(&other, "Buy two")).await);
     assert_eq!(reused["error"]["type"], "idempotency_key_reused");
     for _ in 0..2 {
         let list = send(8, "p", "svc_list_tasks", json!({})).await;
-        assert_eq!((told(&list)["data"].as_array().unwrap().len(), list.header("idempotency-replayed")), (2, ""));
+        assert_eq!((report(&list)["data"].as_array().unwrap().len(), list.header("idempotency-replayed")), (2, ""));
     }
     assert_eq!((send(9, "a b", "svc_list_tasks", json!({})).await.status), 400);
 }
 
 #[tokio::test]
-async fn calls_count_in_the_windows_of_their_key() {
+async fn calls_count_in_rate_windows() {
     let limits = RateLimits { reads: 3, writes: 1, bulk: 1 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
     for _ in 0..5 {
         for method in ["ping", "tools/list"] {
-            let answer = say(&client, method, json!({})).await;
-            assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, ""));
+            let response = send_message(&client, method, json!({})).await;
+            assert_eq!((response.status, response.header("x-ratelimit-limit")), (200, ""));
         }
-        assert_eq!(say_stateless(&client, "server/discover", json!({})).await.status, 200);
+        assert_eq!(send_stateless(&client, "server/discover", json!({})).await.status, 200);
     }
     let list = json!({ "name": "svc_list_rooms" });
-    assert_eq!(say(&client, "tools/call", list.clone()).await.header("x-ratelimit-remaining"), "2");
+    assert_eq!(send_message(&client, "tools/call", list.clone()).await.header("x-ratelimit-remaining"), "2");
     assert_eq!(client.get("/v1/rooms").await.header("x-ratelimit-remaining"), "1");
-    assert_eq!(say(&client, "tools/call", list.clone()).await.header("x-ratelimit-remaining"), "0");
-    let refused = say(&client, "tools/call", list).await;
+    assert_eq!(send_message(&client, "tools/call", list.clone()).await.header("x-ratelimit-remaining"), "0");
+    let refused = send_message(&client, "tools/call", list).await;
     assert_eq!((refused.status, &refused.json["result"]["isError"]), (200, &json!(true)));
     assert_eq!(refused.json["result"]["structuredContent"]["error"]["type"], "rate_limited");
     assert!((1..=60).contains(&refused.header("retry-after").parse::<u64>().unwrap()));
@@ -415,13 +408,13 @@ async fn calls_count_in_the_windows_of_their_key() {
 }
 
 #[tokio::test]
-async fn a_message_that_calls_no_tool_counts_as_a_read() {
+async fn message_without_tool_call_counts_as_read() {
     let limits = RateLimits { reads: 5, writes: 1, bulk: 1 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     let client = Client::new(&server.url, &server.live_key);
     let unreadable = client.request(Method::POST, "/mcp").header("content-type", "application/json").body("{bad");
-    let said = client.send(unreadable).await;
-    assert_eq!((said.error(), said.header("x-ratelimit-remaining")), ("invalid_json", "4"));
+    let text = client.send(unreadable).await;
+    assert_eq!((text.error(), text.header("x-ratelimit-remaining")), ("invalid_json", "4"));
     for (method, params, left) in [
         ("resources/list", json!({}), "3"),
         ("nope", json!({}), "2"),
@@ -430,17 +423,17 @@ async fn a_message_that_calls_no_tool_counts_as_a_read() {
         ("tools/call", json!({ "name": "svc_nope", "arguments": [] }), "0"),
         ("tools/list", json!({}), ""),
     ] {
-        let said = say(&client, method, params).await;
-        assert_eq!((said.status, said.header("x-ratelimit-remaining")), (200, left), "{method}: {}", said.text);
+        let text = send_message(&client, method, params).await;
+        assert_eq!((text.status, text.header("x-ratelimit-remaining")), (200, left), "{method}: {}", text.text);
     }
-    let refused = say(&client, "nope", json!({})).await;
+    let refused = send_message(&client, "nope", json!({})).await;
     assert_eq!((refused.status, refused.error()), (429, "rate_limited"));
     assert_eq!(refused.header("x-ratelimit-remaining"), "0");
     assert_eq!(client.get("/v1/rooms").await.status, 429);
 }
 
 #[tokio::test]
-async fn a_whole_number_is_one_however_it_is_written() {
+async fn whole_number_accepted_in_any_notation() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for limit in ["2", "2.0", "2e0", "0.2e1"] {
@@ -448,15 +441,15 @@ async fn a_whole_number_is_one_however_it_is_written() {
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"svc_list_tasks","arguments":{{"limit":{limit}}}}}}}"#
         );
         let request = client.request(Method::POST, "/mcp").header("content-type", "application/json").body(body);
-        let said = client.send(request).await;
-        let data = &said.json["result"]["structuredContent"]["data"];
-        assert_eq!(data.as_array().map(Vec::len), Some(2), "{limit}: {}", said.text);
+        let text = client.send(request).await;
+        let data = &text.json["result"]["structuredContent"]["data"];
+        assert_eq!(data.as_array().map(Vec::len), Some(2), "{limit}: {}", text.text);
     }
     assert_eq!(call(&client, "svc_list_tasks", json!({ "limit": 2.5 })).await["error"]["type"], "invalid_request");
 }
 
 #[tokio::test]
-async fn what_was_not_declared_is_no_method() {
+async fn undeclared_method_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let complete = json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "a", "value": "b" } });
@@ -468,7 +461,7 @@ async fn what_was_not_declared_is_no_method() {
         ("prompts/get", json!({ "name": "x" })),
         ("completion/complete", complete),
     ] {
-        let said = say(&client, method, params).await;
-        assert_eq!(said.json["error"]["code"], -32601, "{method}: {}", said.text);
+        let text = send_message(&client, method, params).await;
+        assert_eq!(text.json["error"]["code"], -32601, "{method}: {}", text.text);
     }
 }

@@ -1,18 +1,18 @@
-//! The API over HTTP, against the real router and store. Where each part of the contract is proven stands in
-//! `contract.md` beside this file.
+//! The API over HTTP, against the real router and store. `contract.md` in this directory lists the tests of each
+//! section of the contract.
 
 mod bulk;
 mod discovery;
 mod envelope;
 mod exports;
 mod feed;
-mod hard;
+mod idempotency;
 mod keys;
 mod mcp;
-mod once;
 mod order;
 mod reading;
 mod resources;
+mod robustness;
 mod search;
 mod versions;
 mod writing;

@@ -1,17 +1,17 @@
-//! The order of checks (contract 4): a request that is wrong in every way is refused for the first, and once that is put
-//! right for the next, until nothing is left.
+//! The order of checks (contract 4): the service reports the first fault of a request. The test corrects one fault after
+//! the other and expects the next refusal.
 
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::RateLimits;
 use hearth_server::operate::{self, NewKey};
 use hearth_server::store::homes::Plan;
-use hearth_tests::client::{Answer, Client};
-use hearth_tests::server::Server;
+use hearth_tests::client::{Client, Response};
+use hearth_tests::server::{Server, new_key};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A request of which every part can be put right by itself.
+/// A request with separate parts, which the test corrects one by one.
 #[derive(Clone)]
 struct Request<'a> {
     method: Method,
@@ -26,7 +26,7 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    async fn send(&self, server: &Server) -> Answer {
+    async fn send(&self, server: &Server) -> Response {
         let client = Client::new(&server.url, self.key);
         let request = client.request(self.method.clone(), &self.path);
         let request = request.header("service-api-version", self.version).header("accept", self.accept);
@@ -36,20 +36,16 @@ impl Request<'_> {
 }
 
 async fn key(server: &Server, team: &str, environment: Environment, scope: &str, network: &str) -> String {
-    let wish = NewKey {
-        team: team.to_owned(),
-        environment,
+    let key = NewKey {
         scopes: vec![scope.to_owned()],
-        name: None,
         allowlist: vec![network.parse().unwrap()],
-        pinned: None,
-        expires_at: None,
+        ..new_key(team, environment)
     };
-    operate::create_key(&server.running.app.db, &Clock::system(), wish).await.unwrap().secret
+    operate::create_key(&server.running.app.db, &Clock::system(), key).await.unwrap().secret
 }
 
 #[tokio::test]
-async fn what_is_wrong_first_is_said_first() {
+async fn checks_refuse_in_contract_order() {
     let limits = RateLimits { writes: 0, ..RateLimits::default() };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
     operate::create_team(&server.running.app.db, &Clock::system(), "Free".to_owned(), Plan::Free).await.unwrap();
@@ -68,8 +64,8 @@ async fn what_is_wrong_first_is_said_first() {
         body: format!("{{\"name\":\"{}", "x".repeat(1024 * 1024)),
         if_match: "\"99\"",
     };
-    let mut said = Vec::new();
-    let mut next = async |request: &Request<'_>| said.push(request.send(&server).await.error().to_owned());
+    let mut refusals = Vec::new();
+    let mut next = async |request: &Request<'_>| refusals.push(request.send(&server).await.error().to_owned());
     next(&request).await;
     request.path = "/v1/rooms/x?unknown=1".to_owned();
     next(&request).await;
@@ -82,20 +78,20 @@ async fn what_is_wrong_first_is_said_first() {
     request.key = &reader;
     next(&request).await;
     assert_eq!(
-        said,
+        refusals,
         ["route_not_found", "method_not_allowed", "invalid_api_key", "plan_required", "ip_not_allowed", "rate_limited",]
     );
 
-    // The rest with a window that is open.
+    // The remaining checks, without a rate limit.
     let server = Server::start().await;
     let reader = key(&server, "My home", Environment::Live, "rooms:read", near).await;
     let writer = key(&server, "My home", Environment::Live, "rooms:write", near).await;
     let all = Client::new(&server.url, &server.live_key);
     let made = all.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
-    let mut said = Vec::new();
+    let mut refusals = Vec::new();
     let mut next = async |request: &Request<'_>| {
-        let answer = request.send(&server).await;
-        said.push((answer.status, answer.error().to_owned()));
+        let response = request.send(&server).await;
+        refusals.push((response.status, response.error().to_owned()));
     };
     request.key = &reader;
     next(&request).await;
@@ -124,9 +120,9 @@ async fn what_is_wrong_first_is_said_first() {
     request.body = json!({ "name": "Attic" }).to_string();
     request.idempotency_key = "k4";
     next(&request).await;
-    let said: Vec<(u16, &str)> = said.iter().map(|(status, kind)| (*status, kind.as_str())).collect();
+    let refusals: Vec<(u16, &str)> = refusals.iter().map(|(status, kind)| (*status, kind.as_str())).collect();
     assert_eq!(
-        said,
+        refusals,
         [
             (403, "insufficient_scope"),
             (400, "unsupported_version"),
@@ -145,25 +141,25 @@ async fn what_is_wrong_first_is_said_first() {
 }
 
 #[tokio::test]
-async fn a_body_is_judged_before_its_id_is_looked_up_elsewhere() {
+async fn body_validation_precedes_id_lookup() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
-    // Validation before uniqueness.
+    // Validation comes before uniqueness.
     let both = client.post("/v1/rooms", &json!({ "id": id, "name": "" })).await;
     assert_eq!((both.status, both.error()), (422, "validation_failed"));
     let missing = json!({ "id": id, "name": "Lamp", "room_id": "f47ac10b-58cc-4372-a567-0e02b2c3d479" });
     assert_eq!(client.post("/v1/inventory", &missing).await.faults(), ["room_id not_found"]);
     assert_eq!(client.post("/v1/rooms", &json!({ "id": id, "name": "Hall" })).await.status, 409);
-    // Parameters before existence, also where the id can be of nothing.
+    // Parameters are checked before existence, even for a malformed id.
     for id in [missing["room_id"].as_str().unwrap(), "nope"] {
-        let answer = client.get(&format!("/v1/rooms/{id}?fields=bogus")).await;
-        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{id}");
+        let response = client.get(&format!("/v1/rooms/{id}?fields=bogus")).await;
+        assert_eq!((response.status, response.error()), (400, "invalid_request"), "{id}");
     }
 }
 
 #[tokio::test]
-async fn no_route_under_v1_ignores_a_parameter() {
+async fn v1_routes_refuse_unknown_parameters() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -192,9 +188,9 @@ async fn no_route_under_v1_ignores_a_parameter() {
         let and = if path.contains('?') { '&' } else { '?' };
         let request = client.request(method.clone(), &format!("{path}{and}limt=3"));
         let request = if body.is_null() { request } else { request.json(&body) };
-        let answer = client.send(request).await;
-        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{method} {path}");
-        let details = answer.json["error"]["details"].as_object().unwrap();
+        let response = client.send(request).await;
+        assert_eq!((response.status, response.error()), (400, "invalid_request"), "{method} {path}");
+        let details = response.json["error"]["details"].as_object().unwrap();
         assert_eq!((&details["parameter"], &details["value"]), (&json!("limt"), &json!("3")), "{method} {path}");
         assert!(details.contains_key("nearest"));
     }
@@ -202,7 +198,7 @@ async fn no_route_under_v1_ignores_a_parameter() {
 }
 
 #[tokio::test]
-async fn a_query_is_utf_8() {
+async fn query_must_be_utf8() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for query in ["q=%ff", "q=fil%c3", "q=fil&types=%80", "%ff=1&q=fil"] {

@@ -3,26 +3,26 @@
 use std::collections::HashSet;
 
 use hearth_tests::client::Client;
-use hearth_tests::server::{Hand, Server};
+use hearth_tests::server::{Server, TestClock};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_walk_shows_every_record_once_in_either_order() {
+async fn list_pages_show_each_record_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
-    let newest_first = client.walk("/v1/inventory?limit=7").await;
+    let newest_first = client.list_all("/v1/inventory?limit=7").await;
     let ids: HashSet<&str> = newest_first.iter().filter_map(|record| record["id"].as_str()).collect();
     assert_eq!(ids.len(), newest_first.len());
     assert!(newest_first.len() >= 80);
     assert!(newest_first.is_sorted_by_key(|record| -record["rev"].as_i64().unwrap()));
-    let mut oldest_first = client.walk("/v1/inventory?limit=100&order=asc").await;
+    let mut oldest_first = client.list_all("/v1/inventory?limit=100&order=asc").await;
     oldest_first.reverse();
     assert_eq!(newest_first, oldest_first);
 }
 
 #[tokio::test]
-async fn change_order_follows_changes_and_misses_none() {
+async fn updated_at_order_misses_no_change() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let mut ids = Vec::new();
@@ -31,9 +31,9 @@ async fn change_order_follows_changes_and_misses_none() {
     }
     client.patch(&format!("/v1/rooms/{}", ids[1]), &json!({ "floor": "2" })).await;
     let page = client.get("/v1/rooms?sort=updated_at&order=asc&limit=2").await;
-    // A record that changes while one pages appears again further on.
+    // A record that changes during paging appears again on a later page.
     client.patch(&format!("/v1/rooms/{}", ids[0]), &json!({ "floor": "3" })).await;
-    let rest = client.walk(&format!("/v1/rooms?cursor={}", page.next_cursor().unwrap())).await;
+    let rest = client.list_all(&format!("/v1/rooms?cursor={}", page.next_cursor().unwrap())).await;
     let seen = |records: &[Value]| -> Vec<usize> {
         records.iter().map(|record| ids.iter().position(|id| record["id"] == **id).unwrap()).collect()
     };
@@ -42,7 +42,7 @@ async fn change_order_follows_changes_and_misses_none() {
 }
 
 #[tokio::test]
-async fn parameters_are_strict_and_say_what_was_meant() {
+async fn unknown_parameter_suggests_nearest_name() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     for (query, parameter, nearest) in [
@@ -55,28 +55,28 @@ async fn parameters_are_strict_and_say_what_was_meant() {
         ("fields=nam", "fields", Some("name")),
         ("flieds=name", "flieds", Some("fields")),
     ] {
-        let answer = client.get(&format!("/v1/rooms?{query}")).await;
-        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{query}");
-        let details = &answer.json["error"]["details"];
+        let response = client.get(&format!("/v1/rooms?{query}")).await;
+        assert_eq!((response.status, response.error()), (400, "invalid_request"), "{query}");
+        let details = &response.json["error"]["details"];
         assert_eq!((&details["parameter"], details["nearest"].as_str()), (&json!(parameter), nearest), "{query}");
     }
 }
 
 #[tokio::test]
-async fn what_changed_since_is_the_same_in_both_orders_be_it_little_or_much() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |_| ()).await;
+async fn updated_since_finds_same_in_every_order() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(test_clock.clock(), |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
     let mut rooms = Vec::new();
     for minute in 0..24 {
-        hand.step_to(&format!("2026-06-01T12:{minute:02}:00Z"));
+        test_clock.step_to(&format!("2026-06-01T12:{minute:02}:00Z"));
         let make = |n: i32| json!({ "method": "create", "data": { "name": format!("Room {minute}/{n}") } });
         let made = client.post("/v1/rooms/bulk", &json!({ "operations": (0..50).map(make).collect::<Vec<_>>() })).await;
         assert_eq!(made.status, 207, "{}", made.text);
         rooms
             .extend(made.data().as_array().unwrap().iter().map(|made| made["data"]["id"].as_str().unwrap().to_owned()));
     }
-    hand.step_to("2026-06-01T13:00:00Z");
+    test_clock.step_to("2026-06-01T13:00:00Z");
     for room in rooms.iter().step_by(97) {
         client.patch(&format!("/v1/rooms/{room}"), &json!({ "floor": "1" })).await;
     }
@@ -84,8 +84,8 @@ async fn what_changed_since_is_the_same_in_both_orders_be_it_little_or_much() {
     for (since, number) in [("2026-06-01T13:00:00Z", 13), ("2026-06-01T12:02:00Z", 1102), ("2026-06-02", 0)] {
         for order in ["asc", "desc"] {
             let filter = format!("limit=100&order={order}&updated_since={since}");
-            let created = ids(client.walk(&format!("/v1/rooms?{filter}")).await);
-            let mut wanted = ids(client.walk(&format!("/v1/rooms?{filter}&sort=updated_at")).await);
+            let created = ids(client.list_all(&format!("/v1/rooms?{filter}")).await);
+            let mut wanted = ids(client.list_all(&format!("/v1/rooms?{filter}&sort=updated_at")).await);
             let place = |id: &String| rooms.iter().position(|room| room == id);
             wanted.sort_by_key(place);
             if order == "desc" {
@@ -96,11 +96,11 @@ async fn what_changed_since_is_the_same_in_both_orders_be_it_little_or_much() {
     }
     let both =
         "/v1/rooms?limit=100&sort=updated_at&created_since=2026-06-01T12:20:00Z&updated_since=2026-06-01T12:00:00Z";
-    assert_eq!(client.walk(both).await.len(), 200);
+    assert_eq!(client.list_all(both).await.len(), 200);
 }
 
 #[tokio::test]
-async fn cursors_are_bound_to_what_they_were_given_for() {
+async fn cursor_works_only_for_its_query() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let cursor = client.get("/v1/rooms?limit=2&order=asc").await.next_cursor().unwrap();
@@ -116,8 +116,8 @@ async fn cursors_are_bound_to_what_they_were_given_for() {
         format!("/v1/events?cursor={cursor}"),
         "/v1/rooms?cursor=start".to_owned(),
     ] {
-        let answer = client.get(&query).await;
-        assert_eq!((answer.status, answer.error()), (400, "invalid_cursor"), "{query}");
+        let response = client.get(&query).await;
+        assert_eq!((response.status, response.error()), (400, "invalid_cursor"), "{query}");
     }
     let other = client.get(&format!("/v1/rooms?cursor={cursor}&order=desc")).await;
     let fix = "Leave order out, or send it as for the first page; or start again without cursor.";
@@ -127,7 +127,7 @@ async fn cursors_are_bound_to_what_they_were_given_for() {
 }
 
 #[tokio::test]
-async fn a_record_is_read_by_id_with_etag() {
+async fn record_get_returns_etag() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
@@ -152,13 +152,13 @@ async fn a_record_is_read_by_id_with_etag() {
 }
 
 #[tokio::test]
-async fn lists_begin_at_a_moment_in_either_order() {
+async fn since_filters_apply_in_both_orders() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let mut made = Vec::new();
     for number in 0..6 {
         made.push(client.post("/v1/rooms", &json!({ "name": format!("Room {number}") })).await.data().clone());
-        // The clock has milliseconds; wait for the next, so that moments tell the records apart.
+        // Wait for the next millisecond, so each record has its own timestamp.
         while hearth_server::clock::Clock::system().now().to_string().as_str()
             <= made[number]["created_at"].as_str().unwrap()
         {}
@@ -181,10 +181,10 @@ async fn lists_begin_at_a_moment_in_either_order() {
         ("created_since=2999-01-01".to_owned(), &[]),
         ("created_since=2020-01-01T00:00:00%2B02:00&order=asc&limit=6".to_owned(), &["0", "1", "2", "3", "4", "5"]),
     ] {
-        assert_eq!(names(client.walk(&format!("/v1/rooms?{query}")).await), expected, "{query}");
+        assert_eq!(names(client.list_all(&format!("/v1/rooms?{query}")).await), expected, "{query}");
     }
     let cursor = client.get(&format!("/v1/rooms?created_since={third}&limit=1")).await.next_cursor().unwrap();
-    assert_eq!(names(client.walk(&format!("/v1/rooms?cursor={cursor}")).await), ["4", "3"]);
+    assert_eq!(names(client.list_all(&format!("/v1/rooms?cursor={cursor}")).await), ["4", "3"]);
     let other = client.get(&format!("/v1/rooms?cursor={cursor}&created_since=2020-01-01")).await;
     assert_eq!(other.error(), "invalid_cursor");
     for bad in ["created_since=yesterday", "updated_since=2026-02-30", "created_since=2026-01-01T00:00:00"] {
@@ -193,7 +193,7 @@ async fn lists_begin_at_a_moment_in_either_order() {
 }
 
 #[tokio::test]
-async fn relations_are_shown_beside_their_ids() {
+async fn expand_shows_relation_beside_id() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;

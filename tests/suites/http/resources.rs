@@ -1,11 +1,11 @@
-//! Every field of every kind, over HTTP, by a table of its own that follows the contract's words and not the service's
-//! (contract 2, 3, 12).
+//! Each field of each kind over HTTP (contract 2, 3, 12). The table of fields is written from the contract, independent of
+//! the service's table.
 
-use hearth_tests::client::{Answer, Client};
+use hearth_tests::client::{Client, Response};
 use hearth_tests::server::Server;
 use serde_json::{Value, json};
 
-/// Collection, the field that a create needs, and all fields with their rules.
+/// Collection, the required field, and all fields with their rules.
 const KINDS: [(&str, &str, Fields); 6] = [
     (
         "rooms",
@@ -171,7 +171,7 @@ const KINDS: [(&str, &str, Fields); 6] = [
 
 type Fields = &'static [(&'static str, Rule)];
 
-/// The fields that have a default, with it.
+/// The fields with a default value: collection, field, JSON text of the default.
 const DEFAULTS: [(&str, &str, &str); 3] =
     [("inventory", "quantity", "1"), ("tasks", "priority", "\"medium\""), ("tasks", "status", "\"open\"")];
 
@@ -192,7 +192,7 @@ enum Rule {
 }
 use Rule::{Choice, Count, Date, Line, Lines, Money, ReadOnly, Reference, SubjectType, Url, Vin, Year};
 
-/// What a rule takes, each with how it is given back; None: as it was sent.
+/// Values that a rule accepts, each with the stored form; None: stored as sent.
 fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
     let same = |values: &[Value]| values.iter().map(|value| (value.clone(), None)).collect();
     match rule {
@@ -216,7 +216,7 @@ fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
     }
 }
 
-/// What a rule refuses, and with which code.
+/// Values that a rule refuses, each with the fault code.
 fn bad(rule: Rule) -> Vec<(Value, &'static str)> {
     match rule {
         Line(max) => vec![
@@ -287,8 +287,8 @@ fn bad(rule: Rule) -> Vec<(Value, &'static str)> {
     }
 }
 
-/// A place where a field can be tried: a record of its own, or the profile.
-async fn place(client: &Client, collection: &str, title: &str) -> String {
+/// The path of a new record, or of the profile, for requests with one field.
+async fn record_path(client: &Client, collection: &str, title: &str) -> String {
     if title.is_empty() {
         return "/v1/property".to_owned();
     }
@@ -297,17 +297,17 @@ async fn place(client: &Client, collection: &str, title: &str) -> String {
     format!("/v1/{collection}/{}", made.id())
 }
 
-fn refused(answer: &Answer, field: &str, code: &str, sent: &Value) {
+fn refused(response: &Response, field: &str, code: &str, sent: &Value) {
     let sent: String = sent.to_string().chars().take(60).collect();
-    assert_eq!((answer.status, answer.faults()), (422, vec![format!("{field} {code}")]), "{field}: {sent}");
+    assert_eq!((response.status, response.faults()), (422, vec![format!("{field} {code}")]), "{field}: {sent}");
 }
 
 #[tokio::test]
-async fn every_field_takes_what_its_rule_says_and_nothing_else() {
+async fn fields_accept_only_valid_values() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (collection, title, fields) in KINDS {
-        let path = place(&client, collection, title).await;
+        let path = record_path(&client, collection, title).await;
         let list = format!("/v1/{collection}");
         for (field, rule) in fields {
             for (value, stored) in good(*rule) {
@@ -322,7 +322,7 @@ async fn every_field_takes_what_its_rule_says_and_nothing_else() {
                     refused(&client.post(&list, &body).await, field, code, &value);
                 }
             }
-            // Null clears what is optional, and nothing else.
+            // Null clears only optional fields.
             let default = DEFAULTS.iter().find(|(of, name, _)| (of, name) == (&collection, field));
             let cleared = client.patch(&path, &json!({ *field: null })).await;
             match (default, *rule) {
@@ -336,7 +336,7 @@ async fn every_field_takes_what_its_rule_says_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn every_member_is_always_there_and_no_other() {
+async fn records_have_exactly_their_members() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (collection, title, fields) in KINDS {
@@ -369,9 +369,9 @@ async fn every_member_is_always_there_and_no_other() {
             let text = whole.data()[moment].as_str().unwrap();
             assert!(text.len() == 24 && text.ends_with('Z') && text.as_bytes()[19] == b'.', "{text}");
         }
-        // What the service sets cannot be sent, on create or later.
+        // Members that the service sets are refused on create and patch.
         for name in ["rev", "created_at", "updated_at"] {
-            let path = place(&client, collection, title).await;
+            let path = record_path(&client, collection, title).await;
             refused(&client.patch(&path, &json!({ name: whole.data()[name] })).await, name, "read_only", &json!(name));
             if !title.is_empty() {
                 let body = json!({ title: "New", name: whole.data()[name] });
@@ -382,7 +382,7 @@ async fn every_member_is_always_there_and_no_other() {
 }
 
 #[tokio::test]
-async fn ids_of_any_version_are_taken_and_folded() {
+async fn ids_of_any_uuid_version_are_lowercased() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for id in [
@@ -399,24 +399,24 @@ async fn ids_of_any_version_are_taken_and_folded() {
     let own = client.post("/v1/rooms", &json!({ "name": "Room", "id": null })).await.id();
     assert_eq!(own.as_bytes()[14], b'7', "{own} is no UUIDv7");
     for id in ["nope", "{f47ac10b-58cc-4372-a567-0e02b2c3d470}", "f47ac10b58cc4372a5670e02b2c3d470", ""] {
-        let answer = client.post("/v1/rooms", &json!({ "id": id, "name": "Room" })).await;
-        refused(&answer, "id", "invalid_format", &json!(id));
+        let response = client.post("/v1/rooms", &json!({ "id": id, "name": "Room" })).await;
+        refused(&response, "id", "invalid_format", &json!(id));
     }
     for id in ["{f47ac10b-58cc-4372-a567-0e02b2c3d479}", "f47ac10b58cc4372a5670e02b2c3d479", "nope"] {
         let path = format!("/v1/rooms/{id}");
-        for answer in [client.get(&path).await, client.patch(&path, &json!({})).await, client.delete(&path).await] {
-            assert_eq!((answer.status, answer.error()), (404, "not_found"), "{id}");
+        for response in [client.get(&path).await, client.patch(&path, &json!({})).await, client.delete(&path).await] {
+            assert_eq!((response.status, response.error()), (404, "not_found"), "{id}");
         }
     }
 }
 
 #[tokio::test]
-async fn every_text_is_searched_and_nothing_else() {
+async fn search_covers_exactly_text_fields() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (collection, title, fields) in KINDS {
         for (number, (field, rule)) in fields.iter().enumerate().filter(|_| !title.is_empty()) {
-            // A word of its own for each field, in letters that a vin allows too.
+            // A distinct word for each field, of letters that a VIN allows.
             let word = format!("{}WRD{number:0>8}", collection[..1].to_uppercase().replace('I', "J"));
             let (value, found) = match rule {
                 Line(100..) | Lines => (json!(format!("before {word} after")), true),

@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use hearth_tests::client::Client;
-use hearth_tests::server::Server;
+use hearth_tests::server::{Server, new_key};
 use serde_json::{Value, json};
 
 async fn titles(client: &Client, query: &str) -> Vec<String> {
-    let answer = client.get(&format!("/v1/search?q={query}")).await;
-    assert_eq!(answer.status, 200, "{query}: {}", answer.text);
-    answer.data().as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect()
+    let response = client.get(&format!("/v1/search?q={query}")).await;
+    assert_eq!(response.status, 200, "{query}: {}", response.text);
+    response.data().as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
-async fn words_are_found_by_their_beginnings_whatever_their_case_and_accents() {
+async fn prefix_matches_any_case_and_accent() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/inventory", &json!({ "name": "Crème brûlée torch", "serial_number": "OPS-306" })).await;
@@ -47,7 +47,7 @@ async fn words_are_found_by_their_beginnings_whatever_their_case_and_accents() {
 }
 
 #[tokio::test]
-async fn a_write_is_found_at_once_and_a_delete_is_not() {
+async fn write_found_at_once_and_delete_gone() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Pantry" })).await.id());
@@ -60,7 +60,7 @@ async fn a_write_is_found_at_once_and_a_delete_is_not() {
 }
 
 #[tokio::test]
-async fn pages_hold_every_hit_once() {
+async fn search_pages_hold_each_hit_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for number in 0..25 {
@@ -68,7 +68,7 @@ async fn pages_hold_every_hit_once() {
             .post("/v1/rooms", &json!({ "name": format!("Room {number}"), "notes": "word ".repeat(number + 1) }))
             .await;
     }
-    let hits = client.walk("/v1/search?q=word&limit=4").await;
+    let hits = client.list_all("/v1/search?q=word&limit=4").await;
     let mut ids: Vec<&str> = hits.iter().map(|hit| hit["id"].as_str().unwrap()).collect();
     assert!(hits.is_sorted_by(|a, b| a["score"].as_f64() >= b["score"].as_f64()));
     ids.sort_unstable();
@@ -79,7 +79,7 @@ async fn pages_hold_every_hit_once() {
 }
 
 #[tokio::test]
-async fn a_hit_keeps_its_place_whatever_becomes_of_others() {
+async fn hit_order_ignores_other_records() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let others = Client::new(&server.url, &server.test_key);
@@ -90,7 +90,7 @@ async fn a_hit_keeps_its_place_whatever_becomes_of_others() {
     client.post("/v1/rooms/bulk", &names("Numbat", 0)).await;
     let first = client.get("/v1/search?q=numbat&limit=10").await;
     let mut seen = first.data().as_array().unwrap().clone();
-    // Other records of the home, hits that were shown already, and the word itself in another home.
+    // Changes to other records, to earlier hits, and to another home with the same word.
     client.post("/v1/rooms/bulk", &names("Other", 0)).await;
     others.post("/v1/rooms/bulk", &names("Numbat", 0)).await;
     let gone: Vec<Value> = seen.iter().map(|hit| json!({ "method": "delete", "id": hit["id"] })).collect();
@@ -112,7 +112,7 @@ async fn a_hit_keeps_its_place_whatever_becomes_of_others() {
 }
 
 #[tokio::test]
-async fn the_best_comes_first_and_a_hit_is_marked_whatever_the_text_holds() {
+async fn best_hit_comes_first_with_marked_snippet() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (name, notes) in [
@@ -127,7 +127,7 @@ async fn the_best_comes_first_and_a_hit_is_marked_whatever_the_text_holds() {
     }
     let expected = ["Car, charger, jack", "Charger for the car", "Carport chargers", "Carport", "Cellar"];
     assert_eq!(titles(&client, "car+charger").await, expected);
-    let hits = client.walk("/v1/search?q=car+charger&limit=2").await;
+    let hits = client.list_all("/v1/search?q=car+charger&limit=2").await;
     assert_eq!(hits.iter().map(|hit| &hit["title"]).collect::<Vec<_>>(), expected);
     let scores: Vec<f64> = hits.iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
     assert_eq!(scores, [1.0, 1.0, 0.75, 0.5, 0.25]);
@@ -135,7 +135,7 @@ async fn the_best_comes_first_and_a_hit_is_marked_whatever_the_text_holds() {
 }
 
 #[tokio::test]
-async fn questions_without_a_word_are_refused() {
+async fn query_without_word_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for query in [
@@ -148,21 +148,21 @@ async fn questions_without_a_word_are_refused() {
         "?q=ab&limit=101",
         &format!("?q={}", "x".repeat(201)),
     ] {
-        let answer = client.get(&format!("/v1/search{query}")).await;
-        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{query}");
+        let response = client.get(&format!("/v1/search{query}")).await;
+        assert_eq!((response.status, response.error()), (400, "invalid_request"), "{query}");
     }
 }
 
 #[tokio::test]
-async fn a_question_has_as_many_words_as_there_is_room_and_each_says_more() {
+async fn every_word_of_long_query_narrows() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     client.post("/v1/rooms", &json!({ "name": "Alpine attic", "notes": "Skis" })).await;
-    // The same word again, and the beginning of another, ask for nothing more.
+    // A repeated word, or the beginning of another word, adds no condition.
     let again = vec!["a"; 100].join("+");
     assert_eq!(titles(&client, &again).await, ["Alpine attic"]);
     assert_eq!(titles(&client, "s+SK+skis+a+AL+att").await, ["Alpine attic"]);
-    // Nothing but its length bounds a question: a hundred characters that are words, each another.
+    // Only the length limits a query: 100 characters can be 100 distinct words.
     let all: Vec<String> = ('一'..).take(100).map(String::from).collect();
     client.post("/v1/rooms", &json!({ "name": "Hundred", "notes": all.join(" ") })).await;
     assert_eq!(titles(&client, &all.join("+")).await, ["Hundred"]);
@@ -170,24 +170,19 @@ async fn a_question_has_as_many_words_as_there_is_room_and_each_says_more() {
 }
 
 #[tokio::test]
-async fn one_scope_and_a_page_are_enough_to_search() {
+async fn search_scope_suffices_and_cursor_binds_query() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let operations = vec![json!({ "method": "create", "name": "Common room" }); 50];
     for _ in 0..3 {
         client.post("/v1/rooms/bulk", &json!({ "operations": operations })).await;
     }
-    let wish = hearth_server::operate::NewKey {
-        team: "My home".to_owned(),
-        environment: hearth_contract::key::Environment::Live,
+    let key = hearth_server::operate::NewKey {
         scopes: vec!["search:read".to_owned()],
-        name: None,
-        allowlist: Vec::new(),
-        pinned: None,
-        expires_at: None,
+        ..new_key("My home", hearth_contract::key::Environment::Live)
     };
     let clock = hearth_server::clock::Clock::system();
-    let key = hearth_server::operate::create_key(&server.running.app.db, &clock, wish).await.unwrap().secret;
+    let key = hearth_server::operate::create_key(&server.running.app.db, &clock, key).await.unwrap().secret;
     let searcher = Client::new(&server.url, &key);
     for (query, hits) in [("q=common", 50), ("q=common&limit=100", 100), ("q=%20common%20&types=room", 50)] {
         let page = searcher.get(&format!("/v1/search?{query}")).await;
@@ -197,11 +192,11 @@ async fn one_scope_and_a_page_are_enough_to_search() {
     let hit = searcher.get("/v1/search?q=common&limit=1").await.data()[0].clone();
     let members: Vec<&str> = hit.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, ["type", "id", "title", "snippet", "score", "updated_at"]);
-    // A cursor is of its question, however the kinds are named, of its home and of search.
+    // A cursor is bound to the query, the kinds in any order, the home, and the search.
     let cursor = searcher.get("/v1/search?q=common&types=room,task&limit=5").await.next_cursor().unwrap();
     let next = |query: &str| format!("/v1/search?{query}&cursor={cursor}");
     assert_eq!(searcher.get(&next("q=common&types=task,room&limit=9")).await.status, 200);
-    // It carries which kinds those are, so that they need not be named again (contract 5).
+    // The cursor carries the kinds, so a client need not repeat the parameter (contract 5).
     let both = searcher.get(&next("q=common&types=task,room&limit=9")).await;
     assert_eq!(searcher.get(&next("q=Common&limit=9")).await.data(), both.data());
     for query in ["q=common&types=room", "q=commons&types=room,task"] {
@@ -212,17 +207,17 @@ async fn one_scope_and_a_page_are_enough_to_search() {
     assert_eq!(client.get(&format!("/v1/rooms?cursor={cursor}")).await.error(), "invalid_cursor");
 }
 
-/// Longest wait for an answer that must come.
+/// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_search_has_its_time_and_holds_nobody_up() {
+async fn slow_search_times_out_without_blocking() {
     let server = Server::start_with(|config| config.search_time_max = Duration::ZERO).await;
     let client = Client::new(&server.url, &server.live_key);
     let refused = client.get("/v1/search?q=hall").await;
     assert_eq!((refused.status, refused.error(), refused.header("retry-after")), (503, "unavailable", "1"));
     assert!(refused.json["error"]["fix"].as_str().unwrap().contains("longer words"), "{}", refused.text);
-    // More searches than there are threads, none of which ends before it is let.
+    // More searches than threads, all of which block until released.
     let db = server.running.app.db.clone();
     let far = Instant::now() + Duration::from_secs(3600);
     let searches: Vec<_> = (0..10)
@@ -232,12 +227,12 @@ async fn a_search_has_its_time_and_holds_nobody_up() {
             (let_go, search)
         })
         .collect();
-    // Keys that were never seen are looked up, and all else is read.
+    // Unknown keys are looked up, and all other reads work.
     for key in [&server.test_key, &server.live_key] {
         for path in ["/v1/me", "/v1/events", "/v1/rooms", "/v1/exports"] {
             let client = Client::new(&server.url, key);
-            let answer = tokio::time::timeout(PATIENCE, client.get(path)).await;
-            assert_eq!(answer.expect("an answer in time").status, 200, "{path}");
+            let response = tokio::time::timeout(PATIENCE, client.get(path)).await;
+            assert_eq!(response.expect("a response in time").status, 200, "{path}");
         }
     }
     for (let_go, search) in searches {
@@ -247,7 +242,7 @@ async fn a_search_has_its_time_and_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn a_record_is_found_by_its_own_title_in_every_script() {
+async fn title_is_found_in_every_script() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for name in [
@@ -270,12 +265,12 @@ async fn a_record_is_found_by_its_own_title_in_every_script() {
         let question: String = name.bytes().map(|byte| format!("%{byte:02x}")).collect();
         assert_eq!(titles(&client, &question).await, [name], "{name}");
     }
-    // A word that is not there is still demanded.
+    // A word without a match still excludes the record.
     assert_eq!(titles(&client, "test%20garage").await, [""; 0]);
 }
 
 #[tokio::test]
-async fn neither_case_nor_accents_count_in_any_script() {
+async fn case_and_accents_ignored_in_every_script() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for name in ["Καφές ελληνικός", "Ёлка йога", "Юрий", "ハ\u{309a}ソコン", "Straße", "हिन्दी किताब", "🧹Besen"]

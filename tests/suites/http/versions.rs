@@ -1,4 +1,4 @@
-//! Dated versions: up in requests, down in answers, and their end by the clock (contract 13).
+//! Dated versions (contract 13): old names in requests and responses, and the end of a version by the clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,19 +7,19 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::operate::{self, NewKey};
-use hearth_tests::client::{Answer, Client};
-use hearth_tests::server::Server;
+use hearth_tests::client::{Client, Response};
+use hearth_tests::server::{Server, new_key};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 const OLD: &str = "2026-03-01";
 const CURRENT: &str = "2026-06-01";
 
-/// A service whose wall clock the test moves, and the clock.
+/// A service and its wall clock in milliseconds, which the test sets.
 async fn served_at(moment: &str) -> (Server, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(millis(moment)));
-    let (hand, system) = (now.clone(), Clock::system());
-    let clock = Clock::new(move || Timestamp::from_millis(hand.load(Ordering::SeqCst)), move || system.elapsed());
+    let (test_clock, system) = (now.clone(), Clock::system());
+    let clock = Clock::new(move || Timestamp::from_millis(test_clock.load(Ordering::SeqCst)), move || system.elapsed());
     (Server::start_at(clock, |_| ()).await, now)
 }
 
@@ -27,28 +27,20 @@ fn millis(moment: &str) -> i64 {
     Timestamp::parse(moment).unwrap().millis()
 }
 
-/// A key pinned to a version.
+/// A client with a key pinned to a version.
 async fn pinned(server: &Server, pin: &str) -> Result<Client, operate::Error> {
-    let wish = NewKey {
-        team: "My home".to_owned(),
-        environment: Environment::Live,
-        scopes: Vec::new(),
-        name: None,
-        allowlist: Vec::new(),
-        pinned: Some(pin.to_owned()),
-        expires_at: None,
-    };
-    let made = operate::create_key(&server.running.app.db, &server.running.app.clock, wish).await?;
+    let key = NewKey { pinned: Some(pin.to_owned()), ..new_key("My home", Environment::Live) };
+    let made = operate::create_key(&server.running.app.db, &server.running.app.clock, key).await?;
     Ok(Client::new(&server.url, &made.secret))
 }
 
-async fn ask(client: &Client, version: &str, method: Method, path: &str, body: Option<&Value>) -> Answer {
+async fn ask(client: &Client, version: &str, method: Method, path: &str, body: Option<&Value>) -> Response {
     let request = client.request(method, path).header("Service-API-Version", version);
     client.send(if let Some(body) = body { request.json(body) } else { request }).await
 }
 
 #[tokio::test]
-async fn the_old_words_go_up_and_come_down() {
+async fn old_names_map_both_ways() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Car" })).await.id();
@@ -63,14 +55,14 @@ async fn the_old_words_go_up_and_come_down() {
     let patched =
         ask(&client, OLD, Method::PATCH, &path, Some(&json!({ "subject_type": "home", "subject_id": null }))).await;
     assert_eq!(patched.data()["subject_type"], "home");
-    // What a current reader sees of the same answer differs in nothing else.
+    // The response in the current version differs in no other member.
     let (mut old, new) = (ask(&client, OLD, Method::GET, &path, None).await.json, client.get(&path).await.json);
     old["meta"] = new["meta"].clone();
     assert_eq!(old, new);
 }
 
 #[tokio::test]
-async fn the_current_words_are_refused_in_the_versions_own_words() {
+async fn current_names_refused_in_old_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "x", "subject_type": "vehicle" });
@@ -86,13 +78,13 @@ async fn the_current_words_are_refused_in_the_versions_own_words() {
     let details = &refused.json["error"]["details"];
     assert_eq!((&details["value"], &details["nearest"]), (&json!("task"), &json!("tasks")));
     for (version, types, status) in [(OLD, "tasks,inventory", 200), (OLD, "task", 400), (CURRENT, "tasks", 400)] {
-        let answer = ask(&client, version, Method::GET, &format!("/v1/events?types={types}"), None).await;
-        assert_eq!(answer.status, status, "{version} {types}");
+        let response = ask(&client, version, Method::GET, &format!("/v1/events?types={types}"), None).await;
+        assert_eq!(response.status, status, "{version} {types}");
     }
 }
 
 #[tokio::test]
-async fn events_and_frames_speak_the_readers_version() {
+async fn events_and_frames_use_reader_version() {
     let server = Server::start().await;
     let new = Client::new(&server.url, &server.live_key);
     let old = pinned(&server, OLD).await.unwrap();
@@ -104,19 +96,19 @@ async fn events_and_frames_speak_the_readers_version() {
         assert_eq!((&event["resource_type"], &event["api_version"]), (&json!(word), &json!(version)));
         assert_eq!((&event["type"], polled.header("service-api-version")), (&json!("created"), version));
         let mut frames = client.stream(&format!("?cursor=start&types={word}"), None).await;
-        let (id, streamed) = frames.event().await.unwrap();
+        let (id, streamed) = frames.next_event().await.unwrap();
         assert_eq!(&streamed, event);
-        // A cursor is good in either version.
+        // A cursor works in both versions.
         assert_eq!(new.get(&format!("/v1/events?cursor={id}")).await.status, 200);
     }
-    // Each frame is one line of data, in any version.
+    // Each frame has one data line, in both versions.
     let mut frames = old.stream("?cursor=start", None).await;
     assert_eq!(frames.next().await.unwrap(), "retry: 1000");
     assert_eq!(frames.next().await.unwrap().lines().count(), 2);
 }
 
 #[tokio::test]
-async fn search_and_bulk_speak_the_readers_version() {
+async fn search_and_bulk_use_reader_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Car" })).await.id();
@@ -142,14 +134,14 @@ async fn search_and_bulk_speak_the_readers_version() {
     assert_eq!((found.data()[0]["type"].as_str(), found.data().as_array().unwrap().len()), (Some("tasks"), 2));
     assert_eq!(ask(&client, OLD, Method::GET, "/v1/search?q=oil&types=task", None).await.error(), "invalid_request");
     assert_eq!(client.get("/v1/search?q=oil&types=task").await.data()[0]["type"], "task");
-    // A search goes on in either version.
+    // A search cursor works in both versions.
     let page = ask(&client, OLD, Method::GET, "/v1/search?q=oil&types=tasks&limit=1", None).await;
     let next = format!("/v1/search?q=oil&types=task&limit=1&cursor={}", page.next_cursor().unwrap());
     assert_eq!(client.get(&next).await.status, 200);
 }
 
 #[tokio::test]
-async fn header_then_pin_then_current_decide() {
+async fn version_comes_from_header_then_pin() {
     let server = Server::start().await;
     let new = Client::new(&server.url, &server.live_key);
     let old = pinned(&server, OLD).await.unwrap();
@@ -162,15 +154,15 @@ async fn header_then_pin_then_current_decide() {
         assert_eq!((refused.status, refused.error()), (400, "unsupported_version"));
         assert_eq!(refused.json["error"]["details"]["supported"], json!([OLD, CURRENT]));
         assert_eq!(refused.header("service-api-version"), CURRENT);
-        // The key's version gives the refusal its form.
+        // The refusal has the form of the key's version.
         let refused = ask(&old, name, Method::GET, "/v1/rooms", None).await;
         assert_eq!((refused.header("service-api-version"), refused.json["error"].get("fix")), (OLD, None));
-        // Discovery does not look.
+        // Discovery ignores the header.
         let index = ask(&old, name, Method::GET, "/v1", None).await;
         assert_eq!((index.status, index.header("service-api-version")), (200, CURRENT));
     }
     assert!(matches!(pinned(&server, "2020-01-01").await, Err(operate::Error::Refused(_))));
-    // Refusals before the key is known take the form that the header names.
+    // A refusal before the key check has the form of the header's version.
     let nobody = Client::new(&server.url, "nonsense");
     for (version, has_fix) in [(OLD, false), (CURRENT, true), ("2020-01-01", true)] {
         for path in ["/v1/rooms", "/v1/nowhere"] {
@@ -181,7 +173,7 @@ async fn header_then_pin_then_current_decide() {
 }
 
 #[tokio::test]
-async fn a_stored_answer_keeps_its_first_version() {
+async fn stored_response_keeps_its_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Car" })).await.id();
@@ -201,7 +193,7 @@ async fn a_stored_answer_keeps_its_first_version() {
 }
 
 #[tokio::test]
-async fn a_version_warns_and_ends_by_the_clock() {
+async fn version_warns_and_ends_by_clock() {
     let (server, now) = served_at("2026-11-30T23:59:59Z").await;
     let old = pinned(&server, OLD).await.unwrap();
     let quiet = old.get("/v1/me").await;
@@ -228,7 +220,7 @@ async fn a_version_warns_and_ends_by_the_clock() {
 }
 
 #[tokio::test]
-async fn every_surface_speaks_the_version_that_is_asked_for() {
+async fn every_surface_uses_requested_version() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let wish = json!({ "format": "json", "types": ["rooms", "inventory", "property"] });
@@ -242,9 +234,9 @@ async fn every_surface_speaks_the_version_that_is_asked_for() {
         ask(&client, OLD, Method::POST, "/v1/exports", Some(&json!({ "format": "json", "types": ["room"] }))).await;
     assert_eq!(refused.faults(), ["types[0] not_a_choice"]);
 
-    // From the start of a request on, whatever it is refused for; errors of that version have no fix.
+    // Each refusal has the form of the old version, whose errors have no fix.
     let nobody = Client::new(&server.url, "nonsense");
-    for (answer, status) in [
+    for (response, status) in [
         (ask(&nobody, OLD, Method::GET, "/v1/nothing", None).await, 404),
         (ask(&nobody, OLD, Method::PUT, "/v1/rooms", None).await, 405),
         (ask(&nobody, OLD, Method::GET, "/v1/rooms", None).await, 401),
@@ -252,44 +244,44 @@ async fn every_surface_speaks_the_version_that_is_asked_for() {
         (ask(&client, OLD, Method::GET, "/v1/rooms/nope", None).await, 404),
         (refused, 422),
     ] {
-        assert_eq!((answer.status, answer.header("service-api-version")), (status, OLD));
-        let members: Vec<&str> = answer.json["error"].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(members, ["type", "message", "doc_url", "details"], "{}", answer.text);
+        assert_eq!((response.status, response.header("service-api-version")), (status, OLD));
+        let members: Vec<&str> = response.json["error"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(members, ["type", "message", "doc_url", "details"], "{}", response.text);
     }
-    // Discovery and tools speak the current one, also in what is refused before their route is found.
-    for (answer, status) in [
+    // Discovery and tools use the current version, even in refusals before routing.
+    for (response, status) in [
         (ask(&client, OLD, Method::POST, "/v1", None).await, 405),
         (ask(&client, OLD, Method::GET, "/mcp", None).await, 405),
         (ask(&nobody, OLD, Method::POST, "/mcp", None).await, 401),
     ] {
-        assert_eq!((answer.status, answer.header("service-api-version")), (status, CURRENT));
-        assert!(answer.json["error"]["fix"].is_string(), "{}", answer.text);
+        assert_eq!((response.status, response.header("service-api-version")), (status, CURRENT));
+        assert!(response.json["error"]["fix"].is_string(), "{}", response.text);
     }
-    // A malformed or unknown one is refused in the current form, and named in no answer.
+    // A malformed or unknown version is refused in the current form, without a version header.
     for version in ["2026-3-1", "latest", "2026-06-02", "", "2026-03-01, 2026-06-01"] {
-        let answer = ask(&client, version, Method::GET, "/v1/rooms", None).await;
-        assert_eq!((answer.status, answer.error()), (400, "unsupported_version"), "{version}");
-        assert_eq!(answer.json["error"]["details"], json!({ "supported": [OLD, CURRENT] }));
-        assert_eq!(answer.header("service-api-version"), CURRENT);
+        let response = ask(&client, version, Method::GET, "/v1/rooms", None).await;
+        assert_eq!((response.status, response.error()), (400, "unsupported_version"), "{version}");
+        assert_eq!(response.json["error"]["details"], json!({ "supported": [OLD, CURRENT] }));
+        assert_eq!(response.header("service-api-version"), CURRENT);
     }
-    // Discovery and tools speak the current one, and do not care.
+    // Discovery and tools ignore a wrong version.
     let old_key = pinned(&server, OLD).await.unwrap();
     for version in [OLD, "nonsense"] {
         for path in ["/v1", "/v1/_meta", "/openapi/v1", "/healthz", "/docs"] {
-            let answer = ask(&nobody, version, Method::GET, path, None).await;
-            assert_eq!((answer.status, answer.header("service-api-version")), (200, CURRENT), "{path}");
+            let response = ask(&nobody, version, Method::GET, path, None).await;
+            assert_eq!((response.status, response.header("service-api-version")), (200, CURRENT), "{path}");
         }
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": { "name": "svc_create_task", "arguments": { "title": "x", "subject_type": "rooms" } } });
-        let answer = ask(&old_key, version, Method::POST, "/mcp", Some(&call)).await;
-        let error = &answer.json["result"]["structuredContent"]["error"];
+        let response = ask(&old_key, version, Method::POST, "/mcp", Some(&call)).await;
+        let error = &response.json["result"]["structuredContent"]["error"];
         assert_eq!((&error["details"]["fields"][0]["code"], error["fix"].is_string()), (&json!("not_a_choice"), true));
-        assert_eq!(answer.header("service-api-version"), CURRENT);
+        assert_eq!(response.header("service-api-version"), CURRENT);
     }
 }
 
 #[tokio::test]
-async fn a_refused_parameter_is_quoted_as_it_was_sent_in_every_version() {
+async fn refused_parameter_is_quoted_as_sent() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     for (path, value) in [

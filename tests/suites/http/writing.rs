@@ -1,15 +1,15 @@
-//! Creating, changing and deleting, and what the kinds do by themselves (contract 3, 6, 10).
+//! Create, patch and delete, and the rules of single kinds (contract 3, 6, 10).
 
 use std::time::Duration;
 
 use hearth_tests::client::Client;
-use hearth_tests::server::{Hand, Server};
+use hearth_tests::server::{Server, TestClock};
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_create_gives_the_whole_record_and_an_id_is_used_once() {
+async fn create_returns_record_and_id_stays_used() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = Uuid::from_u128(0xabc).to_string();
@@ -26,7 +26,7 @@ async fn a_create_gives_the_whole_record_and_an_id_is_used_once() {
     let again = client.post("/v1/tasks", &json!({ "id": id, "title": "Other" })).await;
     assert_eq!((again.status, again.error()), (409, "already_exists"));
     assert_eq!(again.json["error"]["details"], json!({ "id": id, "deleted": false }));
-    // An id is the home's, not the collection's; and it is used for ever.
+    // An id is unique in the home, not in the collection, and stays used after a delete.
     assert_eq!(client.post("/v1/rooms", &json!({ "id": id, "name": "Hall" })).await.status, 409);
     client.delete(&format!("/v1/tasks/{id}")).await;
     let deleted = client.post("/v1/tasks", &json!({ "id": id, "title": "Other" })).await;
@@ -34,7 +34,7 @@ async fn a_create_gives_the_whole_record_and_an_id_is_used_once() {
 }
 
 #[tokio::test]
-async fn a_patch_merges_and_a_no_op_makes_no_event() {
+async fn patch_merges_and_no_op_makes_no_event() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall", "floor": "1" })).await.id());
@@ -55,7 +55,7 @@ async fn a_patch_merges_and_a_no_op_makes_no_event() {
 }
 
 #[tokio::test]
-async fn conditions_are_answered_after_existence_and_before_validation() {
+async fn condition_checked_after_404_and_before_422() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
@@ -77,7 +77,7 @@ async fn conditions_are_answered_after_existence_and_before_validation() {
 }
 
 #[tokio::test]
-async fn a_condition_that_cannot_be_read_is_no_mismatch() {
+async fn malformed_condition_gives_400_not_412() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
@@ -91,7 +91,7 @@ async fn a_condition_that_cannot_be_read_is_no_mismatch() {
             assert_eq!(refused.json["error"]["details"]["parameter"], header);
         }
     }
-    // Empty elements of a list say nothing (RFC 9110 5.6.1.2).
+    // Empty list elements are ignored (RFC 9110 5.6.1.2).
     for (tag, status) in [
         ("\"1\"", 200),
         ("\"a,b\" , \"1\"", 200),
@@ -106,7 +106,7 @@ async fn a_condition_that_cannot_be_read_is_no_mismatch() {
 }
 
 #[tokio::test]
-async fn a_delete_is_the_same_twice() {
+async fn repeated_delete_gives_same_response() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -122,7 +122,7 @@ async fn a_delete_is_the_same_twice() {
 }
 
 #[tokio::test]
-async fn references_must_exist_and_are_cleared_by_a_delete() {
+async fn references_must_exist_and_clear_on_delete() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let nowhere = Uuid::from_u128(5).to_string();
@@ -131,7 +131,7 @@ async fn references_must_exist_and_are_cleared_by_a_delete() {
         ["room_id not_found"]
     );
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
-    // An id of another kind is no room.
+    // An id of another kind is refused as a room.
     let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room })).await.id();
     assert_eq!(
         client.post("/v1/inventory", &json!({ "name": "Bulb", "room_id": lamp })).await.faults(),
@@ -175,7 +175,7 @@ async fn references_must_exist_and_are_cleared_by_a_delete() {
 }
 
 #[tokio::test]
-async fn a_subject_has_an_id_where_its_kind_has_ids() {
+async fn subject_id_follows_subject_type() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = Uuid::from_u128(1).to_string();
@@ -191,7 +191,7 @@ async fn a_subject_has_an_id_where_its_kind_has_ids() {
 }
 
 #[tokio::test]
-async fn a_faulty_half_of_a_subject_is_told_alone() {
+async fn faulty_half_of_subject_reported_alone() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let item = client.post("/v1/inventory", &json!({ "name": "Boiler" })).await.id();
@@ -208,14 +208,14 @@ async fn a_faulty_half_of_a_subject_is_told_alone() {
 }
 
 #[tokio::test]
-async fn a_recurring_task_comes_again() {
+async fn completed_recurring_task_makes_next() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let task = json!({ "title": "Filter", "recurrence": "monthly", "due_on": "2026-01-31", "assignee": "Ada" });
     let path = format!("/v1/tasks/{}", client.post("/v1/tasks", &task).await.id());
     let done = client.patch(&path, &json!({ "status": "done" })).await;
     assert!(done.data()["completed_at"].is_string());
-    let tasks = client.walk("/v1/tasks").await;
+    let tasks = client.list_all("/v1/tasks").await;
     assert_eq!(tasks.len(), 2);
     assert_eq!(
         (&tasks[0]["status"], &tasks[0]["due_on"], &tasks[0]["assignee"]),
@@ -225,11 +225,11 @@ async fn a_recurring_task_comes_again() {
     client.patch(&path, &json!({ "title": "Filters" })).await;
     let reopened = client.patch(&path, &json!({ "status": "open" })).await;
     assert_eq!(reopened.data()["completed_at"], Value::Null);
-    assert_eq!(client.walk("/v1/tasks").await.len(), 2);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 2);
 }
 
 #[tokio::test]
-async fn the_id_of_the_home_is_its_profiles_alone() {
+async fn home_id_belongs_to_profile_only() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let home = client.get("/v1/me").await.data()["home"]["id"].as_str().unwrap().to_owned();
@@ -242,7 +242,7 @@ async fn the_id_of_the_home_is_its_profiles_alone() {
 }
 
 #[tokio::test]
-async fn a_profile_of_nothing_is_not_set() {
+async fn empty_patch_creates_no_profile() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let patched = client.patch("/v1/property", &json!({ "city": null })).await;
@@ -251,7 +251,7 @@ async fn a_profile_of_nothing_is_not_set() {
 }
 
 #[tokio::test]
-async fn the_profile_is_set_by_its_first_patch() {
+async fn first_patch_creates_profile() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     assert_eq!(*client.get("/v1/property").await.data(), Value::Null);
@@ -269,34 +269,35 @@ async fn the_profile_is_set_by_its_first_patch() {
 }
 
 #[tokio::test]
-async fn moments_never_go_back_whatever_the_clock_does() {
-    let hand = Hand::at("2026-06-01T12:00:00Z");
-    let server = Server::start_at(hand.clock(), |_| ()).await;
+async fn timestamps_never_go_back() {
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(test_clock.clock(), |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
     let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
     let path = format!("/v1/rooms/{}", made.id());
     assert_eq!(made.data()["created_at"], "2026-06-01T12:00:00.000Z");
-    hand.step_to("2026-06-01T11:00:00Z");
+    test_clock.step_to("2026-06-01T11:00:00Z");
     let patched = client.patch(&path, &json!({ "floor": "1" })).await;
     assert_eq!(patched.data()["updated_at"], "2026-06-01T12:00:00.000Z");
     let other = client.post("/v1/rooms", &json!({ "name": "Attic" })).await;
     assert_eq!(other.data()["created_at"], "2026-06-01T12:00:00.000Z");
-    hand.step_to("2026-06-01T13:00:00.001Z");
+    test_clock.step_to("2026-06-01T13:00:00.001Z");
     let patched = client.patch(&path, &json!({ "floor": "2" })).await;
     assert_eq!(
         (&patched.data()["created_at"], &patched.data()["updated_at"]),
         (&made.data()["created_at"], &json!("2026-06-01T13:00:00.001Z"))
     );
-    // A patch that changes nothing leaves the moment.
-    hand.advance(Duration::from_secs(1));
+    // A patch without a change keeps `updated_at`.
+    test_clock.advance(Duration::from_secs(1));
     let same = client.patch(&path, &json!({ "floor": "2" })).await;
     assert_eq!(same.data(), patched.data());
-    let moments: Vec<Value> = client.walk("/v1/events").await.iter().map(|event| event["created_at"].clone()).collect();
+    let moments: Vec<Value> =
+        client.list_all("/v1/events").await.iter().map(|event| event["created_at"].clone()).collect();
     assert!(moments.is_sorted_by(|a, b| a.as_str() <= b.as_str()), "{moments:?}");
 }
 
 #[tokio::test]
-async fn a_task_that_is_made_done_comes_again_and_says_so_in_order() {
+async fn task_created_done_makes_next_in_order() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -306,47 +307,47 @@ async fn a_task_that_is_made_done_comes_again_and_says_so_in_order() {
     });
     let made = client.post("/v1/tasks", &task).await;
     assert_eq!((&made.data()["status"], made.data()["completed_at"].is_string()), (&json!("done"), true));
-    assert_eq!(made.data()["recurrence"], "quarterly", "the finished task keeps it");
-    let events = client.walk("/v1/events?types=task").await;
-    let told: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
-    assert_eq!((told, &events[0]["resource_id"]), (vec!["created", "created"], &made.data()["id"]));
+    assert_eq!(made.data()["recurrence"], "quarterly", "the finished task keeps its recurrence");
+    let events = client.list_all("/v1/events?types=task").await;
+    let report: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!((report, &events[0]["resource_id"]), (vec!["created", "created"], &made.data()["id"]));
     let mut next = events[1]["payload"].clone();
     assert_eq!(
         (&next["due_on"], &next["status"], &next["completed_at"]),
         (&json!("2026-02-28"), &json!("open"), &Value::Null)
     );
-    // Everything else is the same.
+    // The other members are equal.
     for name in ["id", "rev", "status", "completed_at", "due_on", "created_at", "updated_at"] {
         next[name] = made.data()[name].clone();
     }
     assert_eq!(&next, made.data());
     assert_eq!(events[0]["idempotency_key"], events[1]["idempotency_key"]);
-    // Without recurrence nothing follows, and what is done already does not come again.
+    // A task without recurrence has no successor, and a task that is already done makes no second.
     client.patch(&format!("/v1/tasks/{}", made.id()), &json!({ "status": "done", "notes": "" })).await;
     client.post("/v1/tasks", &json!({ "title": "Once", "status": "done" })).await;
-    assert_eq!(client.walk("/v1/tasks").await.len(), 3);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 3);
 }
 
 #[tokio::test]
-async fn a_vehicle_that_goes_leaves_its_papers_and_tasks_general() {
+async fn deleted_vehicle_is_cleared_as_subject() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let car = client.post("/v1/vehicles", &json!({ "name": "Van" })).await.id();
     let about = json!({ "title": "x", "subject_type": "vehicle", "subject_id": car });
     let (paper, task) = (client.post("/v1/documents", &about).await, client.post("/v1/tasks", &about).await);
     client.delete(&format!("/v1/vehicles/{car}")).await;
-    let events = client.walk("/v1/events").await;
-    let told: Vec<String> = events[3..]
+    let events = client.list_all("/v1/events").await;
+    let report: Vec<String> = events[3..]
         .iter()
         .map(|event| format!("{} {}", event["resource_type"].as_str().unwrap(), event["type"].as_str().unwrap()))
         .collect();
-    assert_eq!(told, ["document updated", "task updated", "vehicle deleted"]);
+    assert_eq!(report, ["document updated", "task updated", "vehicle deleted"]);
     for (path, before) in [("/v1/documents", paper), ("/v1/tasks", task)] {
         let after = client.get(&format!("{path}/{}", before.id())).await;
         let (kind, id) = (&after.data()["subject_type"], &after.data()["subject_id"]);
         assert!(kind.is_null() && id.is_null(), "{}", after.text);
     }
-    // A task may be about a room; a document may not.
+    // A task may have a room as subject; a document may not.
     let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
     let about = json!({ "title": "x", "subject_type": "room", "subject_id": room });
     assert_eq!(client.post("/v1/tasks", &about).await.status, 201);
@@ -354,7 +355,7 @@ async fn a_vehicle_that_goes_leaves_its_papers_and_tasks_general() {
 }
 
 #[tokio::test]
-async fn the_profile_is_read_and_changed_under_conditions_like_a_record() {
+async fn profile_honours_conditions_like_a_record() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let patch = |tag: &'static str, body: Value| {
@@ -378,13 +379,13 @@ async fn the_profile_is_read_and_changed_under_conditions_like_a_record() {
     let events = client.get("/v1/events?types=property").await;
     assert!(events.data().as_array().unwrap().iter().all(|event| event["resource_id"] == read.id()));
     for (method, allow) in [(Method::POST, "GET, PATCH, HEAD"), (Method::DELETE, "GET, PATCH, HEAD")] {
-        let answer = client.send(client.request(method, "/v1/property")).await;
-        assert_eq!((answer.status, answer.header("allow")), (405, allow));
+        let response = client.send(client.request(method, "/v1/property")).await;
+        assert_eq!((response.status, response.header("allow")), (405, allow));
     }
 }
 
 #[tokio::test]
-async fn a_write_that_must_find_nothing_there_finds_nothing_there() {
+async fn if_none_match_write_requires_absence() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let send = |method: Method, path: &str, tag: &str, body: Value| {
@@ -392,13 +393,13 @@ async fn a_write_that_must_find_nothing_there_finds_nothing_there() {
         let client = client.clone();
         async move { client.send(request).await }
     };
-    // The profile: made where there is none, and not overwritten.
+    // The profile is created if absent, and not overwritten.
     assert_eq!(send(Method::PATCH, "/v1/property", "*", json!({ "city": "Ulm" })).await.status, 200);
     let refused = send(Method::PATCH, "/v1/property", "*", json!({ "city": "Bern" })).await;
     assert_eq!((refused.status, refused.error()), (412, "precondition_failed"));
     assert_eq!(refused.json["error"]["details"]["rev"], 1);
     assert_eq!(client.get("/v1/property").await.data()["city"], "Ulm");
-    // A record: by any of its tags, weak ones too.
+    // A record matches by any of its tags, weak tags included.
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
     for tag in ["*", "\"2\"", "W/\"2\"", "\"7\", \"2\""] {
         for method in [Method::PATCH, Method::DELETE] {
@@ -408,20 +409,20 @@ async fn a_write_that_must_find_nothing_there_finds_nothing_there() {
     }
     assert_eq!(client.get(&path).await.header("etag"), "\"2\"");
     assert_eq!(send(Method::PATCH, &path, "\"1\"", json!({ "floor": "1" })).await.header("etag"), "\"3\"");
-    // Both conditions must hold.
+    // Both conditions must hold together.
     let both = client.request(Method::PATCH, &path).header("if-match", "\"3\"").header("if-none-match", "\"3\"");
     assert_eq!(client.send(both.json(&json!({ "floor": "2" }))).await.status, 412);
-    // Existence is judged before.
+    // Existence is checked first.
     let nowhere = format!("/v1/rooms/{}", uuid::Uuid::from_u128(7));
     assert_eq!(send(Method::PATCH, &nowhere, "*", json!({})).await.status, 404);
     assert_eq!(send(Method::DELETE, &nowhere, "*", json!({})).await.status, 200);
-    // What If-Match refuses tells the revision, too.
+    // A refusal by If-Match contains the revision, too.
     let stale = client.request(Method::PATCH, &path).header("if-match", "\"2\"").json(&json!({ "floor": "2" }));
     assert_eq!(client.send(stale).await.json["error"]["details"]["rev"], 3);
 }
 
 #[tokio::test]
-async fn a_condition_on_what_has_no_revision_is_refused() {
+async fn condition_without_revision_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let operations = json!({ "operations": [{ "method": "create", "name": "Hall" }] });
@@ -440,12 +441,12 @@ async fn a_condition_on_what_has_no_revision_is_refused() {
             assert_eq!((&details["parameter"], &details["value"]), (&json!(header), &json!(value)));
         }
     }
-    assert_eq!(client.walk("/v1/rooms").await.len(), 0);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 0);
     assert_eq!(client.get("/v1/exports").await.data(), &json!([]));
 }
 
 #[tokio::test]
-async fn an_id_that_is_gone_is_not_to_be_patched() {
+async fn deleted_id_conflict_fix_asks_for_other_id() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();

@@ -105,17 +105,17 @@ fn concerns_any(connection: &Connection, verdicts: &[(i64, Verdict)]) -> Result<
 
 fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {
     if matches!(verdict, Verdict::Rejected { .. })
-        && hearth_simulated::planted(hearth_simulated::Fault::RejectedEditDropped)
+        && hearth_simulated::planted(hearth_simulated::PlantedFault::RejectedEditDropped)
     {
         return settle::finish(tx, edit, EditOutcome::Discarded, None, Timestamp::from_millis(0));
     }
     if matches!(verdict, Verdict::Rejected { .. })
-        && hearth_simulated::planted(hearth_simulated::Fault::RejectedEditSuperseded)
+        && hearth_simulated::planted(hearth_simulated::PlantedFault::RejectedEditSuperseded)
     {
         return settle::finish(tx, edit, EditOutcome::Superseded, None, Timestamp::from_millis(0));
     }
     if matches!(verdict, Verdict::Overtaken)
-        && hearth_simulated::planted(hearth_simulated::Fault::PreconditionFailureIsSuccess)
+        && hearth_simulated::planted(hearth_simulated::PlantedFault::PreconditionFailureIsSuccess)
     {
         return held::mark_sent(tx, &[(edit, None)]);
     }
@@ -124,7 +124,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
         Verdict::Sent { .. } | Verdict::There { .. } => return Ok(()),
         Verdict::Later { at, reason } => (EditState::Waiting, reason.as_str(), None, at.map(|at| at.to_string())),
         Verdict::TurnedAway { reason } => (EditState::Waiting, reason.as_str(), None, None),
-        Verdict::Overtaken if hearth_simulated::planted(hearth_simulated::Fault::AnyRemoteChangeConflicts) => {
+        Verdict::Overtaken if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) => {
             (EditState::Conflict, "changed there meanwhile", None, None)
         }
         Verdict::Overtaken => (EditState::Waiting, "changed there meanwhile; its new form is on the way", None, None),

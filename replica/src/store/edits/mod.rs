@@ -170,7 +170,11 @@ pub(crate) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<()
 /// An id that nobody has: of the machine's chance, or of a simulation's, so that a seed tells the same story twice.
 fn fresh_id() -> Uuid {
     let mut bytes = [0; 16];
-    if hearth_simulated::random(&mut bytes) { Builder::from_random_bytes(bytes).into_uuid() } else { Uuid::new_v4() }
+    if hearth_simulated::fill_random(&mut bytes) {
+        Builder::from_random_bytes(bytes).into_uuid()
+    } else {
+        Uuid::new_v4()
+    }
 }
 
 /// [`create`], within an editor's transaction.

@@ -81,7 +81,7 @@ pub(super) fn join(
                 sum.base.entry(name).or_insert(value);
             }
         }
-        if !hearth_simulated::planted(hearth_simulated::Fault::CoalescedEditLost) {
+        if !hearth_simulated::planted(hearth_simulated::PlantedFault::CoalescedEditLost) {
             sum.patch.extend(part.patch);
         }
         if part.method == Method::Delete {

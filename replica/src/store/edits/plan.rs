@@ -149,7 +149,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     while let Some(row) = found.next()? {
         let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: EditState = row.get(5)?;
-        if hearth_simulated::planted(hearth_simulated::Fault::RetryUsesWallClock) {
+        if hearth_simulated::planted(hearth_simulated::PlantedFault::RetryUsesWallClock) {
             // What is nearer than a pause can be long comes in time, as it would with a timer.
             let later = "SELECT next_attempt_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes')
                          FROM edits WHERE id = ?1";
@@ -196,7 +196,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
         if method == Method::Create {
             ahead.made(id, &record);
         }
-        if hearth_simulated::planted(hearth_simulated::Fault::DependentsDoNotWait) {
+        if hearth_simulated::planted(hearth_simulated::PlantedFault::DependentsDoNotWait) {
             others = None;
         }
         let held_by = own.map(|holder| (holder.holds, holder.edit)).max(others);
@@ -216,7 +216,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
                 }
                 Holds::UntilAPersonActs
             }
-            (EditState::Blocked, _) if hearth_simulated::planted(hearth_simulated::Fault::BlockedForever) => {
+            (EditState::Blocked, _) if hearth_simulated::planted(hearth_simulated::PlantedFault::BlockedForever) => {
                 Holds::UntilSettled
             }
             (_, held_by) => {

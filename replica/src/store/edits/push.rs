@@ -76,7 +76,8 @@ fn freeze_one(
     for edits in parcels {
         let Some((&edit, with)) = edits.split_first() else { continue };
         let fixed = edits.iter().find_map(|edit| keys.get(edit));
-        if let Some(key) = fixed.filter(|_| !hearth_simulated::planted(hearth_simulated::Fault::RetryWithNewKey)) {
+        if let Some(key) = fixed.filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::RetryWithNewKey))
+        {
             tx.prepare_cached(
                 "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
                      WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
@@ -161,7 +162,8 @@ fn frozen(connection: &Connection, key: &str) -> Result<Option<Request>, StoreEr
         .query_row([key], |row| {
             let (verb, path, body): (String, String, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let bulk = path.ends_with(BULK);
-            let guard = guard.filter(|_| !bulk && !hearth_simulated::planted(hearth_simulated::Fault::IfMatchNotSent));
+            let guard =
+                guard.filter(|_| !bulk && !hearth_simulated::planted(hearth_simulated::PlantedFault::IfMatchNotSent));
             Ok(Request { verb, path, body, key: key.to_owned(), guard, bulk, edits })
         })
         .optional()?;
@@ -264,7 +266,8 @@ pub(crate) fn let_go(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreErr
         "UPDATE _requests SET in_the_air = in_the_air - 1 WHERE idempotency_key IN ({of_requests})"
     ))?
     .execute([&list])?;
-    let unsure = if hearth_simulated::planted(hearth_simulated::Fault::MaybeAppliedForgotten) { 1_000_000 } else { 0 };
+    let unsure =
+        if hearth_simulated::planted(hearth_simulated::PlantedFault::MaybeAppliedForgotten) { 1_000_000 } else { 0 };
     let free: Vec<i64> = tx
         .prepare_cached(&format!(
             "SELECT id FROM edits JOIN _requests USING (idempotency_key)

@@ -26,7 +26,7 @@ pub(crate) fn settle(
     // from there. What was written must have been seen, in the record's form or in its end.
     let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
                  OR CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END)";
-    if hearth_simulated::planted(hearth_simulated::Fault::OverlayDroppedAtAck) {
+    if hearth_simulated::planted(hearth_simulated::PlantedFault::OverlayDroppedAtAck) {
         passed = "?1 >= 0";
     }
     let done: Vec<(i64, String, String, Option<i64>)> = tx

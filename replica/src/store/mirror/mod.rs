@@ -66,7 +66,7 @@ pub(crate) struct Applied {
 
 /// Applies a batch.
 pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
-    if hearth_simulated::planted(hearth_simulated::Fault::PositionBeforeRows) {
+    if hearth_simulated::planted(hearth_simulated::PlantedFault::PositionBeforeRows) {
         let last = batch.events.last().map(|event| event.id);
         let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
         gate::keep_cheaply(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
@@ -193,7 +193,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
              current_at = CASE WHEN ?10 THEN ?6 ELSE current_at END",
     )?
     .execute((
-        batch.cursor.as_ref().filter(|_| !hearth_simulated::planted(hearth_simulated::Fault::CursorNotStored)),
+        batch.cursor.as_ref().filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::CursorNotStored)),
         shown,
         batch.ready,
         proof.phase,
@@ -283,7 +283,7 @@ fn put(
     elsewhere: bool,
 ) -> Result<(), StoreError> {
     let stored = rows::Stored::from_payload(kind, rev, payload);
-    if hearth_simulated::planted(hearth_simulated::Fault::OlderImageWins) {
+    if hearth_simulated::planted(hearth_simulated::PlantedFault::OlderImageWins) {
         return rows::put(tx, kind, id, &stored);
     }
     if elsewhere {
@@ -314,7 +314,7 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
     )?
     .execute((kind.as_str(), id, rev))?;
-    if hearth_simulated::planted(hearth_simulated::Fault::TombstonesNotStored) {
+    if hearth_simulated::planted(hearth_simulated::PlantedFault::TombstonesNotStored) {
         tx.execute("DELETE FROM _tombstones", [])?;
     }
     if !waits {

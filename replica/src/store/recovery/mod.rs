@@ -304,7 +304,7 @@ pub(crate) fn sweep(
         )?;
         // What was read since it began can be lost as well: by a server that is put back again meanwhile.
         let of = if gone > before { walk::known_of(tx, kind)? } else { before };
-        let accepted = accepted || hearth_simulated::planted(hearth_simulated::Fault::MassDeleteUnguarded);
+        let accepted = accepted || hearth_simulated::planted(hearth_simulated::PlantedFault::MassDeleteUnguarded);
         if !accepted && is_too_many(gone, before) {
             return Ok(Swept::TooMany { gone, of });
         }

@@ -56,7 +56,7 @@ pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
         .prepare_cached("SELECT kind, record_id FROM temp._touched")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    if noted.is_empty() || hearth_simulated::planted(hearth_simulated::Fault::SearchNotUpdated) {
+    if noted.is_empty() || hearth_simulated::planted(hearth_simulated::PlantedFault::SearchNotUpdated) {
         return Ok(());
     }
     let touched = noted.iter().filter_map(|(word, id)| Some((Kind::parse(word)?, id)));

@@ -169,7 +169,7 @@ fn queue_update(resource: &Resource) -> String {
         RAISE_GATE.to_owned(),
         keep_image(
             resource,
-            if hearth_simulated::planted(hearth_simulated::Fault::BaseFromEditedRow) { "NEW" } else { "OLD" },
+            if hearth_simulated::planted(hearth_simulated::PlantedFault::BaseFromEditedRow) { "NEW" } else { "OLD" },
         ),
         queue(resource, "OLD.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &format!("({set})")),
         refuse_foreign_text(),

@@ -131,8 +131,8 @@ impl Core {
         match answer {
             Ok(found) => {
                 (reconciler.failures, reconciler.next_at, reconciler.key_refusal) = (0, now, None);
-                let is_ahead =
-                    found.as_of > position && !hearth_simulated::planted(hearth_simulated::Fault::ListsAheadOfFeed);
+                let is_ahead = found.as_of > position
+                    && !hearth_simulated::planted(hearth_simulated::PlantedFault::ListsAheadOfFeed);
                 if is_ahead {
                     reconciler.ahead_of_feed = Some((question, found));
                     return self.poll_soon(now);

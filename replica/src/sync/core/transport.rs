@@ -21,7 +21,7 @@ impl Core {
     /// When the stream or the polls need attention, if nothing else happens.
     pub(super) fn transport_due_at(&self) -> Option<Millis> {
         match &self.link {
-            Link::Open { .. } if hearth_simulated::planted(hearth_simulated::Fault::SilentStreamIgnored) => None,
+            Link::Open { .. } if hearth_simulated::planted(hearth_simulated::PlantedFault::SilentStreamIgnored) => None,
             Link::Open { .. } | Link::Opening(_) => Some(self.stream.due_at()),
             Link::Polling(polling) if !polling.is_waiting => Some(polling.next_at),
             _ => None,
@@ -72,7 +72,7 @@ impl Core {
         self.stream.on_open(now);
         let Link::Opening(server) = &self.link else { return };
         let server = server.clone();
-        let is_current = hearth_simulated::planted(hearth_simulated::Fault::LiveBeforeCaughtUp);
+        let is_current = hearth_simulated::planted(hearth_simulated::PlantedFault::LiveBeforeCaughtUp);
         self.link = Link::Open { is_current };
         self.begin_contact(server, actions);
     }

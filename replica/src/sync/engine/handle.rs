@@ -107,7 +107,7 @@ impl Engine {
                     Ok(more) => events.extend(more),
                     Err(error)
                         if error.is_unwritten()
-                            && hearth_simulated::planted(hearth_simulated::Fault::DiskFullIsSuccess) => {}
+                            && hearth_simulated::planted(hearth_simulated::PlantedFault::DiskFullIsSuccess) => {}
                     Err(error) if error.is_unwritten() => {
                         tracing::warn!(%error, "a write has failed");
                         // The cause is found before space is freed.

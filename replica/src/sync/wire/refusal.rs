@@ -54,7 +54,7 @@ fn expired(details: &Value) -> Option<Expired> {
 pub(super) fn failure(response: &HttpResponse) -> Failure {
     let refusal = refusal(response);
     let asks_for_patience = matches!(response.status, 408 | 429 | 500..);
-    let is_accepted = hearth_simulated::planted(hearth_simulated::Fault::ForeignAnswerAccepted);
+    let is_accepted = hearth_simulated::planted(hearth_simulated::PlantedFault::ForeignAnswerAccepted);
     if !refusal.is_from_server() && !asks_for_patience && !is_accepted {
         return Failure::NoAnswer(format!("{}, and not as a Hearth server does", refusal.message));
     }

@@ -73,7 +73,7 @@ impl HttpRequest {
             // Only the profile is created by an update. A repetition after the server has forgotten the idempotency key
             // must not overwrite a profile that another person has created (RFC 9110 13.1.2).
             None if request.path == paths::PROPERTY
-                && !hearth_simulated::planted(hearth_simulated::Fault::IfMatchNotSent) =>
+                && !hearth_simulated::planted(hearth_simulated::PlantedFault::IfMatchNotSent) =>
             {
                 headers.push(("if-none-match", "*".to_owned()));
             }

@@ -101,7 +101,7 @@ pub(in crate::sync) fn reconcile_answer(question: &Question, response: &HttpResp
 
 /// The answer to a single edit. Err: a sentence why the response makes no sense.
 pub(in crate::sync) fn edit_response(response: &HttpResponse) -> Result<EditResponse, String> {
-    if response.status >= 500 && hearth_simulated::planted(hearth_simulated::Fault::ServerErrorIsSuccess) {
+    if response.status >= 500 && hearth_simulated::planted(hearth_simulated::PlantedFault::ServerErrorIsSuccess) {
         return Ok(EditResponse::Accepted { rev: None });
     }
     if !(200..300).contains(&response.status) {

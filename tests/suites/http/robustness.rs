@@ -1,4 +1,4 @@
-//! Hard edges: what must not take the service down (contract 12).
+//! Broken clients and internal faults, which the service must survive (contract 12).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 #[tokio::test]
-async fn a_job_that_panics_is_one_fault_and_leaves_nothing_behind() {
+async fn panicking_job_leaves_nothing_behind() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let db = &server.running.app.db;
@@ -23,11 +23,11 @@ async fn a_job_that_panics_is_one_fault_and_leaves_nothing_behind() {
     let read = db.read(|_| -> Result<(), StoreError> { panic!("on purpose") });
     assert!(matches!(read.await, Err(StoreError::Panicked)));
     assert_eq!(client.post("/v1/rooms", &json!({ "name": "Hall" })).await.status, 201);
-    assert_eq!(client.walk("/v1/rooms").await.len(), 1);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_closed_and_others_are_served() {
+async fn non_http_bytes_close_only_that_connection() {
     let server = Server::start().await;
     for nonsense in [
         &b"\x16\x03\x01\x02\x00"[..],
@@ -36,16 +36,16 @@ async fn what_is_no_http_is_closed_and_others_are_served() {
     ] {
         let mut socket = TcpStream::connect(server.running.address).await.unwrap();
         socket.write_all(nonsense).await.unwrap();
-        let mut answer = Vec::new();
-        let _ = socket.read_to_end(&mut answer).await;
-        let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{answer}");
+        let mut response = Vec::new();
+        let _ = socket.read_to_end(&mut response).await;
+        let response = String::from_utf8_lossy(&response);
+        assert!(response.is_empty() || response.starts_with("HTTP/1.1 400"), "{response}");
     }
     assert_eq!(Client::new(&server.url, &server.test_key).get("/v1/rooms").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_changes_nothing() {
+async fn hung_up_client_changes_nothing() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "Said and gone" }).to_string();
@@ -55,43 +55,43 @@ async fn a_client_that_hangs_up_changes_nothing() {
         server.live_key,
         body.len() + 5
     );
-    // The body is never finished.
+    // The client never finishes the body.
     socket.write_all(request.as_bytes()).await.unwrap();
     drop(socket);
     assert_eq!(client.post("/v1/tasks", &json!({ "title": "Whole" })).await.status, 201);
-    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 1);
 }
 
-/// Reads to the end of a connection; the head and the body of what came.
+/// Reads until the connection closes. Returns the head and the JSON body of the response.
 async fn rest(socket: &mut TcpStream) -> (String, Value) {
-    let mut answer = Vec::new();
-    let read = tokio::time::timeout(Duration::from_secs(120), socket.read_to_end(&mut answer)).await;
+    let mut response = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(120), socket.read_to_end(&mut response)).await;
     read.expect("the connection ends in time").unwrap();
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let response = String::from_utf8(response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
     (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
 #[tokio::test]
-async fn headers_that_come_drop_by_drop_are_not_waited_for() {
+async fn slow_headers_time_out() {
     let server = Server::start_with(|config| config.headers_time_max = Duration::from_millis(200)).await;
     let mut slow = TcpStream::connect(server.running.address).await.unwrap();
     let mut idle = TcpStream::connect(server.running.address).await.unwrap();
     slow.write_all(b"GET /v1/rooms HTTP/1.1\r\nhost: h\r\nx-slow: ").await.unwrap();
-    // Each drop comes in time; the whole does not.
+    // Each byte arrives in time, the whole head does not.
     let (mut reading, mut writing) = slow.split();
     let dripping = async {
         while writing.write_all(b"a").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     tokio::select! {
-        read = reading.read_to_end(&mut answer) => drop(read),
+        read = reading.read_to_end(&mut response) => drop(read),
         () = dripping => (),
     }
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let response = String::from_utf8(response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{head}");
     let body: Value = serde_json::from_str(body).unwrap();
     let id = body["meta"]["request_id"].as_str().unwrap();
@@ -103,15 +103,15 @@ async fn headers_that_come_drop_by_drop_are_not_waited_for() {
         "content-type: application/json",
         "connection: close",
     ] {
-        assert!(head.lines().any(|said| said == line), "{line}: {head}");
+        assert!(head.lines().any(|text| text == line), "{line}: {head}");
     }
-    // A connection that is only idle is closed without a word, and others are served.
+    // An idle connection is closed without a response, and other connections are served.
     assert_eq!(rest(&mut idle).await, (String::new(), Value::Null));
     assert_eq!(Client::new(&server.url, &server.test_key).get("/v1/rooms").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_not_waited_for() {
+async fn missing_body_times_out() {
     let server = Server::start_with(|config| config.body_time_max = Duration::from_millis(100)).await;
     let mut socket = TcpStream::connect(server.running.address).await.unwrap();
     let head = format!(
@@ -123,36 +123,36 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
     let (head, body) = rest(&mut socket).await;
     assert!(head.starts_with("HTTP/1.1 408 "), "{head}");
     assert_eq!(body["error"]["type"], "request_timeout");
-    assert_eq!(Client::new(&server.url, &server.live_key).walk("/v1/rooms").await.len(), 0);
+    assert_eq!(Client::new(&server.url, &server.live_key).list_all("/v1/rooms").await.len(), 0);
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_wait_until_one_closes() {
+async fn connections_over_cap_wait_for_a_close() {
     let server = Server::start_with(|config| config.connections_max = 2).await;
     let ask = b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n";
-    let mut answer = [0; 4096];
+    let mut response = [0; 4096];
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut socket = TcpStream::connect(server.running.address).await.unwrap();
         socket.write_all(ask).await.unwrap();
-        assert!(socket.read(&mut answer).await.unwrap() > 0);
+        assert!(socket.read(&mut response).await.unwrap() > 0);
         held.push(socket);
     }
     let mut third = TcpStream::connect(server.running.address).await.unwrap();
     third.write_all(ask).await.unwrap();
     for _ in 0..50 {
         held[0].write_all(ask).await.unwrap();
-        assert!(held[0].read(&mut answer).await.unwrap() > 0);
+        assert!(held[0].read(&mut response).await.unwrap() > 0);
     }
-    assert!(third.try_read(&mut answer).is_err(), "it has no answer yet");
+    assert!(third.try_read(&mut response).is_err(), "it has no response yet");
     held.pop();
-    let read = tokio::time::timeout(Duration::from_secs(120), third.read(&mut answer)).await;
-    assert!(String::from_utf8_lossy(&answer[..read.unwrap().unwrap()]).starts_with("HTTP/1.1 200"));
+    let read = tokio::time::timeout(Duration::from_secs(120), third.read(&mut response)).await;
+    assert!(String::from_utf8_lossy(&response[..read.unwrap().unwrap()]).starts_with("HTTP/1.1 200"));
 }
 
 #[tokio::test]
-async fn a_panic_is_one_answer_and_the_service_lives() {
-    // A clock that panics at the n-th look makes the code panic that looks.
+async fn panic_gives_one_500_and_service_lives() {
+    // A clock that panics at its n-th reading makes the reading code panic.
     let looks = Arc::new(AtomicI64::new(i64::MAX));
     let (left, system) = (looks.clone(), Clock::system());
     let passing = system.clone();
@@ -166,35 +166,35 @@ async fn a_panic_is_one_answer_and_the_service_lives() {
     let server = Server::start_at(clock, |_| ()).await;
     let client = Client::new(&server.url, &server.live_key);
     client.get("/v1/me").await;
-    let said = |nth: i64, tool: bool| {
+    let text = |nth: i64, tool: bool| {
         let (client, looks) = (client.clone(), looks.clone());
         async move {
             looks.store(nth, Ordering::SeqCst);
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
                 "params": { "name": "svc_create_task", "arguments": { "title": "x" } } });
             let (path, body) = if tool { ("/mcp", call) } else { ("/v1/tasks", json!({ "title": "x" })) };
-            let answer = client.post(path, &body).await;
+            let response = client.post(path, &body).await;
             looks.store(i64::MAX, Ordering::SeqCst);
-            answer
+            response
         }
     };
-    let in_handler = said(3, false).await;
+    let in_handler = text(3, false).await;
     assert_eq!((in_handler.status, in_handler.error()), (500, "internal_error"), "{}", in_handler.text);
     assert_eq!(in_handler.header("x-request-id"), in_handler.json["meta"]["request_id"]);
-    let in_tool = said(3, true).await;
+    let in_tool = text(3, true).await;
     let result = &in_tool.json["result"];
     assert_eq!((in_tool.status, &result["isError"]), (200, &json!(true)), "{}", in_tool.text);
     assert_eq!(result["structuredContent"]["error"]["type"], "internal_error");
-    for answer in [&in_handler, &in_tool] {
-        assert!(!answer.text.contains("on purpose") && !answer.text.contains(".rs"), "{}", answer.text);
+    for response in [&in_handler, &in_tool] {
+        assert!(!response.text.contains("on purpose") && !response.text.contains(".rs"), "{}", response.text);
     }
     assert_eq!(client.post("/v1/tasks", &json!({ "title": "Whole" })).await.status, 201);
-    assert_eq!(client.walk("/v1/tasks").await.len(), 1, "what panicked left nothing behind");
-    assert!(Timestamp::parse(client.walk("/v1/tasks").await[0]["created_at"].as_str().unwrap()).is_some());
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 1, "what panicked left nothing behind");
+    assert!(Timestamp::parse(client.list_all("/v1/tasks").await[0]["created_at"].as_str().unwrap()).is_some());
 }
 
 #[tokio::test]
-async fn a_request_names_one_host() {
+async fn request_must_name_one_host() {
     let server = Server::start().await;
     let ask = async |head: &str| {
         let mut socket = TcpStream::connect(server.running.address).await.unwrap();
@@ -221,39 +221,39 @@ async fn a_request_names_one_host() {
     for hosts in ["host: h\r\n", "host: h:80\r\n", "host: [::1]:80\r\n", "host: 127.0.0.1\r\n", "host:\r\n"] {
         assert!(ask(&format!("{long}{hosts}")).await.0.starts_with("HTTP/1.1 200 "), "{hosts:?}");
     }
-    // The version before had no such header.
+    // HTTP/1.0 has no required Host header.
     assert!(ask("GET /healthz HTTP/1.0\r\n").await.0.starts_with("HTTP/1.0 200 "));
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_take_its_answer_is_let_go() {
+async fn client_not_reading_is_disconnected() {
     let server = Server::start_with(|config| {
         config.connections_max = 1;
         config.write_time_max = Duration::from_millis(100);
     });
     let server = server.await;
-    // More than the system holds for it.
+    // Request more bytes than the socket buffers hold.
     let asks = b"GET /docs/viewer.js HTTP/1.1\r\nhost: h\r\n\r\n".repeat(40);
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut unread = socket.connect(server.running.address).await.unwrap();
     unread.write_all(&asks).await.unwrap();
     unread.readable().await.unwrap();
-    // It has the one place there is.
+    // The stalled client holds the only connection slot.
     let mut next = TcpStream::connect(server.running.address).await.unwrap();
     next.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await.unwrap();
     assert!(rest(&mut next).await.0.starts_with("HTTP/1.1 200 "));
 }
 
 #[tokio::test]
-async fn a_slow_reader_that_knows_no_chunks_is_fed_all_the_same() {
+async fn slow_http10_reader_gets_whole_response() {
     let server = Server::start_with(|config| config.write_time_max = Duration::from_millis(1)).await;
     let client = Client::new(&server.url, &server.live_key);
     let task = json!({ "method": "create", "title": "Long", "notes": "word ".repeat(1_500) });
     for _ in 0..6 {
         client.post("/v1/tasks/bulk", &json!({ "operations": vec![&task; 50] })).await;
     }
-    // Less than the system holds, so that the server waits for the reader again and again.
+    // A small receive buffer makes the server wait for the reader repeatedly.
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut socket = socket.connect(server.running.address).await.unwrap();
@@ -272,7 +272,7 @@ async fn a_slow_reader_that_knows_no_chunks_is_fed_all_the_same() {
 }
 
 #[tokio::test]
-async fn who_is_refused_before_all_is_sent_can_send_on_and_read_why() {
+async fn early_refusal_is_readable_while_sending() {
     let server = Server::start().await;
     let mut socket = TcpStream::connect(server.running.address).await.unwrap();
     let length = 3_000_000;
@@ -280,7 +280,7 @@ async fn who_is_refused_before_all_is_sent_can_send_on_and_read_why() {
         "POST /v1/tasks HTTP/1.1\r\nhost: h\r\nauthorization: Bearer nobody\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     );
     socket.write_all(head.as_bytes()).await.unwrap();
-    // The answer is there, and the client goes on as if it had not seen that.
+    // The response has arrived, and the client continues to send the body.
     socket.readable().await.unwrap();
     socket.write_all(&vec![b' '; length]).await.unwrap();
     let (head, body) = rest(&mut socket).await;

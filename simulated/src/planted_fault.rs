@@ -1,29 +1,29 @@
-//! The faults that can be planted in the code, so that the simulation can prove that it finds them. Must not know where a
-//! fault is planted.
+//! The faults that tests can plant in the code to prove that the simulation finds them. Must not know where a fault is
+//! planted.
 
-/// Declares [`Fault`] with the name of each fault, which `HEARTH_PLANTED` and `simulate --planted` take.
+/// Declares [`PlantedFault`] and the name of each fault for `HEARTH_PLANTED` and `simulate --planted`.
 macro_rules! faults {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// One fault in the code of the server or the replica. At most one is planted in a process.
+        /// A fault in the code of the server or the replica. A process has at most one planted fault.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Fault {
+        pub enum PlantedFault {
             $($(#[doc = $doc])+ $variant,)+
         }
 
-        impl Fault {
+        impl PlantedFault {
             /// All faults, in the order in which they are declared.
-            pub const ALL: &'static [Fault] = &[$(Fault::$variant),+];
+            pub const ALL: &'static [PlantedFault] = &[$(PlantedFault::$variant),+];
 
             /// The name on the command line, in lower case with hyphens: `if-match-ignored`.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Fault::$variant => $name,)+
+                    $(PlantedFault::$variant => $name,)+
                 }
             }
 
-            /// The fault with this name; None when no fault is called so.
-            pub fn parse(name: &str) -> Option<Fault> {
-                Fault::ALL.iter().copied().find(|fault| fault.as_str() == name)
+            /// The fault with this name; None when no fault has the name.
+            pub fn parse(name: &str) -> Option<PlantedFault> {
+                PlantedFault::ALL.iter().copied().find(|fault| fault.as_str() == name)
             }
         }
     };
@@ -32,9 +32,9 @@ macro_rules! faults {
 faults! {
     /// The server answers before the commit.
     AckBeforeCommit = "ack-before-commit",
-    /// The event commits apart from its record.
+    /// The event commits in another transaction than its record.
     EventInOwnTransaction = "event-in-own-transaction",
-    /// The receipt commits apart from its record.
+    /// The receipt commits in another transaction than its record.
     ReceiptInOwnTransaction = "receipt-in-own-transaction",
     /// A write with an idempotency key stores no receipt.
     ReceiptNotStored = "receipt-not-stored",

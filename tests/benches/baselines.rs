@@ -1,5 +1,5 @@
-//! What the service is measured against: bare hyper, bare sockets, and SQLite by plain statements. Each does the least
-//! that gives the same bytes or rows, and none of what else a service owes.
+//! Baselines of the ratios: bare hyper, bare sockets, and SQLite with plain statements. Each produces the same bytes or
+//! rows as the service with the least work.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,30 +18,30 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 
-/// Starts this program in another role; gives the address where it listens.
+/// Starts this program in another role. Returns the process and its `host:port`.
 pub(crate) fn spawn(arguments: &[&str]) -> (Process, String) {
-    let (process, url) = Process::announcing(&mut process::command("bench", arguments));
+    let (process, url) = Process::start_announcing(&mut process::command("bench", arguments));
     (process, url.trim_start_matches("http://").to_owned())
 }
 
-/// Bare hyper that reads each request to its end and gives the answer that stands in a file, head and body.
+/// Serves bare hyper, which reads each request and sends the response from a file with head and body.
 #[tokio::main]
-pub(crate) async fn answer(file: &Path) -> anyhow::Result<()> {
+pub(crate) async fn bare_hyper(file: &Path) -> anyhow::Result<()> {
     let bytes = Bytes::from(std::fs::read(file)?);
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_default();
     let body = bytes.slice(end + 4..);
-    let mut answer = Response::new(());
+    let mut response = Response::new(());
     for line in std::str::from_utf8(&bytes[..end])?.lines() {
         match line.split_once(": ") {
-            // Hyper writes these two by itself.
+            // Hyper writes these two headers itself.
             Some(("content-length" | "date", _)) => (),
             Some((name, value)) => {
                 let (name, value) = (HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
-                answer.headers_mut().insert(name, value);
+                response.headers_mut().insert(name, value);
             }
-            None => *answer.status_mut() = line.split(' ').nth(1).unwrap_or_default().parse()?,
+            None => *response.status_mut() = line.split(' ').nth(1).unwrap_or_default().parse()?,
         }
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -49,20 +49,20 @@ pub(crate) async fn answer(file: &Path) -> anyhow::Result<()> {
     loop {
         let (socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
-        let (answer, body) = (answer.clone(), body.clone());
+        let (response, body) = (response.clone(), body.clone());
         tokio::spawn(async move {
             let give = service_fn(move |request: Request<Incoming>| {
-                let answer = answer.clone().map(|()| Full::new(body.clone()));
-                async move { request.into_body().collect().await.map(|_| answer) }
+                let response = response.clone().map(|()| Full::new(body.clone()));
+                async move { request.into_body().collect().await.map(|_| response) }
             });
             hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), give).await
         });
     }
 }
 
-/// Bare sockets: whoever sends GET is written the same piece so many times, once somebody sends POST.
+/// Serves bare sockets: each POST makes the server write the same bytes `pieces` times to each connection that sent GET.
 #[tokio::main]
-pub(crate) async fn spread(file: &Path, pieces: usize) -> anyhow::Result<()> {
+pub(crate) async fn bare_sockets(file: &Path, pieces: usize) -> anyhow::Result<()> {
     let piece = Bytes::from(std::fs::read(file)?);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on http://{}", listener.local_addr()?);
@@ -90,7 +90,7 @@ pub(crate) async fn spread(file: &Path, pieces: usize) -> anyhow::Result<()> {
     }
 }
 
-/// Reads a request's head; gives its first byte.
+/// Reads a request's head. Returns the first byte.
 async fn asked(socket: &mut TcpStream) -> std::io::Result<u8> {
     let mut head = Vec::with_capacity(1024);
     while !head.ends_with(b"\r\n\r\n") {
@@ -101,15 +101,15 @@ async fn asked(socket: &mut TcpStream) -> std::io::Result<u8> {
     Ok(head[0])
 }
 
-/// A copy of the service's database.
-pub(crate) fn copy(stand: &Stand, name: &str) -> anyhow::Result<PathBuf> {
-    let file = stand.file(name);
-    let (data, to) = (stand.data().display().to_string(), file.display().to_string());
+/// Copies the service's database with `backup`. Returns the file.
+pub(crate) fn copy(testbed: &Testbed, name: &str) -> anyhow::Result<PathBuf> {
+    let file = testbed.file(name);
+    let (data, to) = (testbed.data().display().to_string(), file.display().to_string());
     process::stdout("hearth-server", &["--data", &data, "backup", &to]);
     Ok(file)
 }
 
-/// The first 51 records with a word that begins so, best first, as SQLite's own full-text search finds them.
+/// Finds the best 51 records for a word prefix with FTS5's own ranking. Returns their number.
 pub(crate) fn search(db: &Connection, word: &str) -> anyhow::Result<usize> {
     let mut statement = db.prepare_cached(
         "SELECT s.kind, s.record, s.title, snippet(search, 2, '**', '**', '…', 16), rank FROM search s
@@ -130,20 +130,20 @@ pub(crate) fn search(db: &Connection, word: &str) -> anyhow::Result<usize> {
     Ok(found.len())
 }
 
-/// A copy of the service's database, to which tasks are added by plain statements: the same rows in the same tables in
-/// the same transaction, and as durable.
-pub(crate) struct Twin {
+/// A copy of the service's database, where plain statements insert tasks: the same rows in the same tables in one
+/// transaction, equally durable.
+pub(crate) struct PlainSqlite {
     db: Connection,
     home: i64,
     body: String,
 }
 
-/// The number under which tasks are stored.
+/// The stored number of the kind task.
 const TASK: i64 = 4;
 
-impl Twin {
-    pub(crate) fn of(stand: &Stand, name: &str) -> anyhow::Result<Twin> {
-        let db = Connection::open(copy(stand, name)?)?;
+impl PlainSqlite {
+    pub(crate) fn of(testbed: &Testbed, name: &str) -> anyhow::Result<PlainSqlite> {
+        let db = Connection::open(copy(testbed, name)?)?;
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "wal_autocheckpoint", 4000)?;
@@ -151,10 +151,10 @@ impl Twin {
         db.set_prepared_statement_cache_capacity(64);
         let home = db.query_row("SELECT number FROM homes WHERE environment = 'live'", [], |row| row.get(0))?;
         let body = db.query_row("SELECT body FROM events WHERE kind = 4 LIMIT 1", [], |row| row.get(0))?;
-        Ok(Twin { db, home, body })
+        Ok(PlainSqlite { db, home, body })
     }
 
-    /// Adds for this long, so many tasks in each transaction; gives tasks for each second.
+    /// Inserts for this long, `together` tasks in each transaction. Returns tasks per second.
     pub(crate) fn add(&self, together: usize, time: Duration) -> anyhow::Result<f64> {
         let (began, mut count) = (std::time::Instant::now(), 0u32);
         while began.elapsed() < time {

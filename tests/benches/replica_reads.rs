@@ -1,5 +1,5 @@
-//! What screens and scripts read of a replica, by the library that they read it with: how each look costs as the home
-//! grows. Must not know the service or the screens.
+//! The workload `look`: the time of each kind of read of a replica, as screens and scripts read by the library. Must not
+//! know the service or the screens.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -8,17 +8,17 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Days, Origin, Replica, RowQuery, Sort};
 
 use crate::screens;
-use crate::stand::Stand;
+use crate::testbed::Testbed;
 
-/// Looks of one sort in each run.
+/// Reads of one kind in each run.
 const LOOKS: usize = 20;
-/// Rows of a page.
+/// Rows on a page.
 const PAGE: usize = 50;
 
-/// All looks, each as the time of one.
-pub(crate) fn looks(stand: &mut Stand) -> anyhow::Result<()> {
-    let db = stand.file("looks.db");
-    screens::fill(&db, stand.scale.records)?;
+/// Measures all kinds of reads, each as the time of one read.
+pub(crate) fn measure(testbed: &mut Testbed) -> anyhow::Result<()> {
+    let db = testbed.file("looks.db");
+    screens::fill(&db, testbed.scale.records)?;
     let replica = Replica::open(&db, Origin::Cli)?;
     let by_name = Sort { column: "name", descending: false };
     let first = RowQuery::of(Kind::Inventory, by_name, PAGE);
@@ -44,7 +44,7 @@ pub(crate) fn looks(stand: &mut Stand) -> anyhow::Result<()> {
     for (name, look) in &looks {
         look()?;
         let mut runs = Vec::new();
-        for _ in 0..stand.scale.runs {
+        for _ in 0..testbed.scale.runs {
             let began = Instant::now();
             (0..LOOKS).try_for_each(|_| look())?;
             runs.push(began.elapsed().as_secs_f64() * 1e3 / LOOKS as f64);
@@ -53,12 +53,12 @@ pub(crate) fn looks(stand: &mut Stand) -> anyhow::Result<()> {
     }
     drop(looks);
     for (name, runs) in times {
-        stand.note(name, "ms", &runs, None);
+        testbed.record(name, "ms", &runs, None);
     }
     Ok(std::fs::remove_file(db)?)
 }
 
-/// Keeps the compiler from leaving out what nobody uses.
+/// Keeps the compiler from removing an unused read.
 fn seen<T>(found: T) -> anyhow::Result<()> {
     black_box(found);
     Ok(())

@@ -1,5 +1,5 @@
-//! The service that is measured: its own program in a process of its own, as a user gets it save for the limits on keys,
-//! and a home filled with tasks. Must not know the workloads.
+//! The measured service: the built program with default settings but without rate limits, and a home filled with tasks.
+//! Must not know the workloads.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,22 +14,22 @@ use crate::figures::{Row, Spread, Target};
 use crate::load::{self, Load};
 use crate::peers::Peer;
 
-/// How much is measured.
+/// The extent of the measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     /// Tasks in the home.
     pub(crate) records: usize,
-    /// Runs of each figure.
+    /// Number of runs of each figure.
     pub(crate) runs: usize,
-    /// The time of one measurement.
+    /// Duration of one measurement.
     pub(crate) time: Duration,
-    /// Streams at once that events go to.
+    /// Concurrent streams with events.
     pub(crate) streams: usize,
-    /// Streams at once that nothing happens on.
+    /// Concurrent idle streams.
     pub(crate) idle: usize,
-    /// Events that are spread to all streams, and those whose way is timed.
+    /// Number of events for the throughput of all streams, and for their delay.
     pub(crate) events: (usize, usize),
-    /// Edits that wait to be pushed.
+    /// Number of edits to push.
     pub(crate) edits: usize,
 }
 
@@ -54,42 +54,42 @@ impl Scale {
     };
 }
 
-/// The service, filled, and what was measured so far.
-pub(crate) struct Stand {
+/// The filled service and the figures so far.
+pub(crate) struct Testbed {
     pub(crate) scale: Scale,
-    /// Host and port.
+    /// Host and port of the service.
     pub(crate) address: String,
     pub(crate) key: String,
     pub(crate) rows: Vec<Row>,
     pub(crate) dir: TempDir,
-    /// Other services, to be measured beside this one.
+    /// Peer services to measure.
     pub(crate) peers: Vec<Peer>,
     server: Option<Process>,
 }
 
-/// Operations of a bulk call at most (contract 7).
+/// The most operations of a bulk call (contract 7).
 pub(crate) const BULK_MAX: usize = 50;
 
-/// Words of which each stands in the title of one task in a hundred.
+/// A word from a hundred; each is in the title of one task in a hundred.
 pub(crate) fn topic(number: usize) -> String {
     const HEADS: [&str; 10] = ["gut", "fil", "cha", "bas", "win", "gar", "dri", "kit", "lau", "por"];
     const TAILS: [&str; 10] = ["ter", "mor", "nel", "dic", "sov", "pax", "run", "kel", "bim", "zet"];
     format!("{}{}", HEADS[number % 10], TAILS[number / 10 % 10])
 }
 
-/// What a task of the filled home holds; on the wire it is about 350 bytes.
+/// The fields of a task in the filled home. A task has about 350 bytes in a response.
 pub(crate) fn task(number: usize) -> Value {
     json!({ "title": format!("Check the {} {number}", topic(number)), "priority": "low", "assignee": "Mateo" })
 }
 
-/// Builds the programs that are measured, as this one was built.
+/// Builds the measured programs with the profile of this program.
 pub(crate) fn build() -> anyhow::Result<()> {
     let here = std::env::current_exe()?;
     let made_by = here.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("release");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let status = Command::new(cargo)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        // Apart from the tests, whose wishes for their libraries would hold for the programs too.
+        // Built without the tests, whose features of shared libraries would apply to the programs, too.
         .args(["build", "--quiet", "--locked", "-p", "hearth-server", "-p", "hearth-replica", "-p", "hearth"])
         .args(["--profile", if made_by == "debug" { "dev" } else { made_by }])
         .status()?;
@@ -97,17 +97,17 @@ pub(crate) fn build() -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Stand {
-    /// Starts the service on a fresh directory and fills its home.
-    pub(crate) fn new(scale: Scale, peers: Vec<Peer>) -> anyhow::Result<Stand> {
+impl Testbed {
+    /// Starts the service on a new directory and fills the home.
+    pub(crate) fn new(scale: Scale, peers: Vec<Peer>) -> anyhow::Result<Testbed> {
         let dir = tempfile::tempdir()?;
         let (server, address) = serve(&dir.path().join("data"));
         let data = dir.path().join("data").display().to_string();
         let create = ["--data", &data, "key", "create", "--team", "My home", "--env", "live", "--quiet"];
         let key = process::stdout("hearth-server", &create);
-        let stand = Stand { scale, address, key, rows: Vec::new(), dir, peers, server: Some(server) };
-        stand.fill()?;
-        Ok(stand)
+        let testbed = Testbed { scale, address, key, rows: Vec::new(), dir, peers, server: Some(server) };
+        testbed.fill()?;
+        Ok(testbed)
     }
 
     /// Stops the service.
@@ -121,7 +121,7 @@ impl Stand {
         }
     }
 
-    /// Stops the service and starts it again; gives the time from its start to its first answer.
+    /// Restarts the service. Returns the time from the start to the first response.
     pub(crate) fn restart(&mut self) -> anyhow::Result<Duration> {
         self.stop();
         let began = Instant::now();
@@ -129,19 +129,19 @@ impl Stand {
         (self.server, self.address) = (Some(server), address);
         let first = self.get("/v1/tasks?limit=1");
         load::block_on(async {
-            let answer = Wire::connect(&self.address).await?.ask(&first).await?;
-            anyhow::ensure!(answer.status == 200, "status {}", answer.status);
+            let response = Wire::connect(&self.address).await?.send(&first).await?;
+            anyhow::ensure!(response.status == 200, "status {}", response.status);
             Ok(began.elapsed())
         })
     }
 
-    /// The memory of the service's process in KiB: a line of its status, such as `VmRSS`.
-    pub(crate) fn memory(&self, line: &str) -> anyhow::Result<f64> {
-        memory(self.service().1, line)
+    /// Memory of the service process in KiB, by a line of `/proc/PID/status`, such as `VmRSS`.
+    pub(crate) fn memory_kib(&self, line: &str) -> anyhow::Result<f64> {
+        memory_kib(self.service().1, line)
     }
 
-    /// Asks a service for as long as a measurement takes; gives the answers for each second, and notes what each took of
-    /// the processor.
+    /// Loads a service for the duration of a measurement. Adds the processor time of each response to `each`, in
+    /// microseconds.
     pub(crate) fn load(
         &self,
         whom: (&str, u32),
@@ -152,37 +152,37 @@ impl Stand {
     ) -> anyhow::Result<Load> {
         let before = processor_time(whom.1)?;
         let load = load::run(whom.0, connections, self.scale.time, requests, status)?;
-        each.push((processor_time(whom.1)? - before) / load.answers as f64);
+        each.push((processor_time(whom.1)? - before) / load.responses as f64);
         Ok(load)
     }
 
-    /// The service's address and process.
+    /// The service's address and process id.
     pub(crate) fn service(&self) -> (&str, u32) {
         (&self.address, self.server.as_ref().map_or(0, Process::id))
     }
 
-    /// Its data directory.
+    /// The service's data directory.
     pub(crate) fn data(&self) -> PathBuf {
         self.dir.path().join("data")
     }
 
-    /// A file of this stand's own.
+    /// A file in the temporary directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// A finished request without a body.
+    /// An encoded GET.
     pub(crate) fn get(&self, target: &str) -> Vec<u8> {
         format!("{}\r\n", self.head("GET", target)).into_bytes()
     }
 
-    /// A finished request with a body.
+    /// An encoded POST with a JSON body.
     pub(crate) fn post(&self, target: &str, body: &str) -> Vec<u8> {
         let head = self.head("POST", target);
         format!("{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
     }
 
-    /// A bulk call that creates these tasks.
+    /// An encoded bulk call that creates these tasks.
     pub(crate) fn bulk(&self, tasks: impl Iterator<Item = Value>) -> Vec<u8> {
         self.operations(tasks.map(|mut task| {
             task["method"] = "create".into();
@@ -190,7 +190,7 @@ impl Stand {
         }))
     }
 
-    /// A bulk call on tasks.
+    /// An encoded bulk call on tasks.
     pub(crate) fn operations(&self, operations: impl Iterator<Item = Value>) -> Vec<u8> {
         self.post("/v1/tasks/bulk", &json!({ "operations": operations.collect::<Vec<_>>() }).to_string())
     }
@@ -200,22 +200,22 @@ impl Stand {
         format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {key}\r\n")
     }
 
-    /// Asks once; gives the answer's bytes, head and body, and the body as JSON.
-    pub(crate) fn ask(&self, request: &[u8]) -> anyhow::Result<(Vec<u8>, Value)> {
+    /// Sends one request. Returns the response with head and body, and the body as JSON.
+    pub(crate) fn send(&self, request: &[u8]) -> anyhow::Result<(Vec<u8>, Value)> {
         load::block_on(async {
             let mut wire = Wire::connect(&self.address).await?;
-            let answer = wire.ask(request).await?;
-            anyhow::ensure!(answer.status < 300, "status {}: {:?}", answer.status, wire.text(answer));
-            Ok((wire.bytes(answer).to_vec(), serde_json::from_slice(wire.body(answer))?))
+            let response = wire.send(request).await?;
+            anyhow::ensure!(response.status < 300, "status {}: {:?}", response.status, wire.text(response));
+            Ok((wire.bytes(response).to_vec(), serde_json::from_slice(wire.body(response))?))
         })
     }
 
-    /// Pages through the list; gives each page's body until told to stop.
-    pub(crate) fn walk(&self, mut see: impl FnMut(&Value) -> bool) -> anyhow::Result<()> {
+    /// Reads the list page by page and passes each body to `see`, until `see` returns false.
+    pub(crate) fn for_each_page(&self, mut see: impl FnMut(&Value) -> bool) -> anyhow::Result<()> {
         let mut cursor = String::new();
         loop {
             let and = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
-            let (_, page) = self.ask(&self.get(&format!("/v1/tasks?limit=100{and}")))?;
+            let (_, page) = self.send(&self.get(&format!("/v1/tasks?limit=100{and}")))?;
             let next = page["meta"]["page"]["next_cursor"].as_str().map(str::to_owned);
             match next {
                 Some(next) if see(&page) => cursor = next,
@@ -229,26 +229,26 @@ impl Stand {
             let mut wire = Wire::connect(&self.address).await?;
             for first in (0..self.scale.records).step_by(BULK_MAX) {
                 let last = (first + BULK_MAX).min(self.scale.records);
-                let answer = wire.ask(&self.bulk((first..last).map(task))).await?;
-                anyhow::ensure!(answer.status == 207, "status {}: {:?}", answer.status, wire.text(answer));
+                let response = wire.send(&self.bulk((first..last).map(task))).await?;
+                anyhow::ensure!(response.status == 207, "status {}: {:?}", response.status, wire.text(response));
             }
             Ok(())
         })
     }
 
-    /// Notes a figure.
-    pub(crate) fn note(&mut self, what: impl Into<String>, unit: &'static str, runs: &[f64], target: Option<Target>) {
+    /// Adds a figure to the table.
+    pub(crate) fn record(&mut self, what: impl Into<String>, unit: &'static str, runs: &[f64], target: Option<Target>) {
         let records = self.scale.records;
         self.rows.push(Row { workload: "", records, what: what.into(), unit, spread: Spread::of(runs), target });
     }
 
-    /// Measures the service and its limit in turn, run by run; notes both rates and their ratio.
+    /// Measures the service and its baseline in each run. Records both rates and their ratio.
     pub(crate) fn compare(
         &mut self,
         (ours, limit): (&str, &str),
         unit: &'static str,
         target: Target,
-        mut measure: impl FnMut(&mut Stand) -> anyhow::Result<(f64, f64)>,
+        mut measure: impl FnMut(&mut Testbed) -> anyhow::Result<(f64, f64)>,
     ) -> anyhow::Result<()> {
         let (mut rates, mut limits, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.scale.runs {
@@ -257,36 +257,36 @@ impl Stand {
             limits.push(most);
             ratios.push(rate / most);
         }
-        self.note(ours, unit, &rates, None);
-        self.note(limit, unit, &limits, None);
-        self.note(format!("{ours} / {limit}"), "", &ratios, Some(target));
+        self.record(ours, unit, &rates, None);
+        self.record(limit, unit, &limits, None);
+        self.record(format!("{ours} / {limit}"), "", &ratios, Some(target));
         Ok(())
     }
 }
 
-/// The memory of a process in KiB: a line of its status.
-pub(crate) fn memory(process: u32, line: &str) -> anyhow::Result<f64> {
+/// Memory of a process in KiB, by a line of `/proc/PID/status`.
+pub(crate) fn memory_kib(process: u32, line: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
     Ok(value.unwrap_or_default().trim().trim_end_matches(" kB").parse()?)
 }
 
-/// The time of a processor that a process has taken so far, in microseconds.
+/// Processor time of a process so far, in microseconds.
 pub(crate) fn processor_time(process: u32) -> anyhow::Result<f64> {
     ticks(&process.to_string(), 11)
 }
 
-/// The same of all processes that this one has started and seen end.
-pub(crate) fn processor_time_of_the_ended() -> anyhow::Result<f64> {
+/// Processor time of all ended child processes, in microseconds.
+pub(crate) fn ended_children_processor_time() -> anyhow::Result<f64> {
     ticks("self", 13)
 }
 
-/// Two neighbouring counts of a process's `stat`, by their place behind its name, in microseconds.
+/// The sum of two neighbouring tick counts in `/proc/PID/stat`, by their index after the name, in microseconds.
 fn ticks(process: &str, place: usize) -> anyhow::Result<f64> {
-    /// Ticks of a second in /proc, on every Linux there is.
+    /// Clock ticks per second in /proc, the same on all Linux systems.
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The second field, in parentheses, is a name that may hold anything.
+    // The second field is a name in parentheses, which may contain spaces.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: f64 = fields.skip(place).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
     Ok(ticks / TICKS * 1e6)

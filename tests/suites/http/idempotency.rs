@@ -1,68 +1,68 @@
-//! Idempotency keys (contract 6.4): a write with one happens once, and is answered alike.
+//! Idempotency keys (contract 6.4): a repeated write happens once and gets the first response.
 
 use hearth_server::clock::Clock;
-use hearth_tests::client::{Answer, Client};
-use hearth_tests::server::Server;
+use hearth_tests::client::{Client, Response};
+use hearth_tests::server::{Server, new_key};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-async fn send(client: &Client, method: Method, path: &str, key: &str, body: &Value) -> Answer {
+async fn send(client: &Client, method: Method, path: &str, key: &str, body: &Value) -> Response {
     client.send(client.request(method, path).header("idempotency-key", key.to_owned()).json(body)).await
 }
 
 #[tokio::test]
-async fn a_retry_gets_the_first_answer_byte_for_byte() {
+async fn retry_gets_first_response_byte_for_byte() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "Buy filter" });
     let first = send(&client, Method::POST, "/v1/tasks", "k-1", &body).await;
-    // `k` and `"k"` are the same key.
+    // `k` and `"k"` mean the same key.
     let again = send(&client, Method::POST, "/v1/tasks", "\"k-1\"", &body).await;
     assert_eq!((again.status, &again.text), (201, &first.text));
     assert_eq!((again.header("idempotency-replayed"), first.header("idempotency-replayed")), ("true", ""));
     assert_eq!((again.header("etag"), again.header("location")), (first.header("etag"), first.header("location")));
     assert_ne!(again.header("x-request-id"), first.header("x-request-id"));
-    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 1);
     let events = client.get("/v1/events").await;
     assert_eq!(events.data()[0]["idempotency_key"], "k-1");
 }
 
 #[tokio::test]
-async fn a_key_is_of_one_request() {
+async fn key_reuse_for_other_request_is_refused() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "a" });
     let id = send(&client, Method::POST, "/v1/tasks", "k", &body).await.id();
-    for answer in [
+    for response in [
         send(&client, Method::POST, "/v1/tasks", "k", &json!({ "title": "b" })).await,
         send(&client, Method::PATCH, &format!("/v1/tasks/{id}"), "k", &body).await,
     ] {
-        assert_eq!((answer.status, answer.error()), (422, "idempotency_key_reused"));
+        assert_eq!((response.status, response.error()), (422, "idempotency_key_reused"));
     }
     let other_home = Client::new(&server.url, &server.test_key);
     assert_eq!(send(&other_home, Method::POST, "/v1/tasks", "k", &body).await.status, 201);
     for key in ["", "with space", &"x".repeat(256)] {
-        let answer = send(&client, Method::POST, "/v1/tasks", key, &body).await;
-        assert_eq!((answer.status, answer.error()), (400, "invalid_request"), "{key}");
+        let response = send(&client, Method::POST, "/v1/tasks", key, &body).await;
+        assert_eq!((response.status, response.error()), (400, "invalid_request"), "{key}");
     }
 }
 
 #[tokio::test]
-async fn refusals_are_kept_when_they_are_final() {
+async fn only_final_refusals_are_stored() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let bad = json!({ "title": "" });
     let first = send(&client, Method::POST, "/v1/tasks", "bad", &bad).await;
     let again = send(&client, Method::POST, "/v1/tasks", "bad", &bad).await;
     assert_eq!((again.status, &again.text, again.header("idempotency-replayed")), (422, &first.text, "true"));
-    // A body that is no JSON was never a request: the key is free.
+    // A body that is not JSON leaves the key free.
     let broken = client.request(Method::POST, "/v1/tasks").header("idempotency-key", "free");
     assert_eq!(client.send(broken.header("content-type", "application/json").body("{")).await.status, 400);
     assert_eq!(send(&client, Method::POST, "/v1/tasks", "free", &json!({ "title": "a" })).await.status, 201);
 }
 
 #[tokio::test]
-async fn a_refusal_that_is_kept_says_that_what_corrects_it_needs_another_key() {
+async fn stored_refusal_fix_asks_for_new_key() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/tasks", &json!({ "title": "a" })).await.id();
@@ -86,18 +86,18 @@ async fn a_refusal_that_is_kept_says_that_what_corrects_it_needs_another_key() {
 }
 
 #[tokio::test]
-async fn two_calls_in_flight_with_one_key_are_one_write() {
+async fn concurrent_calls_with_one_key_write_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "Buy filter" });
     let calls = (0..16).map(|_| send(&client, Method::POST, "/v1/tasks", "same", &body));
-    let answers = futures_util::future::join_all(calls).await;
-    assert!(answers.iter().all(|answer| answer.status == 201 && answer.text == answers[0].text));
-    assert_eq!(client.walk("/v1/tasks").await.len(), 1);
+    let responses = futures_util::future::join_all(calls).await;
+    assert!(responses.iter().all(|response| response.status == 201 && response.text == responses[0].text));
+    assert_eq!(client.list_all("/v1/tasks").await.len(), 1);
 }
 
 #[tokio::test]
-async fn keys_outlive_a_restart_and_end_with_their_time() {
+async fn keys_survive_restart_and_expire() {
     let server = Server::start().await;
     let key = server.live_key.clone();
     let body = json!({ "title": "Buy filter" });
@@ -120,7 +120,7 @@ async fn keys_outlive_a_restart_and_end_with_their_time() {
 }
 
 #[tokio::test]
-async fn what_is_compared_and_what_is_not() {
+async fn retry_compares_path_body_and_condition() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -137,40 +137,32 @@ async fn what_is_compared_and_what_is_not() {
     let body = r#"{"floor":"1"}"#;
     let first = ask(&client, Some("\"1\""), old, body).await;
     assert_eq!((first.status, first.header("service-api-version")), (200, old));
-    // Another key of the home and another version: the first's answer, in the first's version.
-    let wish = hearth_server::operate::NewKey {
-        team: "My home".to_owned(),
-        environment: hearth_contract::key::Environment::Live,
-        scopes: Vec::new(),
-        name: None,
-        allowlist: Vec::new(),
-        pinned: None,
-        expires_at: None,
-    };
+    // Another API key and another version get the first response, in the first version.
+    let key = new_key("My home", hearth_contract::key::Environment::Live);
     let db = &server.running.app.db;
-    let other = hearth_server::operate::create_key(db, &Clock::system(), wish).await.unwrap().secret;
+    let other = hearth_server::operate::create_key(db, &Clock::system(), key).await.unwrap().secret;
     let again = ask(&Client::new(&server.url, &other), Some("\"1\""), new, body).await;
     assert_eq!((again.status, &again.text, again.header("service-api-version")), (200, &first.text, old));
     assert_eq!((again.header("etag"), again.header("content-type")), (first.header("etag"), "application/json"));
     assert_eq!(again.header("idempotency-replayed"), "true");
-    // Body to the byte, and the condition.
-    for answer in [
+    // Compared: the body byte for byte, and the condition.
+    for response in [
         ask(&client, Some("\"1\""), new, r#"{"floor": "1"}"#).await,
         ask(&client, Some("\"2\""), new, body).await,
         ask(&client, None, new, body).await,
     ] {
-        assert_eq!((answer.status, answer.error()), (422, "idempotency_key_reused"));
+        assert_eq!((response.status, response.error()), (422, "idempotency_key_reused"));
     }
-    // Path and method.
+    // Compared: path and method.
     let other = client.post("/v1/rooms", &json!({ "name": "Attic" })).await.id();
     for (method, path) in [(Method::PATCH, format!("/v1/rooms/{other}")), (Method::DELETE, path.clone())] {
-        let answer = send(&client, method, &path, "k", &json!({ "floor": "1" })).await;
-        assert_eq!(answer.error(), "idempotency_key_reused");
+        let response = send(&client, method, &path, "k", &json!({ "floor": "1" })).await;
+        assert_eq!(response.error(), "idempotency_key_reused");
     }
 }
 
 #[tokio::test]
-async fn every_stored_answer_comes_again_before_existence_is_asked() {
+async fn replay_precedes_existence_check() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
@@ -180,56 +172,51 @@ async fn every_stored_answer_comes_again_before_existence_is_asked() {
         client.send(request.json(&json!({ "floor": "1" })))
     };
     let patch = json!({ "floor": "2" });
-    let mut first = vec![
-        send(&client, Method::PATCH, &path, "patch", &patch).await,
-        send(&client, Method::PATCH, none, "missing", &patch).await,
-        send(&client, Method::PATCH, "/v1/rooms/nope", "malformed", &patch).await,
-        send(&client, Method::POST, "/v1/rooms", "taken", &json!({ "id": id, "name": "Hall" })).await,
-        stale("stale").await,
-        send(&client, Method::PATCH, &path, "faulty", &json!({ "name": "" })).await,
-        send(&client, Method::PATCH, "/v1/property", "profile", &json!({ "city": "Ulm" })).await,
-        send(&client, Method::POST, "/v1/rooms/bulk", "bulk", &json!({ "operations": [] })).await,
-        send(&client, Method::POST, "/v1/exports", "export", &json!({ "format": "xml" })).await,
-        send(&client, Method::DELETE, "/v1/exports/nope", "no export", &Value::Null).await,
+    let writes = [
+        (Method::PATCH, path.as_str(), "patch", patch.clone()),
+        (Method::PATCH, none, "missing", patch.clone()),
+        (Method::PATCH, "/v1/rooms/nope", "malformed", patch.clone()),
+        (Method::POST, "/v1/rooms", "taken", json!({ "id": id, "name": "Hall" })),
+        (Method::PATCH, &path, "faulty", json!({ "name": "" })),
+        (Method::PATCH, "/v1/property", "profile", json!({ "city": "Ulm" })),
+        (Method::POST, "/v1/rooms/bulk", "bulk", json!({ "operations": [] })),
+        (Method::POST, "/v1/exports", "export", json!({ "format": "xml" })),
+        (Method::DELETE, "/v1/exports/nope", "no-export", Value::Null),
+        (Method::DELETE, &path, "delete", Value::Null),
     ];
-    // A key with a space is none.
-    assert_eq!(first.pop().unwrap().status, 400);
-    first.push(send(&client, Method::DELETE, "/v1/exports/nope", "no-export", &Value::Null).await);
-    first.push(send(&client, Method::DELETE, &path, "delete", &Value::Null).await);
-    let statuses: Vec<u16> = first.iter().map(|answer| answer.status).collect();
-    assert_eq!(statuses, [200, 404, 404, 409, 412, 422, 200, 422, 422, 404, 200]);
+    let send_each = async || {
+        let mut responses = vec![stale("stale").await];
+        for (method, path, key, body) in &writes {
+            responses.push(send(&client, method.clone(), path, key, body).await);
+        }
+        responses
+    };
+    // A key with a space is refused.
+    let invalid = send(&client, Method::DELETE, "/v1/exports/nope", "no export", &Value::Null).await;
+    assert_eq!(invalid.status, 400);
+    let first = send_each().await;
+    let statuses: Vec<u16> = first.iter().map(|response| response.status).collect();
+    assert_eq!(statuses, [412, 200, 404, 404, 409, 422, 200, 422, 422, 404, 200]);
 
-    // The record is gone by now; every retry is answered all the same.
-    let again = vec![
-        send(&client, Method::PATCH, &path, "patch", &patch).await,
-        send(&client, Method::PATCH, none, "missing", &patch).await,
-        send(&client, Method::PATCH, "/v1/rooms/nope", "malformed", &patch).await,
-        send(&client, Method::POST, "/v1/rooms", "taken", &json!({ "id": id, "name": "Hall" })).await,
-        stale("stale").await,
-        send(&client, Method::PATCH, &path, "faulty", &json!({ "name": "" })).await,
-        send(&client, Method::PATCH, "/v1/property", "profile", &json!({ "city": "Ulm" })).await,
-        send(&client, Method::POST, "/v1/rooms/bulk", "bulk", &json!({ "operations": [] })).await,
-        send(&client, Method::POST, "/v1/exports", "export", &json!({ "format": "xml" })).await,
-        send(&client, Method::DELETE, "/v1/exports/nope", "no-export", &Value::Null).await,
-        send(&client, Method::DELETE, &path, "delete", &Value::Null).await,
-    ];
+    // The record is deleted by now, and each retry still gets the first response.
+    let again = send_each().await;
     for (first, again) in first.iter().zip(&again) {
         assert_eq!((again.status, &again.text), (first.status, &first.text));
         assert_eq!(again.header("idempotency-replayed"), "true", "{}", first.text);
         assert_eq!(again.header("etag"), first.header("etag"));
         assert_ne!(again.header("x-request-id"), first.header("x-request-id"));
     }
-    // A key that was used is reused, whatever the other request names; parameters are judged before.
+    // A used key is refused for any other request; only wrong parameters are refused earlier.
     let elsewhere = send(&client, Method::PATCH, "/v1/rooms/nope", "patch", &patch).await;
     assert_eq!(elsewhere.error(), "idempotency_key_reused");
     let bad = send(&client, Method::PATCH, &format!("{path}?x=1"), "patch", &patch).await;
     assert_eq!(bad.error(), "invalid_request");
-    // One write each: the hall, its floor, the profile, and the delete.
+    // Four writes in all: the hall, its floor, the profile, and the delete.
     assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], 4);
 }
 
 #[tokio::test]
-async fn refusals_at_the_door_leave_a_key_free() {
+async fn early_refusals_leave_key_free() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let (good, json) = (r#"{"title":"a"}"#, "application/json");
@@ -255,7 +242,7 @@ async fn refusals_at_the_door_leave_a_key_free() {
 }
 
 #[tokio::test]
-async fn a_body_is_compared_where_none_is_read() {
+async fn retry_compares_even_unread_body() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());

@@ -1,0 +1,166 @@
+//! A person at the terminal UI of a machine: edits, decisions, answers to a reconcile. Must not know how sync works.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use hearth_replica::{EditError, Resolution};
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::super::machine::Machine;
+use super::super::model::Model;
+use super::super::observer::{self, OpenEdit};
+use super::super::rng::SimRng;
+use super::record_picker::{fields_of, pick_record, title_field};
+
+/// Creates, changes or deletes a record. Returns the line for the trace. Err: the edit failed for no valid reason.
+pub fn edit_record(machine: &Machine, rng: &mut SimRng, mark: &str) -> Result<String, String> {
+    let screen = &machine.screen;
+    let database = &machine.script_connection;
+    let (what, done) = match rng.between(0, 9) {
+        0..=2 => {
+            let (kind, fields) = new_record(database, rng, mark);
+            (format!("creates a {kind} {mark}"), screen.create(kind, &fields).map(drop))
+        }
+        3..=6 => {
+            let Some((kind, id)) = pick_record(database, rng, &Kind::COLLECTIONS) else {
+                return Ok("has nothing to edit".into());
+            };
+            let fields = changed_fields(database, rng, kind, mark);
+            (format!("changes {kind} {id} {mark}"), screen.update(kind, &id, &fields))
+        }
+        7 => {
+            let fields = fields_of(json!({ rng.pick(&["city", "address", "roof_material"]): mark }));
+            (format!("sets the profile {mark}"), screen.update(Kind::Property, "", &fields))
+        }
+        _ => {
+            let Some((kind, id)) = pick_record(database, rng, &Kind::COLLECTIONS) else {
+                return Ok("has nothing to delete".into());
+            };
+            (format!("deletes {kind} {id}"), screen.delete(kind, &id))
+        }
+    };
+    match done {
+        Ok(()) => Ok(what),
+        Err(error) => refusal(what, error, "edit"),
+    }
+}
+
+/// Decides about an edit that needs a person. Without such an edit, sometimes undoes the last change.
+pub fn decide(machine: &mut Machine, model: &mut Model, rng: &mut SimRng) -> Result<String, String> {
+    let edits = observer::open_edits(&machine.script_connection).map_err(unreadable)?;
+    let waiting: Vec<_> = edits.iter().filter(|edit| edit.needs_a_person()).collect();
+    if waiting.is_empty() {
+        return match rng.chance(150) {
+            true => undo(machine, model, &edits),
+            false => Ok("has nothing to decide".to_owned()),
+        };
+    }
+    let edit = waiting[rng.index(waiting.len())];
+    model.facts.decided_records.insert(edit.record.clone());
+    // A decision about a create decides about all edits of the record.
+    for other in edits.iter().filter(|other| other.record == edit.record) {
+        machine.ledger.given_up.insert(other.id);
+        let coalesced = observer::coalesced_edits(&machine.script_connection, Some(other.id)).map_err(unreadable)?;
+        machine.ledger.given_up.extend(coalesced);
+    }
+    let choice = if edit.state == "conflict" { rng.between(0, 3) } else { rng.between(2, 3) };
+    let done = match choice {
+        0 => machine.screen.resolve(edit.id, &Resolution::mine()),
+        1 => machine.screen.resolve(edit.id, &Resolution::theirs()),
+        2 => machine.screen.retry(edit.id),
+        _ => machine.screen.discard(edit.id),
+    };
+    let verb = ["keeps the own values of", "takes the server's values in", "retries", "discards"][choice as usize];
+    let what = format!("{verb} edit {}, which is in state {}", edit.id, edit.state);
+    match done {
+        Ok(decided) => Ok(format!("{what}: {}", decided.said)),
+        Err(error) => refusal(what, error, "decide"),
+    }
+}
+
+/// Undoes the last change, and notes all edits that the undo ended or changed.
+fn undo(machine: &mut Machine, model: &mut Model, before: &[OpenEdit]) -> Result<String, String> {
+    let database = &machine.script_connection;
+    let coalesced_before = observer::coalesced_edits(database, None).map_err(unreadable)?;
+    let done = machine.screen.undo(None);
+    let after = observer::open_edits(database).map_err(unreadable)?;
+    let coalesced_after = observer::coalesced_edits(database, None).map_err(unreadable)?;
+    // The record of an undone edit may get its old values again.
+    let is_new = |edit: &&OpenEdit| !before.iter().any(|known| known.id == edit.id && known.patch == edit.patch);
+    let has_ended = |edit: &&OpenEdit| !after.iter().any(|known| known.id == edit.id);
+    let touched: Vec<_> = after.iter().filter(is_new).chain(before.iter().filter(has_ended)).collect();
+    model.facts.decided_records.extend(touched.iter().map(|edit| edit.record.clone()));
+    machine.ledger.given_up.extend(touched.iter().map(|edit| edit.id));
+    let gone = coalesced_before.into_iter().filter(|edit| !coalesced_after.contains(edit));
+    machine.ledger.given_up.extend(gone);
+    let what = "undoes the last change".to_owned();
+    match done {
+        Ok(decided) => Ok(format!("{what}: {}", decided.said)),
+        Err(error) => refusal(what, error, "decide"),
+    }
+}
+
+/// Accepts the deletions that a reconcile asks about. Without a question, or when not `willing`, requests a reconcile.
+pub fn answer_reconcile(machine: &mut Machine, willing: bool) -> Result<String, String> {
+    let accepts = machine.reconcile_question().map_err(unreadable)?.is_some() && willing;
+    machine.ledger.deletions_accepted |= accepts;
+    machine.screen.reconcile(accepts).map_err(|error| format!("a person cannot request a reconcile: {error}"))?;
+    Ok(if accepts { "accepts the deletions" } else { "requests a reconcile" }.to_owned())
+}
+
+/// The line for the trace after an expected refusal. Err for any other error.
+fn refusal(what: String, error: EditError, verb: &str) -> Result<String, String> {
+    match error {
+        EditError::Refused(why) => Ok(format!("{what}: refused, {why}")),
+        EditError::NotFound => Ok(format!("{what}: not found")),
+        EditError::Store(error) => Err(format!("a person cannot {verb}: {error}")),
+    }
+}
+
+fn unreadable(error: rusqlite::Error) -> String {
+    format!("the replica cannot be read: {error}")
+}
+
+fn new_record(database: &Connection, rng: &mut SimRng, mark: &str) -> (Kind, Fields) {
+    let kind = rng.pick(&[
+        Kind::Room,
+        Kind::Inventory,
+        Kind::Inventory,
+        Kind::Task,
+        Kind::Task,
+        Kind::Vehicle,
+        Kind::Document,
+    ]);
+    let mut fields = fields_of(json!({ "id": rng.uuid(), title_field(kind): mark }));
+    match kind {
+        Kind::Inventory => {
+            if let Some((_, room)) = pick_record(database, rng, &[Kind::Room]) {
+                fields.insert("room_id".into(), room.into());
+            }
+        }
+        Kind::Task | Kind::Document => {
+            if let Some((kind, id)) = pick_record(database, rng, &[Kind::Inventory, Kind::Vehicle]) {
+                fields.insert("subject_type".into(), kind.as_str().into());
+                fields.insert("subject_id".into(), id.into());
+            }
+            if kind == Kind::Task && rng.chance(300) {
+                fields.insert("recurrence".into(), "monthly".into());
+            }
+        }
+        _ => {}
+    }
+    (kind, fields)
+}
+
+fn changed_fields(database: &Connection, rng: &mut SimRng, kind: Kind, mark: &str) -> Fields {
+    let mut fields = fields_of(json!({ rng.pick(&[title_field(kind), "notes"]): mark }));
+    match kind {
+        Kind::Task if rng.chance(400) => drop(fields.insert("status".into(), rng.pick(&["done", "open"]).into())),
+        Kind::Inventory if rng.chance(400) => {
+            let room = pick_record(database, rng, &[Kind::Room]).map(|(_, id)| id);
+            fields.insert("room_id".into(), room.into());
+        }
+        _ => {}
+    }
+    fields
+}
