@@ -124,8 +124,15 @@ CREATE TABLE _outbox (
 
 CREATE TABLE _acked (
     -- Edits that the server has accepted, and the position; NULL when the response does not tell a position.
+    edit_id       INTEGER PRIMARY KEY,
+    rev           INTEGER,
+    awaits_record INTEGER NOT NULL DEFAULT 0  -- 1: others may have changed the record since; the feed has not shown it yet
+) STRICT;
+
+CREATE TABLE _blocked (
+    -- Edits in the state `blocked`, and the edit that needs a person first.
     edit_id INTEGER PRIMARY KEY,
-    rev     INTEGER
+    by_edit INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE _coalesced (

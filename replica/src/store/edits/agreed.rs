@@ -6,8 +6,9 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
-use crate::model::EditState;
+use crate::model::{EditState, ReasonCode};
 use crate::store::edits::judge::Judgement;
+use crate::store::edits::reason::set_state;
 use crate::store::edits::{decide, had, parcel, plan};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log};
@@ -19,21 +20,20 @@ pub(crate) fn look_again(tx: &Transaction<'_>, kind: Kind, record: &str, now: Ti
     if image::known(tx, kind, record)?.and_then(|known| known.rev).is_none_or(|rev| rev == 0) {
         return Ok(false);
     }
-    let edits: Vec<(i64, EditState, Option<String>)> = tx
+    let edits: Vec<(i64, EditState, Option<ReasonCode>)> = tx
         .prepare_cached(
-            "SELECT id, state, reason FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
+            "SELECT id, state, reason_code FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
         )?
         .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
     let mut goes_on = false;
-    for (edit, state, reason) in edits {
+    for (edit, state, code) in edits {
         let Some(found) = decide::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
-        let reason = reason.unwrap_or_default();
         match decide::look(tx, &found)? {
             Judgement::Done => {
                 let known = image::known(tx, kind, record)?;
                 // Of another it may be the edit itself that made it so.
-                if parcel::is_clash(&reason) {
+                if parcel::is_clash(code) {
                     had::note(tx, edit, kind, &found.patch, known.as_ref())?;
                 }
                 let rev = known.and_then(|known| known.rev).unwrap_or(0);
@@ -42,16 +42,14 @@ pub(crate) fn look_again(tx: &Transaction<'_>, kind: Kind, record: &str, now: Ti
                 continue;
             }
             // Only of a clash is it known that the server has never had the edit.
-            Judgement::Go if parcel::is_clash(&reason) => {
+            Judgement::Go if parcel::is_clash(code) => {
                 decide::wait_again(tx, &found)?;
                 log(tx, "info", &format!("Edit {edit}: nothing stands against it any more; it goes to the server."))?;
                 goes_on = true;
             }
-            Judgement::Clash(clashes) if parcel::is_clash(&reason) => {
-                let said = parcel::clash(found.method, &clashes);
-                if said != reason {
-                    tx.prepare_cached("UPDATE edits SET reason = ?2 WHERE id = ?1")?.execute((edit, said))?;
-                }
+            Judgement::Clash(clashes) if parcel::is_clash(code) => {
+                let fields: Vec<&'static str> = clashes.iter().map(|clash| clash.field).collect();
+                set_state(tx, edit, state, Some(parcel::clash(found.method, &fields)))?;
             }
             _ => {}
         }

@@ -2,11 +2,12 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::problem::{FaultCode, ProblemType};
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState};
+use crate::model::{EditOutcome, EditState, ReasonCode};
 use crate::store::edits::doubt::ABSENT;
 use crate::store::edits::judge::{Judgement, Known, judge};
 use crate::store::edits::parcel::{self, Parcel};
@@ -23,7 +24,7 @@ pub(crate) enum Verdict {
     /// feed has brought that, nothing else of it is known.
     There { rev: i64 },
     /// It is tried again, at about this time.
-    Later { at: Option<Timestamp>, reason: String },
+    Later { at: Option<Timestamp>, code: Option<ReasonCode>, reason: String },
     /// The server did not look at it.
     TurnedAway { reason: String },
     /// The record has moved on. Once the feed has brought what it is now, the edit is judged anew.
@@ -103,6 +104,21 @@ fn concerns_any(connection: &Connection, verdicts: &[(i64, Verdict)]) -> Result<
     Ok(false)
 }
 
+/// The code of an edit that the server refused for good, from the server's error object.
+fn rejection_code(problem: &Value) -> ReasonCode {
+    match problem.get("type").and_then(Value::as_str).and_then(ProblemType::parse) {
+        Some(ProblemType::ValidationFailed) => {
+            let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let is_reference = |fault: &Value| fault["code"] == FaultCode::NotFound.as_str();
+            let missing = !faults.is_empty() && faults.iter().all(is_reference);
+            if missing { ReasonCode::MissingReference } else { ReasonCode::InvalidValue }
+        }
+        Some(ProblemType::InvalidRequest | ProblemType::InvalidJson) => ReasonCode::InvalidValue,
+        Some(ProblemType::PayloadTooLarge) => ReasonCode::TooLarge,
+        _ => ReasonCode::Refused,
+    }
+}
+
 fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {
     if matches!(verdict, Verdict::Rejected { .. })
         && hearth_simulated::planted(hearth_simulated::Fault::RejectedEditDropped)
@@ -119,29 +135,34 @@ fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), 
     {
         return held::mark_sent(tx, &[(edit, None)]);
     }
-    let (state, reason, problem, at) = match verdict {
+    let (state, code, reason, problem, at) = match verdict {
         // Noted together with the others of an answer.
         Verdict::Sent { .. } | Verdict::There { .. } => return Ok(()),
-        Verdict::Later { at, reason } => (EditState::Waiting, reason.as_str(), None, at.map(|at| at.to_string())),
-        Verdict::TurnedAway { reason } => (EditState::Waiting, reason.as_str(), None, None),
+        Verdict::Later { at, code, reason } => {
+            (EditState::Waiting, *code, reason.as_str(), None, at.map(|at| at.to_string()))
+        }
+        Verdict::TurnedAway { reason } => (EditState::Waiting, None, reason.as_str(), None, None),
         Verdict::Overtaken if hearth_simulated::planted(hearth_simulated::Fault::AnyRemoteChangeConflicts) => {
-            (EditState::Conflict, "changed there meanwhile", None, None)
+            (EditState::Conflict, Some(ReasonCode::Refused), "changed there meanwhile", None, None)
         }
-        Verdict::Overtaken => (EditState::Waiting, "changed there meanwhile; its new form is on the way", None, None),
-        Verdict::Apart => (EditState::Waiting, "goes again by itself", None, None),
+        Verdict::Overtaken => {
+            (EditState::Waiting, None, "changed there meanwhile; its new form is on the way", None, None)
+        }
+        Verdict::Apart => (EditState::Waiting, None, "goes again by itself", None, None),
         Verdict::Rejected { reason, problem } => {
-            (EditState::Rejected, reason.as_str(), Some(problem.to_string()), None)
+            (EditState::Rejected, Some(rejection_code(problem)), reason.as_str(), Some(problem.to_string()), None)
         }
-        Verdict::Conflict { reason, problem, .. } => {
-            (EditState::Conflict, reason.as_str(), Some(problem.to_string()), None)
+        Verdict::Conflict { reason, problem, gone } => {
+            let code = if *gone { ReasonCode::DeletedThere } else { ReasonCode::ExistsThere };
+            (EditState::Conflict, Some(code), reason.as_str(), Some(problem.to_string()), None)
         }
     };
     let changed = tx
         .prepare_cached(
-            "UPDATE edits SET state = ?2, reason = ?3, problem = ?4, next_attempt_at = ?5
+            "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, problem = ?5, next_attempt_at = ?6
              WHERE id = ?1 AND state IN ('waiting', 'sending')",
         )?
-        .execute((edit, state, reason, problem, at))?;
+        .execute((edit, state, code, reason, problem, at))?;
     if changed == 0 {
         return Ok(());
     }

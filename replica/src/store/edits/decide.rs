@@ -126,7 +126,10 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<Came, EditError> {
     // A request that nobody has refused may be in: it must stay the same.
     let open = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND NOT refused)";
     if tx.query_row(open, [edit], |row| row.get(0))? {
-        tx.execute("UPDATE edits SET state = 'waiting', reason = NULL, problem = NULL WHERE id = ?1", [edit])?;
+        tx.execute(
+            "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL WHERE id = ?1",
+            [edit],
+        )?;
     } else {
         wait_again(tx, &found)?;
     }
@@ -285,8 +288,8 @@ pub(super) fn set(tx: &Transaction<'_>, found: &mut Pending, fields: &Fields) ->
 pub(super) fn wait_again(tx: &Transaction<'_>, found: &Pending) -> Result<(), StoreError> {
     push::forget_request(tx, found.id)?;
     tx.prepare_cached(
-        "UPDATE edits SET state = 'waiting', method = ?2, patch = ?3, base = ?4, reason = NULL, problem = NULL,
-             next_attempt_at = NULL WHERE id = ?1",
+        "UPDATE edits SET state = 'waiting', method = ?2, patch = ?3, base = ?4, reason_code = NULL, reason = NULL,
+             problem = NULL, next_attempt_at = NULL WHERE id = ?1",
     )?
     .execute((
         found.id,

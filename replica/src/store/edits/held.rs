@@ -7,8 +7,9 @@ use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
-use crate::model::Method;
+use crate::model::{EditState, Method};
 use crate::store::StoreError;
+use crate::store::edits::reason::{Reason, set_state};
 
 /// An edit and the position since which the server holds it, if that is known.
 pub(crate) type Held = (i64, Option<i64>);
@@ -18,7 +19,7 @@ pub(crate) fn mark_sent(tx: &Transaction<'_>, edits: &[Held]) -> Result<(), Stor
     let list = listed(edits.iter().copied());
     let known = tx
         .prepare_cached(
-            "UPDATE edits SET state = 'sent', reason = NULL, problem = NULL, next_attempt_at = NULL
+            "UPDATE edits SET state = 'sent', reason_code = NULL, reason = NULL, problem = NULL, next_attempt_at = NULL
              WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         )?
         .execute([&list])?;
@@ -26,7 +27,7 @@ pub(crate) fn mark_sent(tx: &Transaction<'_>, edits: &[Held]) -> Result<(), Stor
         tx.prepare_cached(
             "INSERT INTO _acked (edit_id, rev)
              SELECT e.id, j.value FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) WHERE true
-             ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev)",
+             ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev), awaits_record = 0",
         )?
         .execute([list])?;
     }
@@ -36,8 +37,8 @@ pub(crate) fn mark_sent(tx: &Transaction<'_>, edits: &[Held]) -> Result<(), Stor
 /// Notes of an edit that the server holds why those after it do not go yet: what others have made of its record since is not
 /// known here, and would be written over unseen.
 pub(crate) fn wait_for_form(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE edits SET reason = 'it is there; what it is by now is on the way' WHERE id = ?1")?
-        .execute([edit])?;
+    set_state(tx, edit, EditState::Sent, Some(Reason::Told(None, "it is there; what it is by now is on the way")))?;
+    tx.prepare_cached("UPDATE _acked SET awaits_record = 1 WHERE edit_id = ?1")?.execute([edit])?;
     Ok(())
 }
 

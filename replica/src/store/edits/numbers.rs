@@ -50,6 +50,8 @@ fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
         "UPDATE edits SET id = ?2 WHERE id = ?1",
         "UPDATE _outbox SET edit_id = ?2 WHERE edit_id = ?1",
         "UPDATE _acked SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _blocked SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _blocked SET by_edit = ?2 WHERE by_edit = ?1",
         "UPDATE _already_applied SET edit_id = ?2 WHERE edit_id = ?1",
         "UPDATE _coalesced SET edit_id = iif(edit_id = of_edit, ?2, edit_id), of_edit = ?2 WHERE of_edit = ?1",
     ] {

@@ -11,8 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::{EditOutcome, Method};
+use crate::model::{EditOutcome, Method, ReasonCode};
 use crate::store::edits::judge::{Clash, ConflictPolicy, Judgement, Known, judge, spelled};
+use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{had, history, parts, settle, sides};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
@@ -30,10 +31,6 @@ pub(super) struct Parcel {
     /// That request may have been in before: its own event may be among those that were missed.
     in_doubt: bool,
 }
-
-/// What is said of an edit whose effect may have been there and gone again.
-const IN_DOUBT: &str = "it may have been on the server already and been changed there since, while this replica was away; \
-     retry sends it again, discard lets it go";
 
 /// An edit that has not reached the server; None: it has, or it is settled, or a person decides.
 pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<Parcel>, StoreError> {
@@ -140,7 +137,7 @@ pub(super) fn admit(
     if parcel.method == Method::Create
         && let Some(other) = other_kind(tx, kind, &parcel.record)?
     {
-        return wait_for_a_person(tx, &parcel, &format!("its id belongs to another kind, {other}"));
+        return wait_for_a_person(tx, &parcel, Reason::ExistsAsOtherKind(other));
     }
     // Of one that may be in already, it may be that which is there.
     if parcel.method == Method::Update && !parcel.in_doubt {
@@ -150,7 +147,7 @@ pub(super) fn admit(
     match judge(kind, parcel.method, &parcel.patch, &parcel.base, known.as_ref()) {
         // A second effect would undo what others have done since.
         Judgement::Go | Judgement::Clash(_) if parcel.in_doubt && parcel.method == Method::Update => {
-            return wait_for_a_person(tx, &parcel, IN_DOUBT);
+            return wait_for_a_person(tx, &parcel, Reason::MaybeApplied);
         }
         Judgement::Go if parcel.overtaken => {
             log(tx, "info", &format!("Edit {edit}: the {kind} was changed there meanwhile; both changes stand."))?;
@@ -163,11 +160,11 @@ pub(super) fn admit(
             end(tx, edit, kind, &parcel.record, rev, if nothing { Ends::IsNothing } else { Ends::IsThere }, now)?;
             return Ok(None);
         }
-        Judgement::Gone => return wait_for_a_person(tx, &parcel, "deleted there"),
-        Judgement::Taken(_) => return wait_for_a_person(tx, &parcel, "a record with this id is there already"),
+        Judgement::Gone => return wait_for_a_person(tx, &parcel, Reason::DeletedThere),
+        Judgement::Taken(_) => return wait_for_a_person(tx, &parcel, Reason::ExistsThere),
         Judgement::Clash(clashes) if parcel.method == Method::Delete || policy == ConflictPolicy::Ask => {
-            let reason = clash(parcel.method, &clashes);
-            return wait_for_a_person(tx, &parcel, &reason);
+            let fields: Vec<&'static str> = clashes.iter().map(|clash| clash.field).collect();
+            return wait_for_a_person(tx, &parcel, clash(parcel.method, &fields));
         }
         Judgement::Clash(clashes) => {
             if !decide(tx, &mut parcel, &clashes, policy, now)? {
@@ -206,23 +203,14 @@ pub(super) fn end(
     log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))
 }
 
-/// What is said of a delete that clashes.
-const SINCE_DELETED: &str = "changed there since you deleted it";
-/// What is said of a change that clashes, after the names of its fields.
-const TOO: &str = " changed there too";
-
-/// What is said of an edit that clashes.
-pub(super) fn clash(method: Method, clashes: &[Clash]) -> String {
-    if method == Method::Delete {
-        return SINCE_DELETED.to_owned();
-    }
-    let names: Vec<&str> = clashes.iter().map(|clash| clash.field).collect();
-    names.join(", ") + TOO
+/// Why an edit with conflicting fields waits for a person.
+pub(in crate::store) fn clash<'a>(method: Method, fields: &'a [&'static str]) -> Reason<'a> {
+    if method == Method::Delete { Reason::ChangedThere } else { Reason::ChangedOnBothSides(fields) }
 }
 
-/// Whether this is said of an edit that clashes. Of one that may have been in before, or was, something else is said.
-pub(super) fn is_clash(reason: &str) -> bool {
-    reason == SINCE_DELETED || reason.ends_with(TOO)
+/// True for the reasons of [`clash`]: the server has never had the edit. Edits with other reasons may have been applied.
+pub(in crate::store) const fn is_clash(code: Option<ReasonCode>) -> bool {
+    matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides))
 }
 
 /// Fits an edit to what the server holds of its record by now, before the two are compared.
@@ -359,14 +347,13 @@ pub(super) fn is_deleted(tx: &Connection, kind: Kind, record: &str) -> Result<bo
         || image::known(tx, kind, record)?.is_some_and(|known| known.gone))
 }
 
-fn wait_for_a_person<T>(tx: &Transaction<'_>, parcel: &Parcel, reason: &str) -> Result<Option<T>, StoreError> {
+fn wait_for_a_person<T>(tx: &Transaction<'_>, parcel: &Parcel, reason: Reason<'_>) -> Result<Option<T>, StoreError> {
     let Parcel { edit, kind, .. } = *parcel;
     write(tx, parcel)?;
     sides::spell(tx, edit)?;
-    tx.prepare_cached("UPDATE edits SET state = 'conflict', reason = ?2, next_attempt_at = NULL WHERE id = ?1")?
-        .execute((edit, reason))?;
+    need_person(tx, edit, reason)?;
     let name = history::title(tx, kind, &parcel.record, &[&parcel.patch, &parcel.base])?;
-    log(tx, "warning", &format!("“{name}” needs you (edit {edit}, conflict): {reason}."))?;
+    log(tx, "warning", &format!("“{name}” needs you (edit {edit}, conflict): {}.", reason.sentence()))?;
     Ok(None)
 }
 

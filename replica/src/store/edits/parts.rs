@@ -23,9 +23,10 @@ pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), S
 /// each can be taken back by itself.
 pub(super) fn apart(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
-        "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason, attempts, next_attempt_at, origin, created_at)
-         SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason, e.attempts, e.next_attempt_at,
-                p.origin, p.created_at
+        "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason_code, reason, attempts,
+             next_attempt_at, origin, created_at)
+         SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason_code, e.reason, e.attempts,
+                e.next_attempt_at, p.origin, p.created_at
          FROM _coalesced p JOIN edits e ON e.id = p.of_edit WHERE p.of_edit = ?1 AND p.edit_id <> ?1",
         "UPDATE edits SET (method, patch, base) = (SELECT method, patch, base FROM _coalesced WHERE edit_id = ?1)
          WHERE id = ?1 AND EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)",

@@ -11,6 +11,7 @@ use crate::model::{EditState, Method};
 use crate::store::edits::ahead::Ahead;
 use crate::store::edits::doubt::ABSENT;
 use crate::store::edits::held::listed;
+use crate::store::edits::reason::{Reason, set_state};
 use crate::store::mirror::image;
 use crate::store::{StoreError, gate, rows};
 
@@ -87,18 +88,19 @@ pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
 
 fn write(tx: &Transaction<'_>, changes: Marks) -> Result<(), StoreError> {
     for (id, cause) in changes {
-        let (state, reason) = match cause {
-            Some(cause) => (EditState::Blocked, Some(waits_for(cause))),
-            None => (EditState::Waiting, None),
-        };
-        tx.prepare_cached("UPDATE edits SET state = ?2, reason = ?3 WHERE id = ?1")?.execute((id, state, reason))?;
+        match cause {
+            Some(cause) => {
+                set_state(tx, id, EditState::Blocked, Some(Reason::DependsOn(cause)))?;
+                tx.prepare_cached("INSERT OR REPLACE INTO _blocked (edit_id, by_edit) VALUES (?1, ?2)")?
+                    .execute((id, cause))?;
+            }
+            None => {
+                set_state(tx, id, EditState::Waiting, None)?;
+                tx.prepare_cached("DELETE FROM _blocked WHERE edit_id = ?1")?.execute([id])?;
+            }
+        }
     }
     Ok(())
-}
-
-/// Why an edit is blocked, in the words of `edits.reason`.
-fn waits_for(cause: i64) -> String {
-    format!("waits for edit {cause}, which needs you")
 }
 
 fn is_open(connection: &Connection) -> Result<bool, StoreError> {
@@ -124,15 +126,15 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     let in_step = is_in_step(connection)?;
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
-                coalesce(f.refused, 0), e.reason,
+                coalesce(f.refused, 0), b.by_edit,
                 CASE e.method WHEN 'create' THEN (
                     SELECT d.record_id FROM _undone u
                         JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _coalesced WHERE edit_id = u.edit_id), u.edit_id)
                     WHERE u.by_edit = e.id AND d.method = 'delete') END
-         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
-         -- The effect of what is sent is in, if it is known where; nothing waits for it, unless it says why.
-         WHERE e.state <> 'sent' OR e.reason IS NOT NULL
-             OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
+         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id LEFT JOIN _blocked b ON b.edit_id = e.id
+         -- Nothing waits for an accepted edit whose position is known, unless its record is still to come.
+         WHERE e.state <> 'sent'
+             OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL AND NOT s.awaits_record)
          ORDER BY e.id",
     )?;
     let mut found = statement.query([])?;
@@ -210,8 +212,8 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
             // Another history: whether it is in shows at the end of the recovery.
             (EditState::Sent, _) => Holds::UntilSettled,
             (_, Some((Holds::UntilAPersonActs, cause))) => {
-                let said: Option<String> = row.get(10)?;
-                if state != EditState::Blocked || said != Some(waits_for(cause)) {
+                let blocked_by: Option<i64> = row.get(10)?;
+                if state != EditState::Blocked || blocked_by != Some(cause) {
                     changes.insert(id, Some(cause));
                 }
                 Holds::UntilAPersonActs

@@ -116,7 +116,7 @@ fn freeze_one(
     let list = listed(fit.iter().map(|(parcel, guard)| (parcel.edit, *guard)));
     tx.prepare_cached(
         "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
-                 next_attempt_at = NULL, reason = NULL, problem = NULL
+                 next_attempt_at = NULL, reason_code = NULL, reason = NULL, problem = NULL
          WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
     )?
     .execute((&list, new_key))?;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, Method};
 use crate::store::edits::held::{Held, listed};
+use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::sides;
 use crate::store::mirror::image;
 use crate::store::{StoreError, log};
@@ -159,6 +160,7 @@ fn move_to_history(
         .execute([&list])?;
     }
     for text in [
+        "DELETE FROM _blocked WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         "DELETE FROM _outbox WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         "DELETE FROM _acked WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         "DELETE FROM _coalesced WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
@@ -266,10 +268,7 @@ pub(crate) fn record_is_gone(
             let at = if *method == Method::Delete { Some(told.map_or(rev, |told| told.min(rev))) } else { *told };
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if *state != EditState::Sent {
-            tx.execute(
-                "UPDATE edits SET state = 'conflict', reason = 'deleted there', next_attempt_at = NULL WHERE id = ?1",
-                [edit],
-            )?;
+            need_person(tx, *edit, Reason::DeletedThere)?;
             sides::spell(tx, *edit)?;
             // A deleted id is never used again (contract 6.1), so whatever was sent cannot take effect later.
             tx.execute("UPDATE _outbox SET refused = 1 WHERE edit_id = ?1", [edit])?;

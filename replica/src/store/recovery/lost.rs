@@ -16,6 +16,7 @@ use rusqlite::{Connection, Params, Transaction};
 use self::missed::{Judged, Meant, brought, missed};
 pub(crate) use self::offering::is_any_offered;
 use self::offering::{Why, give_back, keep_form};
+use crate::model::ReasonCode;
 use crate::store::edits::{held, push, settle};
 use crate::store::mirror::image;
 use crate::store::{StoreError, mirror};
@@ -118,12 +119,13 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
 /// At the end of a recovery from another history: a delete that was offered because its number is of the lost history, and
 /// whose record is not there, was there all the same: by somebody else, or the number was higher than its own.
 pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
-    let text = "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason = ?1
+    let text =
+        "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason_code = ?1
                 AND NOT EXISTS (SELECT 1 FROM _base i
                     WHERE i.kind = e.kind AND i.record_id = e.record_id AND NOT gone)
                 AND NOT EXISTS (SELECT 1 FROM edits o
                     WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
-    let there = candidates(tx, text, [Why::Lost.reason()])?;
+    let there = candidates(tx, text, [ReasonCode::LostByServer])?;
     let edits: Vec<held::Held> = there.iter().map(|delete| (delete.edit, Some(0))).collect();
     settle::confirm(tx, &edits, now)?;
     there.iter().try_for_each(|Lost { kind, record, .. }| image::project(tx, *kind, record))

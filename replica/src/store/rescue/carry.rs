@@ -196,7 +196,7 @@ pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescu
             }
             None => {
                 rescue.parked = tx.execute(
-                    "UPDATE edits SET state = 'rejected', reason = 'The database was damaged and does not say any more \
+                    "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy', reason = 'The database was damaged and does not say any more \
                      which home this is for. If it is for this one, let it be tried again.'",
                     [],
                 )?;

@@ -64,7 +64,7 @@ fn fill(connection: &Connection, part: &Path) -> Result<Copied, StoreError> {
             .query_map([], |row| row.get(0))?
             .collect::<Result<Vec<i64>, _>>()?;
         let park = format!(
-            "UPDATE edits SET state = 'rejected', next_attempt_at = NULL, reason = 'From a copy made at ' || {NOW} || ', \
+            "UPDATE edits SET state = 'rejected', next_attempt_at = NULL, reason_code = 'from_a_copy', reason = 'From a copy made at ' || {NOW} || ', \
              whose original sends it; retry sends it.' WHERE id = ?1"
         );
         for edit in ids {

@@ -79,7 +79,8 @@ pub(super) fn take_up(tx: &Transaction<'_>, traces: &[Trace]) -> Result<usize, S
             continue;
         }
         tx.prepare_cached(
-            "INSERT INTO edits (kind, record_id, method, patch, base, state, reason) VALUES (?1, ?2, ?3, ?4, ?5, 'rejected', ?6)",
+            "INSERT INTO edits (kind, record_id, method, patch, base, state, reason_code, reason)
+                 VALUES (?1, ?2, ?3, ?4, ?5, 'rejected', 'from_a_copy', ?6)",
         )?
         .execute((
             kind.as_str(),

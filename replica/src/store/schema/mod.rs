@@ -26,7 +26,7 @@ use crate::store::{NOW, StoreError};
 pub(crate) const SCHEMA_VERSION: &str = "1.0";
 
 /// Tables that only the replica's keeper writes, and what a stranger should do instead.
-pub(crate) const KEPT: [(&str, &str); 17] = [
+pub(crate) const KEPT: [(&str, &str); 18] = [
     ("_schema", HINT),
     ("_sync", HINT),
     ("_base", HINT),
@@ -39,6 +39,7 @@ pub(crate) const KEPT: [(&str, &str); 17] = [
     ("_acked", HINT),
     ("_coalesced", HINT),
     ("_undone", HINT),
+    ("_blocked", HINT),
     ("_already_applied", HINT),
     ("_search_rows", HINT),
     ("edits", HINT),

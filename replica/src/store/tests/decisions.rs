@@ -6,7 +6,7 @@ use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
-use crate::model::Origin;
+use crate::model::{Origin, ReasonCode};
 use crate::store::edits::EditError;
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::decide::{self, Decided};
@@ -227,7 +227,7 @@ fn what_may_be_in_is_not_dropped_but_undone_there() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     let decided = scene.discard(1).unwrap();
     assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.said);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
@@ -244,7 +244,10 @@ fn what_may_be_in_is_undone_there_once() {
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("DELETE FROM tasks");
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(1, Verdict::Later { at: None, reason: "no answer".to_owned() });
+        scene.answer(
+            1,
+            Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+        );
         scene
     };
     for undo in [Scene::discard as fn(&mut Scene, i64) -> _, |scene, _| scene.undo(Some(2))] {
@@ -264,7 +267,10 @@ fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
         scene.is_at_present(5);
         scene.does("UPDATE tasks SET title = 'Mine'");
         let key = scene.send(1).key;
-        scene.answer(1, Verdict::Later { at: None, reason: "no answer".to_owned() });
+        scene.answer(
+            1,
+            Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+        );
         // A night later the server has forgotten the key.
         scene.send(1);
         scene.answer(1, Verdict::Overtaken);
@@ -295,7 +301,7 @@ fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_b
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("2 discarded", "waiting"));
 
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     for _ in 0..3 {
         scene.send(1);
         scene.answer(1, away());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
-use crate::model::Origin;
+use crate::model::{Origin, ReasonCode};
 use crate::store::edits::answers::Verdict;
 use crate::store::{edits, gate, open, standing, status};
 
@@ -64,7 +64,7 @@ fn an_event_with_our_key_stands_for_a_lost_answer() {
     assert_eq!(scene.one("SELECT id || outcome FROM edit_history"), "1confirmed");
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high4", "the second edit is still laid over");
     assert_eq!(scene.plan(), [2]);
-    scene.answer(1, Verdict::Later { at: None, reason: "late".to_owned() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1", "what is settled stays settled");
 }
 

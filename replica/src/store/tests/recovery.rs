@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::Phase;
+use crate::model::{Phase, ReasonCode};
 use crate::recovery::{Cause, Found, Listed, Question, Step, Swept};
 use crate::store::edits::decide;
 use crate::store::{recovery, standing, status, wishes};
@@ -273,7 +273,7 @@ fn sent_before_a_gap() -> Scene {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.recovers(&gap());
     scene
 }
@@ -308,7 +308,7 @@ fn a_refusal_before_a_gap_tells_nothing_of_the_time_before_it() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // It was in at 6, somebody set it back at 7, and the server has forgotten the key; then 6 is missed.
     scene.send(1);
     scene.answer(1, Verdict::Overtaken);
@@ -354,7 +354,7 @@ fn a_first_update_of_the_profile_does_not_go_blindly_once_there_is_one() {
     scene.is_at_present(5);
     scene.does("INSERT INTO property (city) VALUES ('Bern')");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = Found { records: vec![profile], as_of: 90, ..Found::default() };

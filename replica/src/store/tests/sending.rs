@@ -6,6 +6,7 @@ use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::judge::ConflictPolicy;
 
+mod reason_code;
 mod unanswered;
 
 fn body(request: &crate::store::edits::push::Request) -> Value {

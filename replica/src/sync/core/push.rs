@@ -10,6 +10,7 @@ use hearth_contract::schema::Kind;
 use self::queue::Met;
 pub(super) use self::queue::Push;
 use super::{Core, Effect, Ending, Errand, Failure, KEY_RETRY, Millis, Outcome, Ready, Refusal, There, Word};
+use crate::model::ReasonCode;
 
 /// Requests under way beside each other: while one is answered the next is being written down.
 const IN_FLIGHT_MAX: usize = 2;
@@ -20,6 +21,16 @@ const BULK_IN_FLIGHT_MAX: usize = 16;
 const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
 /// A call that somebody on the way forbids so often in a row is taken apart: perhaps it is for the text of one edit.
 const FORBIDDEN_MAX: u32 = 3;
+
+/// Why a request is delayed, from the status of the response. None when the key is refused.
+const fn delay_code(status: u16) -> Option<ReasonCode> {
+    match status {
+        401 | 403 => None,
+        429 => Some(ReasonCode::RateLimited),
+        500.. => Some(ReasonCode::ServerError),
+        _ => Some(ReasonCode::Unreachable),
+    }
+}
 
 impl Core {
     /// Requests were answered, or not.
@@ -44,7 +55,7 @@ impl Core {
             Outcome::Moot => {}
             // Nothing speaks against the line, nor against it.
             Outcome::TooLate { reason } => {
-                endings = self.later(Ready { edits: carried, ..again }, None, &reason);
+                endings = self.later(Ready { edits: carried, ..again }, None, Some(ReasonCode::Unreachable), &reason);
             }
             Outcome::Told(words) => {
                 for (edit, word) in words {
@@ -58,7 +69,7 @@ impl Core {
                 }
             }
             Outcome::NoAnswer { reason } if !self.in_contact() => {
-                endings = self.later(Ready { edits: carried, ..again }, None, &reason);
+                endings = self.later(Ready { edits: carried, ..again }, None, Some(ReasonCode::Unreachable), &reason);
             }
             Outcome::NoAnswer { reason } => {
                 self.push.narrow = true;
@@ -123,7 +134,7 @@ impl Core {
     /// A refusal that says nothing against the edits: the same request may succeed later.
     fn not_now(&mut self, now: Millis, again: Ready, refusal: &Refusal) -> Vec<(i64, Ending)> {
         let at = self.not_before(now, &again, refusal);
-        self.later(again, at, &refusal.message)
+        self.later(again, at, delay_code(refusal.status), &refusal.message)
     }
 
     /// When such a request may go again, if it depends on nothing but time.
@@ -160,7 +171,7 @@ impl Core {
             _ => None,
         };
         let at = self.stumbled(now, &again, false, floor);
-        self.later(again, Some(at), reason)
+        self.later(again, Some(at), Some(ReasonCode::Unreachable), reason)
     }
 
     /// These wait, longer each time, and with others that have failed as well; gives until when.
@@ -174,8 +185,14 @@ impl Core {
 
     /// Edits go again with the same bytes, after the others that may go: what breaks a connection each time it is sent
     /// holds nobody up. What waits for them is not among those.
-    fn later(&mut self, again: Ready, at: Option<Millis>, reason: &str) -> Vec<(i64, Ending)> {
-        let later = |edit: &i64| (*edit, Ending::Later { at, reason: reason.to_owned() });
+    fn later(
+        &mut self,
+        again: Ready,
+        at: Option<Millis>,
+        code: Option<ReasonCode>,
+        reason: &str,
+    ) -> Vec<(i64, Ending)> {
+        let later = |edit: &i64| (*edit, Ending::Later { at, code, reason: reason.to_owned() });
         let endings = again.edits.iter().map(later).collect();
         if !again.edits.is_empty() {
             self.push.ready.push_back(again);

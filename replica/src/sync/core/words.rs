@@ -4,7 +4,7 @@ use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 
-pub(crate) use crate::model::{BlockCause, Phase};
+pub(crate) use crate::model::{BlockCause, Phase, ReasonCode};
 use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
 
 /// Milliseconds of a clock that never goes back; its zero means nothing.
@@ -325,6 +325,7 @@ pub(crate) enum Ending {
     },
     Later {
         at: Option<Millis>,
+        code: Option<ReasonCode>,
         reason: String,
     },
     /// The server did not look at it, because of the key. It goes again, by itself or with others.

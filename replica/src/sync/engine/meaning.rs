@@ -89,7 +89,9 @@ pub(super) fn verdict(now: Moment, ending: Ending) -> answers::Verdict {
     match ending {
         Ending::Sent { rev } => answers::Verdict::Sent { rev },
         Ending::There { rev } => answers::Verdict::There { rev },
-        Ending::Later { at, reason } => answers::Verdict::Later { at: at.map(|at| moment(now, at)), reason },
+        Ending::Later { at, code, reason } => {
+            answers::Verdict::Later { at: at.map(|at| moment(now, at)), code, reason }
+        }
         Ending::TurnedAway { reason } => answers::Verdict::TurnedAway { reason },
         Ending::Rejected { reason, problem } => answers::Verdict::Rejected { reason, problem },
         Ending::Overtaken => answers::Verdict::Overtaken,

@@ -4,7 +4,8 @@ use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Transaction};
 
 use super::Lost;
-use crate::model::Method;
+use crate::model::{Method, ReasonCode};
+use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{push, sides};
 use crate::store::mirror::image;
 use crate::store::{StoreError, log, rows};
@@ -19,16 +20,11 @@ pub(super) enum Why {
 }
 
 impl Why {
-    /// What is said of the edit.
-    pub(super) const fn reason(self) -> &'static str {
+    /// Why the edit waits for a person.
+    const fn reason(self) -> Reason<'static> {
         match self {
-            Why::Lost => {
-                "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
-            }
-            Why::NotThere => {
-                "the server had taken this change and does not hold it any more: it was overwritten or deleted there since, \
-                 or lost when the server was put back; retry sends it again, discard lets it go"
-            }
+            Why::Lost => Reason::LostWithHistory,
+            Why::NotThere => Reason::NoLongerThere,
         }
     }
 
@@ -47,9 +43,8 @@ impl Why {
 
 /// Whether edits wait for a person because the server has lost them.
 pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
-    let mut statement =
-        tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE state = 'conflict' AND reason IN (?1, ?2))")?;
-    Ok(statement.query_row([Why::Lost.reason(), Why::NotThere.reason()], |row| row.get(0))?)
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state = 'conflict' AND reason_code = ?1)";
+    Ok(tx.prepare_cached(text)?.query_row([ReasonCode::LostByServer], |row| row.get(0))?)
 }
 
 /// Lost edits wait for a person again, under their old numbers; what they change stays visible here.
@@ -69,12 +64,9 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
         tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
     }
     for Lost { edit, kind, record } in sent.iter().chain(settled) {
-        let method: Method = tx.query_row(
-            "UPDATE edits SET state = 'conflict', reason = ?2, problem = NULL, next_attempt_at = NULL
-             WHERE id = ?1 RETURNING method",
-            (edit, why.reason()),
-            |row| row.get(0),
-        )?;
+        need_person(tx, *edit, why.reason())?;
+        let method: Method =
+            tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
         if method == Method::Create {
             // The server does not hold the record at all any more.
             for table in ["_base", "_tombstones"] {

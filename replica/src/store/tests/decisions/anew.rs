@@ -1,6 +1,7 @@
 //! Records that are made anew because their deletion, or their making, was taken back.
 
 use super::*;
+use crate::model::ReasonCode;
 
 #[test]
 fn a_record_is_made_anew_only_once_its_deletion_is_in() {
@@ -10,7 +11,7 @@ fn a_record_is_made_anew_only_once_its_deletion_is_in() {
         scene.is_at_present(5);
         scene.does("DELETE FROM tasks");
         scene.send(1);
-        scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+        scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
         scene.discard(1).unwrap();
         assert_eq!(scene.one("SELECT group_concat(id || method) FROM edits"), "1delete,2create");
         assert_eq!(scene.plan(), [1], "it may be there after all");

@@ -1,6 +1,7 @@
 //! What the server had already is nobody's change here, and undo leaves it.
 
 use super::*;
+use crate::model::ReasonCode;
 
 /// What undo says of a change that the server had in full.
 const NOTHING_LEFT: &str =
@@ -28,7 +29,7 @@ fn undo_leaves_what_the_server_had_before_the_change_came() {
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));

@@ -1,7 +1,7 @@
 //! What a server that was put back has lost, and what only looks so: offered again, confirmed, or waited for.
 
 use super::*;
-use crate::model::Origin;
+use crate::model::{Origin, ReasonCode};
 use crate::store::edits::resolve::{self, Resolution};
 
 mod accepted;
@@ -205,10 +205,10 @@ fn unanswered_before(cause: &Cause) -> Scene {
     scene.is_at_present(6);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.does("UPDATE rooms SET floor = '2'");
     scene.send(2);
-    scene.answer(2, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(2, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.recovers(cause);
     scene
 }
@@ -259,7 +259,8 @@ fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
     let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
     assert!(call.bulk);
     for edit in [1, 2] {
-        scene.answer(edit, Verdict::Later { at: None, reason: "no answer".into() });
+        scene
+            .answer(edit, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     }
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");

@@ -130,7 +130,8 @@ fn edits_of_an_unknown_home_wait_for_a_person() {
 
 #[test]
 fn every_table_is_either_carried_over_or_told_again_by_the_server() {
-    let told_again = ["_schema", "_sync", "_tombstones", "_seen", "_search_rows", "_reconcile", "_walk_pages"];
+    let told_again =
+        ["_schema", "_sync", "_tombstones", "_seen", "_search_rows", "_reconcile", "_walk_pages", "_blocked"];
     for (table, _) in schema::KEPT {
         assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
     }

@@ -2,6 +2,7 @@
 
 use super::super::{at, greeting};
 use super::*;
+use crate::model::ReasonCode;
 
 #[test]
 fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
@@ -42,7 +43,7 @@ fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
         let first = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
         let each = |scene: &mut Scene, verdict: Verdict| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
-        each(&mut scene, Verdict::Later { at: None, reason: "no answer".into() });
+        each(&mut scene, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
         // It is in. Then somebody on the way refuses it.
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
         each(&mut scene, Verdict::Apart);
@@ -70,7 +71,7 @@ fn what_was_made_of_a_create_that_is_met_there_is_not_written_over_unseen() {
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.does("UPDATE tasks SET notes = 'Mine too'");
     // A day later its id is taken: by itself, and somebody has added notes since.
     scene.answer(1, Verdict::There { rev: 9 });
@@ -116,7 +117,7 @@ fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // Perhaps it was in, and this is what somebody has made of it since: a first read shows the newest form alone.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
@@ -130,7 +131,7 @@ fn what_may_be_in_takes_no_later_edit_along() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET state = 'Flanders'");
@@ -165,7 +166,7 @@ fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is(
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, Verdict::Overtaken);
@@ -201,7 +202,7 @@ fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, Verdict::Overtaken);

@@ -242,7 +242,7 @@ fn an_edit_that_something_on_the_way_does_not_let_through_holds_no_other_up() {
         outcome: Outcome::Refused(page()),
     };
     let effects = core.handle(1, forbidden(&[1]));
-    let [(1, Ending::Later { at: Some(again), reason })] = &endings(&effects)[..] else { panic!("{effects:?}") };
+    let [(1, Ending::Later { at: Some(again), reason, .. })] = &endings(&effects)[..] else { panic!("{effects:?}") };
     assert_eq!((reason.as_str(), sent(&effects)), ("something between", vec![3]));
     assert!(phases(&effects).is_empty(), "no key is refused: {effects:?}");
     core.handle(1, accepted(2, 10));
