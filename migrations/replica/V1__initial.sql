@@ -52,15 +52,15 @@ INSERT INTO _sync (one) VALUES (1);
 
 CREATE TABLE _base (
     -- The base image: the server's version of every record that has pending edits.
-    kind       TEXT NOT NULL,
-    record_id  TEXT NOT NULL,
-    rev        INTEGER NOT NULL,
-    fields     TEXT NOT NULL,                     -- JSON object
-    created_at TEXT,
-    updated_at TEXT,
-    extra      TEXT,
-    gone       INTEGER NOT NULL DEFAULT 0,        -- 1: deleted on the server at `rev`; the rest is its last version
-    not_found  INTEGER NOT NULL DEFAULT 0,        -- 1: a response said 404, and the feed has not shown the delete yet
+    kind             TEXT NOT NULL,
+    record_id        TEXT NOT NULL,
+    rev              INTEGER NOT NULL,            -- 0: a revision of a discarded history, older than any other
+    fields           TEXT NOT NULL,               -- JSON object
+    created_at       TEXT,
+    updated_at       TEXT,
+    extra            TEXT,
+    deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev`; the rest is its last version
+    reported_missing INTEGER NOT NULL DEFAULT 0,  -- 1: a response said 404, and the feed has not shown the delete yet
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -81,45 +81,47 @@ CREATE TABLE _seen (
 
 CREATE TABLE _reconcile (
     -- One row while a reconcile runs; `position` in _sync keeps its value until the end.
-    one      INTEGER PRIMARY KEY CHECK (one = 1),
-    cause    TEXT NOT NULL,              -- gap, restored, asked
-    since    TEXT,                       -- records updated at or after this moment are listed; NULL lists all
-    fork     INTEGER,                    -- restored: the last position that both histories share; NULL when unknown
-    tail     INTEGER NOT NULL,           -- the position up to which the feed is applied meanwhile
-    step     TEXT NOT NULL,              -- property, changes, ids, records, sweep, done
-    kind     TEXT,                       -- the collection of the step
-    cursor   TEXT,                       -- where the list of the step goes on
-    as_of    INTEGER,                    -- position of the first page of the walk over the ids
-    gone     INTEGER NOT NULL DEFAULT 0, -- how many records were found to be deleted on the server
-    accepted INTEGER NOT NULL DEFAULT 0, -- 1: a person has agreed to every deletion
-    question TEXT,                       -- what a person is asked before the reconcile goes on
-    known    TEXT                        -- JSON: how many records of each collection were known at the start
+    one             INTEGER PRIMARY KEY CHECK (one = 1),
+    cause           TEXT NOT NULL,              -- gap, restored, asked
+    since           TEXT,                       -- records updated at or after this moment are listed; NULL lists all
+    fork            INTEGER,                    -- restored: the last position that both histories share; NULL when unknown
+    tail_position   INTEGER,                    -- the position up to which the feed is applied meanwhile; NULL before its
+                                                -- first event after the cursor to resume from
+    step            TEXT NOT NULL,              -- property, changes, ids, records, sweep, done
+    kind            TEXT,                       -- the collection of the step
+    cursor          TEXT,                       -- where the list of the step goes on
+    as_of           INTEGER,                    -- position of the first page of the ids
+    deleted_count   INTEGER NOT NULL DEFAULT 0, -- how many records were found to be deleted on the server
+    accepted        INTEGER NOT NULL DEFAULT 0, -- 1: a person has agreed to every deletion
+    question        TEXT,                       -- what a person is asked before the reconcile goes on
+    counts_at_start TEXT                        -- JSON: how many records of each collection were known at the start
 ) STRICT;
 
 CREATE TABLE _walk_pages (
-    -- Pages of ids that the walk over a collection has listed so far; empty otherwise. A home of 100,000 records has a
+    -- Pages of ids that the server has listed so far of a collection; empty otherwise. A home of 100,000 records has a
     -- thousand pages.
-    place INTEGER PRIMARY KEY,
-    kind  TEXT NOT NULL,
-    ids   BLOB NOT NULL                  -- 24 bytes a record: its id (16) and its rev (8, little-endian)
+    page INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian; 0: fetched since)
 ) STRICT;
 
 CREATE TABLE _requests (
     -- Requests as they were first sent: a retry sends the same bytes. The edits of a request carry its key.
-    idempotency_key TEXT PRIMARY KEY,
-    verb            TEXT NOT NULL,
-    path            TEXT NOT NULL,
-    body            TEXT,
-    in_the_air      INTEGER NOT NULL     -- attempts without a definite answer; 0: the request was surely not applied
+    idempotency_key  TEXT PRIMARY KEY,
+    verb             TEXT NOT NULL,
+    path             TEXT NOT NULL,
+    body             TEXT,
+    unacked_attempts INTEGER NOT NULL    -- attempts without a definite response; 0: the request was not applied
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _outbox (
     -- Edits whose request is frozen.
-    edit_id INTEGER PRIMARY KEY,
-    guard   INTEGER,                       -- the revision that the request insists on; NULL for none
-    refused INTEGER NOT NULL DEFAULT 0,    -- 1: the server refused the request for good, so it never takes effect later
-    missed  INTEGER NOT NULL DEFAULT 0     -- 0: every event since the first attempt was seen; 1: some were missed, and the
-                                           -- request's own may be among them; 2: and the request was sent again after that
+    edit_id   INTEGER PRIMARY KEY,
+    if_match  INTEGER,                          -- the revision that the request insists on; NULL for none
+    if_absent INTEGER NOT NULL DEFAULT 0,       -- 1: the request insists that there is no record
+    rejected  INTEGER NOT NULL DEFAULT 0,       -- 1: the server rejected the request, so it never takes effect later
+    own_event TEXT NOT NULL DEFAULT 'awaited'   -- awaited: every event since the first attempt was seen; perhaps_missed:
+                                                -- some events were missed; maybe_applied: and the request was sent again
 ) STRICT;
 
 CREATE TABLE _acked (

@@ -17,7 +17,6 @@ pub mod doctor;
 pub mod log;
 mod model;
 pub mod profile;
-mod recovery;
 mod scripting;
 mod steady;
 mod steering;
@@ -35,6 +34,7 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 pub use store::place::Place;
 
+pub use model::ConflictPolicy;
 pub use model::{
     BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled,
     Transport,
@@ -42,9 +42,8 @@ pub use model::{
 pub use scripting::{can_be_replica, is_gone, is_there, rebuild};
 pub use steady::keep_in_step;
 pub use store::StoreError;
+pub use store::edits::Decided;
 pub use store::edits::EditError;
-pub use store::edits::decide::Decided;
-pub use store::edits::judge::ConflictPolicy;
 pub use store::edits::resolve::{Choice, Resolution};
 pub use store::journal::LogLine;
 pub use store::read::filter::{Condition, Test, WAITING};
@@ -56,7 +55,7 @@ pub use store::read::related::{Change, Related};
 pub use store::read::tally::Tally;
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
 pub use store::read::why::{Origin as ValueOrigin, Source, Why};
-pub use store::recovery::verify::{Difference, How, Listing, Verification};
+pub use store::reconcile::verify::{Difference, How, Listing, Verification};
 pub use store::rescue::copy::Copied;
 pub use store::rescue::{KEPT_MAX, Rescue};
 pub use store::status::Status;

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
 use crate::store::open::{make_private_directory, private_file};
 use crate::sync::SyncConfig;
 

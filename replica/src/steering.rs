@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
-use crate::store::recovery::verify;
+use crate::store::reconcile::verify;
 use crate::store::{journal, open, standing, wishes};
 use crate::{Listing, LogLine, Replica, StoreError, Verification, bell};
 

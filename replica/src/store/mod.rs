@@ -2,20 +2,23 @@
 //!
 //! - [`open`]: files, connections, pragmas, migrations; [`snapshot`]: what can be read and not be written to. [`gate`]: the transactions of whoever keeps the replica.
 //! - [`mod@schema`]: the tables, triggers and views, generated from the contract.
-//! - [`mirror`]: what the server says becomes rows. [`recovery`]: after a gap in what it says, or when it was put back.
+//! - [`feed`], [`mirror`], [`base`], [`merge`]: events become rows, under the edits. [`reconcile`]: a comparison after lost history.
 //! - [`edits`]: local changes, their way to the server, their end, and what people decide about them.
 //! - [`read`]: what screens, commands and scripts read. [`rows`]: rows as values.
 //! - [`rescue`]: what to do when the database is damaged. [`reserve`]: room for the words when the disk is full.
 //! - [`standing`], [`status`]: where the replica stands; [`wishes`], [`journal`]: what people ask of it, and what it has done.
 
+pub(crate) mod base;
 pub(crate) mod edits;
+pub(crate) mod feed;
 pub(crate) mod gate;
 pub(crate) mod journal;
+pub(crate) mod merge;
 pub(crate) mod mirror;
 pub(crate) mod open;
 pub(crate) mod place;
 pub(crate) mod read;
-pub(crate) mod recovery;
+pub(crate) mod reconcile;
 pub(crate) mod rescue;
 pub(crate) mod reserve;
 mod rows;

@@ -3,7 +3,9 @@
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
-use crate::model::{BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};
+use crate::model::{
+    BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, OwnEvent, Phase, ReasonCode, Transport,
+};
 
 macro_rules! stored_as_text {
     ($($name:ident),+) => {
@@ -23,4 +25,15 @@ macro_rules! stored_as_text {
     };
 }
 
-stored_as_text!(BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport);
+stored_as_text!(
+    BlockCause,
+    EditOutcome,
+    EditProgress,
+    EditState,
+    Method,
+    Origin,
+    OwnEvent,
+    Phase,
+    ReasonCode,
+    Transport
+);

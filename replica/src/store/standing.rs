@@ -4,9 +4,9 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::model::{BlockCause, Phase};
-use crate::store::edits::doubt;
-use crate::store::mirror::image;
-use crate::store::recovery::lost;
+use crate::store::base;
+use crate::store::edits::maybe_applied;
+use crate::store::reconcile::lost;
 use crate::store::{StoreError, gate, rows};
 
 /// What a sync starts from.
@@ -144,8 +144,8 @@ pub(crate) fn greet(connection: &mut Connection, greeting: &Greeting, now: Times
                  offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",
             (head, retention_seconds, now.to_string(), process),
         )?;
-        doubt::expect_nothing(tx)?;
-        image::ask_anew(tx)?;
+        maybe_applied::drop_stale_preconditions(tx)?;
+        base::clear_reported_missing(tx)?;
         head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })
 }

@@ -17,11 +17,11 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
+use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::{answers, plan, push};
 use crate::store::standing::Home;
-use crate::store::{mirror, open, standing};
+use crate::store::{feed, open, standing};
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-000000000001";
 const TASK: &str = "0190a3b0-0000-7000-8000-000000000002";
@@ -85,21 +85,21 @@ impl Scene {
     }
 
     fn hear(&mut self, events: Vec<Event>) {
-        let batch = mirror::Batch { cursor: events.last().map(|e| format!("c{}", e.id)), events, ready: None };
-        mirror::apply(
+        let batch = feed::Batch { cursor: events.last().map(|e| format!("c{}", e.id)), events, ready: None };
+        feed::apply(
             &mut self.db,
             &batch,
-            &mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
+            &feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
         )
         .unwrap();
     }
 
     fn is_at_present(&mut self, head: i64) {
-        let batch = mirror::Batch { ready: Some(head), ..mirror::Batch::default() };
-        mirror::apply(
+        let batch = feed::Batch { ready: Some(head), ..feed::Batch::default() };
+        feed::apply(
             &mut self.db,
             &batch,
-            &mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
+            &feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
         )
         .unwrap();
     }
@@ -118,7 +118,7 @@ impl Scene {
     }
 
     fn freeze_as(&mut self, key: &str, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        let wanted = push::Wanted { parcels: parcels.to_vec(), new_key: key.to_owned() };
+        let wanted = push::NewRequest { groups: parcels.to_vec(), new_key: key.to_owned() };
         push::freeze(&mut self.db, &[wanted], policy, at(0)).unwrap().remove(0)
     }
 
@@ -126,8 +126,8 @@ impl Scene {
         self.freeze(&[vec![edit]], ConflictPolicy::Ask).expect("a request")
     }
 
-    fn answer(&mut self, edit: i64, verdict: Verdict) {
-        answers::record(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
+    fn answer(&mut self, edit: i64, verdict: WriteOutcome) {
+        answers::record_outcomes(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
     }
 
     /// A task that was changed here, and is deleted there by what the server answers.
@@ -137,7 +137,7 @@ impl Scene {
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         let problem = json!({ "type": "not_found" });
-        scene.answer(1, Verdict::Conflict { reason: "deleted there".to_owned(), problem, gone: true });
+        scene.answer(1, WriteOutcome::Conflict { reason: "deleted there".to_owned(), problem, deleted: true });
         scene
     }
 

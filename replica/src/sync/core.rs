@@ -20,7 +20,7 @@ use hearth_contract::schema::Kind;
 
 use super::Until;
 use crate::model::BlockCause;
-use crate::recovery::Cause;
+use crate::model::ReconcileCause;
 use gap::Recovering;
 use push::Push;
 pub(crate) use words::{
@@ -439,7 +439,11 @@ impl Core {
             (410, _) => match refusal.expired {
                 Some(Expired { restored, resume, fork }) => {
                     (self.cursor, self.tail) = (Some(resume.clone()), 0);
-                    let cause = if restored { Cause::Restored { resume, fork } } else { Cause::Gap { resume } };
+                    let cause = if restored {
+                        ReconcileCause::Restored { resume, fork }
+                    } else {
+                        ReconcileCause::Gap { resume }
+                    };
                     effects.extend([Effect::CloseStream, Effect::Recover(cause)]);
                     // Where it told us to go on may be forgotten too by now, but not time after time.
                     if std::mem::replace(&mut self.forgotten, true) {

@@ -247,7 +247,7 @@ mod tests {
     use hearth_contract::key::{Environment, key_text};
 
     use super::*;
-    use crate::store::edits::judge::ConflictPolicy;
+    use crate::model::ConflictPolicy;
     use crate::store::open;
 
     /// With a server that is not there.

@@ -24,10 +24,10 @@ use super::walked::Kept;
 use super::wire;
 use crate::doctor::unwritten;
 use crate::model::BlockCause;
-use crate::store::edits::judge::ConflictPolicy;
-use crate::store::edits::numbers;
+use crate::model::ConflictPolicy;
+use crate::store::edits::edit_ids;
 use crate::store::place::Place;
-use crate::store::{Connection, StoreError, open, recovery, reserve, standing, wishes};
+use crate::store::{Connection, StoreError, open, reconcile, reserve, standing, wishes};
 
 /// Why nothing goes on while the disk is full.
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
@@ -130,7 +130,7 @@ impl Engine {
             reserve::release(&self.db);
             unless_unwritten(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
         }
-        unless_unwritten(self.patiently(numbers::set_right))?;
+        unless_unwritten(self.patiently(edit_ids::repair))?;
         let refused = self.patiently(|c| standing::refused(c))?;
         self.telling.begin(refused);
         if let Some((cause, reason)) = full {
@@ -194,7 +194,7 @@ impl Engine {
     /// Where the database stands.
     fn standing(&mut self) -> Result<Input, StoreError> {
         let standing::Standing { cursor, filled, home_id: home } = self.patiently(|c| standing::read(c))?;
-        let recovery = self.patiently(|c| recovery::read(c))?;
+        let recovery = self.patiently(|c| reconcile::load(c))?;
         let paused = self.patiently(|c| wishes::read(c))?.paused;
         Ok(Input::Started { cursor, filled, home, recovery, paused })
     }

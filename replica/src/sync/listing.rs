@@ -10,8 +10,8 @@ use super::SyncConfig;
 use super::client::{Client, ClientError};
 use super::core::{Expired, Failure, Limits, Refusal};
 use super::wire::{self, Answer, Ask};
-use crate::recovery::Question;
-use crate::store::recovery::verify::Listing;
+use crate::model::ReconcileQuery;
+use crate::store::reconcile::verify::Listing;
 
 /// Between two attempts when the server does not say how long.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -47,8 +47,8 @@ async fn read_all(
         let mut cursor = None;
         loop {
             let question = match kind {
-                Kind::Property => Question::Property,
-                kind => Question::Walk { kind, cursor },
+                Kind::Property => ReconcileQuery::Property,
+                kind => ReconcileQuery::Walk { kind, cursor },
             };
             let page = reader.read(&Ask::recover(&question), |answer| wire::found(&question, answer)).await?;
             listing.as_of = page.as_of;

@@ -41,9 +41,9 @@ pub use lock::SyncLock;
 pub use wire::{Answer, Ask};
 
 use crate::model::BlockCause;
+use crate::model::ConflictPolicy;
 use crate::profile::ProfileError;
 use crate::store::StoreError;
-use crate::store::edits::judge::ConflictPolicy;
 
 /// What is synced with whom.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::brief;
 use super::core::{Expired, Failure, Identity, Limits, Millis, Outcome, Refusal, Standing, Stretch, Word};
-use crate::recovery::{Found, Listed, Question};
+use crate::model::{ListedId, ReconcileQuery, ReconcileResponse};
 use crate::store::edits::push::Request;
 
 /// One question: a request without the server's address and the key.
@@ -91,7 +91,7 @@ impl Ask {
     /// The request of edits.
     pub(super) fn send(request: &Request) -> Ask {
         let mut headers = vec![(IDEMPOTENCY_KEY, request.key.clone())];
-        match request.guard {
+        match request.if_match {
             Some(guard) => headers.push(("if-match", etag(guard))),
             // The profile alone is begun by an update. Sent again after the key is forgotten, it must not write over one
             // that somebody has begun meanwhile (RFC 9110 13.1.2).
@@ -126,20 +126,20 @@ const PAGE_RECORDS: u32 = 100;
 
 impl Ask {
     /// What a recovery asks for.
-    pub(super) fn recover(question: &Question) -> Ask {
+    pub(super) fn recover(question: &ReconcileQuery) -> Ask {
         let list = |kind, sort: &str, cursor: &Option<String>| {
             let cursor = cursor.as_ref().map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
             format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{cursor}", paths::collection(kind))
         };
         Ask::get(match question {
-            Question::Property => paths::PROPERTY.to_owned(),
-            Question::Changes { kind, since, cursor } => {
+            ReconcileQuery::Property => paths::PROPERTY.to_owned(),
+            ReconcileQuery::Changes { kind, since, cursor } => {
                 let since = since.as_ref().map(|since| format!("&updated_since={since}")).unwrap_or_default();
                 list(*kind, "updated_at", cursor) + &since
             }
-            Question::Walk { kind, cursor } => list(*kind, "created_at", cursor),
-            Question::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
-            Question::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
+            ReconcileQuery::Walk { kind, cursor } => list(*kind, "created_at", cursor),
+            ReconcileQuery::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
+            ReconcileQuery::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
         })
     }
 }
@@ -154,26 +154,26 @@ fn encoded(cursor: &str) -> PercentEncode<'_> {
 }
 
 /// What a recovery was answered.
-pub(super) fn found(question: &Question, answer: &Answer) -> Result<Found, Failure> {
+pub(super) fn found(question: &ReconcileQuery, answer: &Answer) -> Result<ReconcileResponse, Failure> {
     let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
     let no_position = || Failure::NoAnswer("a list without the position that it was read at".to_owned());
     match question {
-        Question::Changes { .. } | Question::Walk { .. } => {
+        ReconcileQuery::Changes { .. } | ReconcileQuery::Walk { .. } => {
             let Many { data: records, meta } = success::<Many<Map<String, Value>>>(answer)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(Found { records, ids: Vec::new(), next_cursor: next(meta), as_of })
+            Ok(ReconcileResponse { records, ids: Vec::new(), next_cursor: next(meta), as_of })
         }
         // There are as many of these as a home has records, so they are not read as records.
-        Question::Ids { .. } => {
-            let Many { data: ids, meta } = success::<Many<Listed>>(answer)?;
+        ReconcileQuery::Ids { .. } => {
+            let Many { data: ids, meta } = success::<Many<ListedId>>(answer)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(Found { records: Vec::new(), ids, next_cursor: next(meta), as_of })
+            Ok(ReconcileResponse { records: Vec::new(), ids, next_cursor: next(meta), as_of })
         }
         // When it was deleted, the tail tells.
-        Question::Record { .. } if is_not_found(answer) => Ok(Found::default()),
-        Question::Property | Question::Record { .. } => {
+        ReconcileQuery::Record { .. } if is_not_found(answer) => Ok(ReconcileResponse::default()),
+        ReconcileQuery::Property | ReconcileQuery::Record { .. } => {
             let One { data, meta } = success::<One<Option<Map<String, Value>>>>(answer)?;
-            Ok(Found {
+            Ok(ReconcileResponse {
                 records: data.into_iter().collect(),
                 ids: Vec::new(),
                 next_cursor: None,
@@ -415,7 +415,7 @@ mod tests {
             assert_eq!(reason, format!("the server answered {status}, and not as a Hearth server does"));
             assert_eq!(outcomes(&page, &[(1, "x".to_owned())]), Outcome::NoAnswer { reason });
             assert!(matches!(record(&page), Err(Failure::NoAnswer(_))));
-            let question = Question::Record { kind: Kind::Room, id: "x".to_owned() };
+            let question = ReconcileQuery::Record { kind: Kind::Room, id: "x".to_owned() };
             assert!(matches!(found(&question, &page), Err(Failure::NoAnswer(_))));
         }
         // These only ask for patience, whoever says them.
@@ -425,7 +425,7 @@ mod tests {
         assert!(matches!(outcome(&gone), Ok(Word::Refused(_))));
         let no_route = answer(404, r#"{"error":{"type":"route_not_found","message":"There is no such route."}}"#);
         assert!(matches!(record(&no_route), Err(Failure::Refused(_))), "of the record it says nothing");
-        let question = Question::Record { kind: Kind::Room, id: "x".to_owned() };
+        let question = ReconcileQuery::Record { kind: Kind::Room, id: "x".to_owned() };
         assert!(matches!(found(&question, &no_route), Err(Failure::Refused(_))));
     }
 
@@ -445,9 +445,9 @@ mod tests {
         for path in [
             Ask::poll(Some(cursor)).path,
             Ask::stream(Some(cursor)).path,
-            list(Question::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
-            list(Question::Changes { kind: Kind::Room, since: None, cursor: Some(cursor.to_owned()) }),
-            list(Question::Walk { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
+            list(ReconcileQuery::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
+            list(ReconcileQuery::Changes { kind: Kind::Room, since: None, cursor: Some(cursor.to_owned()) }),
+            list(ReconcileQuery::Walk { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
         ] {
             assert!(path.contains(query), "{path}");
         }
@@ -476,7 +476,7 @@ mod tests {
             let Err(Failure::NoAnswer(reason)) = identity(&page) else { panic!("{status} is taken for a refusal") };
             assert!(reason.contains("between") && reason.contains(&status.to_string()), "{reason}");
             assert!(matches!(polled(&page), Err(Failure::NoAnswer(_))));
-            let question = Question::Record { kind: Kind::Room, id: "x".to_owned() };
+            let question = ReconcileQuery::Record { kind: Kind::Room, id: "x".to_owned() };
             assert!(matches!(found(&question, &page), Err(Failure::NoAnswer(_))));
             // It may be the text of this edit that it does not let through.
             let Ok(Word::Refused(refusal)) = outcome(&page) else { panic!("{status}") };

@@ -390,7 +390,7 @@ fn faults_of_who_syncs_and_of_what_waits() {
     let blocked = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason =";
     let question = "'60 of 80 tasks are gone'";
     as_keeper(&db, &format!("{blocked} NULL"));
-    let asks = "INSERT INTO _reconcile (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
+    let asks = "INSERT INTO _reconcile (one, cause, tail_position, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} {question})"));
     assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
     as_keeper(&db, "DELETE FROM _reconcile");
@@ -435,7 +435,10 @@ fn a_question_is_not_hidden_by_an_absence() {
     let (_dir, db) = of(&good_server());
     let away = "filled = 1, cursor = 'c', current_at = '2020-01-01T00:00:00.000Z', retention_seconds = 60";
     as_keeper(&db, &format!("UPDATE _sync SET {away}, phase = 'reconciling'"));
-    as_keeper(&db, "INSERT INTO _reconcile (one, cause, tail, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')");
+    as_keeper(
+        &db,
+        "INSERT INTO _reconcile (one, cause, tail_position, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')",
+    );
     assert_found(&db, 0, "note", "feed", "comparison with the server", "--until-current");
     as_keeper(&db, "UPDATE _reconcile SET question = '60 of 80 tasks are gone'");
     assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");

@@ -48,7 +48,7 @@ fn what_the_server_has_says_what_it_waits_for() {
         (edits, text(&replica(&db, &["status"]).stdout))
     };
     let question = "60 of 80 tasks are gone on the server; a person must say whether that is right";
-    let asks = "INSERT INTO _reconcile (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
+    let asks = "INSERT INTO _reconcile (one, cause, tail_position, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} '{question}')"));
     let (reason, status) = edits("phase = 'blocked'");
     assert!(reason.starts_with("the server has it; it is confirmed once you have decided"), "{reason}");
@@ -160,8 +160,7 @@ fn why_tells_what_the_server_had_of_a_record_that_it_has_deleted() {
     let room = "00000000-0000-4000-8000-000000000001";
     as_keeper(&db, &format!("INSERT INTO rooms (id, name, rev) VALUES ('{room}', 'Kitchen', 5)"));
     assert!(replica(&db, &["set", room, "floor=2"]).status.success());
-    let gone =
-        "UPDATE _base SET gone = 1, rev = 6; INSERT INTO _tombstones (kind, record_id, rev) SELECT kind, record_id, 6";
+    let gone = "UPDATE _base SET deleted = 1, rev = 6; INSERT INTO _tombstones (kind, record_id, rev) SELECT kind, record_id, 6";
     as_keeper(&db, &format!("{gone} FROM edits; UPDATE edits SET state = 'conflict', reason = 'deleted there'"));
     let told = text(&replica(&db, &["why", room]).stdout);
     assert!(told.contains("deleted on the server at position 6"), "{told}");

@@ -110,7 +110,7 @@ const QUESTION: &str = "61 of 61 tasks are gone on the server; a person must say
 
 /// A recovery that waits for a person's word on that.
 const ASKS: &str = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked';
-    INSERT INTO _reconcile (one, cause, tail, step, kind, as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3,
+    INSERT INTO _reconcile (one, cause, tail_position, step, kind, as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3,
     '61 of 61 tasks are gone on the server; a person must say whether that is right')";
 
 /// Pasted as it stands, it must not agree to deletions in another home.

@@ -1,11 +1,11 @@
-//! What a person can look back on: edits that ended, and what is in conflict now. Must not write.
+//! Edits that have ended, and the present conflicts, as people and programs read them. Must not write.
 
-use crate::model::{Conflict, Settled};
-use crate::store::{StoreError, rows};
-use hearth_contract::check::Fields;
-use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
+
+use crate::model::{Conflict, Settled};
+use crate::store::edits::names::title;
+use crate::store::{StoreError, rows};
 
 /// Settled edits, the last settled first.
 pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {
@@ -84,24 +84,4 @@ fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError
 fn kind(row: &SqlRow<'_>) -> Result<Kind, StoreError> {
     let word: String = row.get("kind")?;
     Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))
-}
-
-/// What a record is called: as it stands here, or as it last was.
-pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
-    let name = resource(kind).title;
-    let stored = rows::get(connection, kind, id)?;
-    let fields = stored.as_ref().map(|stored| &stored.fields).into_iter().chain(before.iter().copied());
-    let title = fields.filter_map(|fields| fields.get(name)?.as_str()).find(|title| !title.is_empty());
-    if let Some(title) = title {
-        return Ok(title.to_owned());
-    }
-    // What is told here changed something else, but another change of the record may name it.
-    let text = format!(
-        "SELECT coalesce(json_extract(patch, '$.{name}'), json_extract(base, '$.{name}')) AS title
-         FROM (SELECT id, kind, record_id, patch, base FROM edits UNION ALL
-               SELECT id, kind, record_id, patch, base FROM edit_history)
-         WHERE kind = ?1 AND record_id = ?2 AND title <> '' ORDER BY id DESC LIMIT 1"
-    );
-    let told = connection.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?;
-    Ok(told.unwrap_or_else(|| kind.as_str().to_owned()))
 }

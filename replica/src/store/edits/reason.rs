@@ -4,7 +4,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use crate::model::{EditState, ReasonCode};
+use crate::model::{EditState, Method, ReasonCode};
 use crate::store::StoreError;
 
 /// Why an edit does not go on.
@@ -73,6 +73,17 @@ impl Reason<'_> {
             Reason::Told(_, sentence) => (*sentence).to_owned(),
         }
     }
+}
+
+/// The reason of an edit whose fields conflict.
+pub(in crate::store) fn field_conflict<'a>(method: Method, fields: &'a [&'static str]) -> Reason<'a> {
+    if method == Method::Delete { Reason::ChangedThere } else { Reason::ChangedOnBothSides(fields) }
+}
+
+/// True for the reasons of [`field_conflict`]: the server has never had the edit. Edits with other reasons may have been
+/// applied.
+pub(in crate::store) const fn is_field_conflict(code: Option<ReasonCode>) -> bool {
+    matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides))
 }
 
 /// Writes the state of an edit with its reason. None clears the code and the sentence.

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::model::Edit;
 use crate::model::Settled;
+use crate::store::base;
 use crate::store::edits;
 use crate::store::edits::history;
-use crate::store::mirror::image;
 use crate::store::{StoreError, rows};
 
 /// Settled edits that are told of.
@@ -65,7 +65,7 @@ pub enum Source {
 /// Reads it; None when nothing is known of such a record.
 pub(crate) fn read(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
     let row = rows::get(connection, kind, id)?;
-    let image = image::get(connection, kind, id)?;
+    let image = base::load(connection, kind, id)?;
     let edits = edits::of_record(connection, kind, id)?;
     let deleted_at = tomb(connection, kind, id)?;
     let settled = history::of_record(connection, kind, id, SETTLED_MAX)?;

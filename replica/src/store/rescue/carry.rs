@@ -13,7 +13,7 @@ use super::salvage::{self, Opened, Salvaged};
 use super::strangers::{self, Made};
 use super::traces::{self, Trace};
 use super::{Rescue, health};
-use crate::store::mirror::image;
+use crate::store::base;
 use crate::store::place::holds_bytes;
 use crate::store::{StoreError, gate, open};
 
@@ -182,7 +182,7 @@ pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescu
              -- It was being moved while the file broke; asked again, by its key, the server tells.
              DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _coalesced);
              -- The server may have been put back since: whatever it says now is newer.
-             UPDATE _base SET rev = 0, gone = 0;
+             UPDATE _base SET rev = 0, deleted = 0;
              DELETE FROM _acked WHERE edit_id NOT IN (SELECT id FROM edits);
              DELETE FROM _base WHERE NOT EXISTS
                  (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
@@ -208,7 +208,7 @@ pub(super) fn restore(connection: &mut Connection, saved: Saved) -> Result<Rescu
             .collect::<Result<Vec<_>, _>>()?;
         for (word, record) in records {
             if let Some(kind) = Kind::parse(&word) {
-                image::project(tx, kind, &record)?;
+                base::rebase(tx, kind, &record)?;
             }
         }
         rescue.lost.extend(strangers::make(tx, &made)?);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::store::edits::push;
+use crate::store::edits::outbox;
 use crate::store::{NOW, StoreError, open};
 
 /// What a copy holds.
@@ -69,7 +69,7 @@ fn fill(connection: &Connection, part: &Path) -> Result<Copied, StoreError> {
         );
         for edit in ids {
             // Its request is the original's too. Who decides here decides by what the server has by then.
-            push::forget_request(tx, edit)?;
+            outbox::forget_request(tx, edit)?;
             tx.execute(&park, [edit])?;
         }
         Ok(())

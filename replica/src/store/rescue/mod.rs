@@ -26,7 +26,7 @@ use rusqlite::{Connection, ffi};
 use self::aside::{clear_away, found, keep_aside, place_aside, remove, to_mend};
 use self::salvage::Header;
 use crate::store::place::holds_bytes;
-use crate::store::recovery::lost;
+use crate::store::reconcile::lost;
 use crate::store::schema::search;
 use crate::store::{StoreError, gate, log, open, schema};
 
@@ -135,7 +135,7 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
             tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')", [], |row| row.get(0))?;
         tx.execute_batch(
             // Deletes too: what was put back there from an older copy is told again, and nothing else.
-            "UPDATE _base SET rev = 0, gone = 0;
+            "UPDATE _base SET rev = 0, deleted = 0;
              DELETE FROM _tombstones;
              DELETE FROM _seen;
              DELETE FROM _walk_pages;",
@@ -145,7 +145,7 @@ fn start_over(db: &Path) -> Result<Rescue, StoreError> {
             "UPDATE _sync SET cursor = CASE WHEN phase = 'blocked' AND (SELECT question IS NULL FROM _reconcile) THEN NULL
                  ELSE cursor END;
              UPDATE _reconcile SET since = NULL, step = 'property', kind = NULL, cursor = NULL, as_of = NULL, question = NULL,
-                 tail = CASE WHEN (SELECT cursor IS NULL FROM _sync) THEN 0 ELSE tail END;
+                 tail_position = CASE WHEN (SELECT cursor IS NULL FROM _sync) THEN NULL ELSE tail_position END;
              UPDATE _sync SET replay = 0, current_at = NULL, phase = 'new', reason = NULL, verified_at = NULL;"
         } else {
             // Whether these are in, the recovery that was under way would have shown; asked again, by their keys, the server tells.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::salvage::{self, Salvaged};
-use crate::store::mirror::image;
+use crate::store::base;
 use crate::store::{StoreError, rows};
 
 /// What is said of an edit that was read off its record.
@@ -59,9 +59,9 @@ fn shown(kind: Kind, table: &Salvaged, row: &[Sql]) -> Fields {
 pub(super) fn take_up(tx: &Transaction<'_>, traces: &[Trace]) -> Result<usize, StoreError> {
     let mut taken = 0;
     for Trace { kind, record, shown } in traces {
-        let explained = image::form(tx, *kind, record, i64::MAX)?.map(|stored| stored.fields);
+        let explained = base::overlay(tx, *kind, record, i64::MAX)?.map(|stored| stored.fields);
         let (method, patch, base) = match (explained, shown) {
-            (None, Some(shown)) if image::get(tx, *kind, record)?.is_none() => {
+            (None, Some(shown)) if base::load(tx, *kind, record)?.is_none() => {
                 let given = shown.iter().filter(|(_, value)| !value.is_null());
                 let patch = given.map(|(name, value)| (name.clone(), value.clone())).collect();
                 (if kind.is_singleton() { "update" } else { "create" }, patch, Fields::new())

@@ -77,7 +77,7 @@ const CONFLICTS: &str = "
 -- server has lost, and nothing there stands against, has no row: `edits` says so, and it can be sent again.
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
-           CASE WHEN i.gone OR i.not_found THEN NULL ELSE i.fields END AS there
+           CASE WHEN i.deleted OR i.reported_missing THEN NULL ELSE i.fields END AS there
     FROM edits e LEFT JOIN _base i USING (kind, record_id) LEFT JOIN _tombstones t USING (kind, record_id)
     -- Of what it is not known to have or to have had, only its own word can say that something stands against the edit.
     WHERE e.state = 'conflict' AND (i.rev IS NOT NULL OR t.rev IS NOT NULL OR e.problem IS NOT NULL)

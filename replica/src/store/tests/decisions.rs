@@ -6,14 +6,14 @@ use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
+use crate::model::ConflictPolicy;
 use crate::model::{Origin, ReasonCode};
 use crate::store::edits::EditError;
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::decide::{self, Decided};
-use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::resolve::{self, Choice, Resolution};
 use crate::store::edits::undo;
-use crate::store::mirror;
+use crate::store::edits::{Decided, decide};
+use crate::store::feed;
 
 mod agreed;
 mod anew;
@@ -41,13 +41,13 @@ impl Scene {
         self.send(edit);
         self.answer(
             edit,
-            Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
+            WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
         );
     }
     /// The edit is confirmed and the feed has passed it.
     fn confirm(&mut self, edit: i64, event: hearth_contract::event::Event) {
         self.send(edit);
-        self.answer(edit, Verdict::Sent { rev: Some(event.id) });
+        self.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         self.hear(vec![event]);
     }
 }
@@ -227,7 +227,7 @@ fn what_may_be_in_is_not_dropped_but_undone_there() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     let decided = scene.discard(1).unwrap();
     assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.said);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
@@ -246,7 +246,7 @@ fn what_may_be_in_is_undone_there_once() {
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
         scene.answer(
             1,
-            Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
         );
         scene
     };
@@ -269,11 +269,11 @@ fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
         let key = scene.send(1).key;
         scene.answer(
             1,
-            Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
         );
         // A night later the server has forgotten the key.
         scene.send(1);
-        scene.answer(1, Verdict::Overtaken);
+        scene.answer(1, WriteOutcome::PreconditionFailed);
         (scene, key)
     };
     let (mut scene, key) = refused();
@@ -291,9 +291,9 @@ fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_b
     for name in ["Hall", "Attic"] {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
     }
-    let away = || Verdict::TurnedAway { reason: "the key may not write rooms".to_owned() };
+    let away = || WriteOutcome::KeyRefused { reason: "the key may not write rooms".to_owned() };
     scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-    super::answers::record(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
+    super::answers::record_outcomes(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
     assert_eq!(scene.one("SELECT count(*) || min(reason) FROM edits"), "2the key may not write rooms");
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     scene.change(1, json!({ "name": "Corridor" })).unwrap();
@@ -301,7 +301,7 @@ fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_b
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("2 discarded", "waiting"));
 
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     for _ in 0..3 {
         scene.send(1);
         scene.answer(1, away());
@@ -319,7 +319,11 @@ fn an_edit_taken_back_leaves_the_later_ones_in_order() {
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Secondlow");
     let request = scene.send(2);
-    assert_eq!((request.guard, request.body.as_deref()), (Some(5), Some(r#"{"title":"Second"}"#)), "no false conflict");
+    assert_eq!(
+        (request.if_match, request.body.as_deref()),
+        (Some(5), Some(r#"{"title":"Second"}"#)),
+        "no false conflict"
+    );
     assert_eq!(scene.outcomes(), "1 undone");
 }
 
@@ -332,7 +336,7 @@ fn all_mine_all_theirs_or_field_by_field() {
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Mine","priority":"high"}"#);
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
-    assert_eq!((request.guard, request.body.as_deref()), (Some(6), Some(r#"{"title":"Mine","priority":"high"}"#)));
+    assert_eq!((request.if_match, request.body.as_deref()), (Some(6), Some(r#"{"title":"Mine","priority":"high"}"#)));
     assert_eq!(scene.one("SELECT patch FROM edit_history"), r#"{"title":"Theirs"}"#);
 
     let mut scene = in_conflict();
@@ -395,7 +399,7 @@ fn what_was_written_upon_a_create_that_somebody_deleted_before_its_answer_came_s
     scene.does("UPDATE tasks SET notes = 'And more'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.states(), "conflict conflict");
-    scene.answer(1, Verdict::Sent { rev: Some(4) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 confirmed", "conflict"));
     assert_eq!(scene.one("SELECT title || ', ' || notes || ', ' || priority FROM tasks"), "Mine, And more, medium");
     scene.resolve(2, &Resolution::mine()).unwrap();
@@ -440,7 +444,7 @@ fn a_delete_in_conflict_goes_through_or_gives_way() {
     };
     let mut scene = conflict();
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.send(1).guard, Some(6));
+    assert_eq!(scene.send(1).if_match, Some(6));
     let mut scene = conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "urgent6");
@@ -453,7 +457,7 @@ fn an_id_that_is_in_use_there() {
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
         scene.send(1);
         let problem = json!({ "type": "already_exists" });
-        scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+        scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
         if there {
             scene.hear(vec![task(6, "Theirs", "low")]);
         }
@@ -467,7 +471,7 @@ fn an_id_that_is_in_use_there() {
     assert!(scene.retry(1).unwrap_err().contains("settled as mine “Mine” is written over it"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
-    assert_eq!((request.verb.as_str(), request.guard), ("PATCH", Some(6)));
+    assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(6)));
     let mut scene = taken(true);
     scene.resolve(1, &Resolution::theirs()).unwrap();
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");

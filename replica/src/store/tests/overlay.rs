@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::model::{Origin, ReasonCode};
-use crate::store::edits::answers::Verdict;
+use crate::store::edits::answers::WriteOutcome;
 use crate::store::{edits, gate, open, standing, status};
 
 #[test]
@@ -23,7 +23,7 @@ fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
     scene.hear(vec![task(7, "Paint all", "low")]);
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.body.as_deref()), ("PATCH", Some(r#"{"priority":"high"}"#)));
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     assert_eq!(scene.one("SELECT title || ' ' || priority FROM tasks"), "Paint all high", "no flicker back");
     scene.hear(vec![task(9, "Paint all", "high")]);
@@ -64,7 +64,7 @@ fn an_event_with_our_key_stands_for_a_lost_answer() {
     assert_eq!(scene.one("SELECT id || outcome FROM edit_history"), "1confirmed");
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high4", "the second edit is still laid over");
     assert_eq!(scene.plan(), [2]);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1", "what is settled stays settled");
 }
 
@@ -77,7 +77,7 @@ fn what_depends_on_a_refused_edit_waits_for_a_person() {
     assert_eq!(scene.plan(), [1, 3], "the item waits for its room");
     scene.send(1);
     let problem = json!({ "type": "validation_failed" });
-    scene.answer(1, Verdict::Rejected { reason: "name is taken".to_owned(), problem });
+    scene.answer(1, WriteOutcome::Rejected { reason: "name is taken".to_owned(), problem });
     assert_eq!(scene.plan(), [3]);
     let states = "SELECT group_concat(state, ' ') FROM (SELECT state FROM edits ORDER BY id)";
     assert_eq!(scene.one(states), "rejected blocked waiting");
@@ -94,11 +94,11 @@ fn a_rooms_delete_waits_for_what_refers_to_it() {
     scene.does("DELETE FROM rooms");
     assert_eq!(scene.plan(), [1]);
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(2) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(2) });
     assert_eq!(scene.plan(), [2]);
     let request = scene.send(2);
     assert_eq!((request.verb.as_str(), request.body), ("DELETE", None));
-    scene.answer(2, Verdict::Sent { rev: None });
+    scene.answer(2, WriteOutcome::Sent { rev: None });
     let rake = scene.one("SELECT id FROM inventory");
     scene.hear(vec![
         event(2, "created", "inventory", &rake, json!({ "name": "Rake", "room_id": ROOM })),
@@ -141,7 +141,7 @@ fn the_profile_comes_into_being_by_its_first_update() {
         (request.path.as_str(), request.body.as_deref()),
         ("/v1/property", Some(r#"{"city":"Ghent","bedrooms":3}"#))
     );
-    scene.answer(1, Verdict::Sent { rev: Some(3) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(3) });
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Ghent", "bedrooms": 3 }))]);
     assert_eq!(scene.one("SELECT city || bedrooms || rev FROM property"), "Ghent33");
     assert!(
@@ -254,7 +254,7 @@ fn what_became_another_value_since_it_was_seen_is_not_written_over() {
     assert!(update(&mut scene, "Mine", &fields(json!({ "title": "Paint the fence" }))));
     assert_eq!(scene.one("SELECT base FROM edits"), r#"{"title":"Paint the fence"}"#);
     assert!(update(&mut scene, "Mine", &seen), "what is so already is nobody's loss");
-    assert_eq!(scene.send(1).guard, Some(6));
+    assert_eq!(scene.send(1).if_match, Some(6));
 }
 
 #[test]

@@ -5,10 +5,10 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::{ListedId, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
 use crate::model::{Phase, ReasonCode};
-use crate::recovery::{Cause, Found, Listed, Question, Step, Swept};
 use crate::store::edits::decide;
-use crate::store::{recovery, standing, status, wishes};
+use crate::store::{reconcile, standing, status, wishes};
 
 mod lost;
 
@@ -24,31 +24,31 @@ fn record(id: &str, rev: i64, fields: Value) -> Fields {
 }
 
 impl Scene {
-    pub(super) fn recovers(&mut self, cause: &Cause) -> crate::recovery::Recovery {
+    pub(super) fn recovers(&mut self, cause: &ReconcileCause) -> crate::model::Reconcile {
         self.db
             .execute_batch("UPDATE _gate SET open = 1, turn = turn + 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0, turn = turn + 1")
             .unwrap();
-        recovery::begin(&mut self.db, cause).unwrap().unwrap()
+        reconcile::begin(&mut self.db, cause).unwrap().unwrap()
     }
 
     fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
-        let question = Question::Changes { kind, since: None, cursor: None };
-        let then = Step::Ids { kind, cursor: None, as_of: 0 };
-        let found = Found { records, as_of, ..Found::default() };
-        recovery::keep(&mut self.db, &question, &found, &then).unwrap();
+        let question = ReconcileQuery::Changes { kind, since: None, cursor: None };
+        let then = ReconcileStep::Ids { kind, cursor: None, as_of: 0 };
+        let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };
+        reconcile::save_response(&mut self.db, &question, &found, &then).unwrap();
     }
 
-    pub(super) fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> Swept {
-        let ids = ids.iter().map(|(id, rev)| Listed { id: id.parse().unwrap(), rev: *rev });
-        let found = Found { ids: ids.collect(), as_of, ..Found::default() };
-        let question = Question::Ids { kind, cursor: None };
-        recovery::keep(&mut self.db, &question, &found, &Step::Records { kind, as_of }).unwrap();
-        recovery::sweep(&mut self.db, kind, as_of, &Step::Done, at(0)).unwrap()
+    pub(super) fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+        let ids = ids.iter().map(|(id, rev)| ListedId { id: id.parse().unwrap(), rev: *rev });
+        let found = ReconcileResponse { ids: ids.collect(), as_of, ..ReconcileResponse::default() };
+        let question = ReconcileQuery::Ids { kind, cursor: None };
+        reconcile::save_response(&mut self.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
+        reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
 }
 
-fn gap() -> Cause {
-    Cause::Gap { resume: "c90".into() }
+fn gap() -> ReconcileCause {
+    ReconcileCause::Gap { resume: "c90".into() }
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_gap_is_closed_without_losing_what_waits() {
     assert_eq!(scene.one("SELECT position || head FROM _sync"), "791", "what the tail says is not all there is");
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
-    assert_eq!(scene.is_walked(Kind::Task, &[], 90), Swept::Done);
-    assert_eq!(scene.is_walked(Kind::Room, &[], 90), Swept::Done);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.is_walked(Kind::Room, &[], 90), SweepOutcome::Done);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT position || '/' || filled FROM _sync"), "91/1");
     assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
@@ -93,12 +93,12 @@ fn an_accepted_edit_stays_laid_over_until_its_record_is_there() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
     scene.recovers(&gap());
     scene.is_at_present(90);
     assert_eq!(scene.one("SELECT title || state FROM tasks JOIN edits"), "Minesent");
     scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Mine8");
     assert_eq!(scene.one("SELECT outcome FROM edit_history"), "confirmed");
 }
@@ -111,18 +111,18 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     scene.recovers(&gap());
     let walked: Vec<(String, i64)> = (1..=49).map(|n| (id(n), n)).collect();
     let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 51, of: 100 });
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::TooMany { gone: 51, of: 100 });
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "100");
-    recovery::ask(&mut scene.db, "51 of 100 rooms are gone").unwrap();
+    reconcile::ask_person(&mut scene.db, "51 of 100 rooms are gone").unwrap();
     let shown = status::read(&scene.db).unwrap();
     assert_eq!((shown.phase.as_str(), shown.needs_you), ("blocked", 1));
     assert_eq!(shown.reason.as_deref(), Some("51 of 100 rooms are gone"));
     standing::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
     wishes::set_reconcile(&mut scene.db, true).unwrap();
     assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling, "answered, so nobody is asked again");
-    recovery::heed(&mut scene.db, true).unwrap();
+    reconcile::note_wish(&mut scene.db, true).unwrap();
     assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling);
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
 
@@ -139,7 +139,7 @@ fn what_a_comparison_has_fetched_is_no_part_of_what_could_vanish() {
     scene.is_listed(Kind::Room, fetched(401, 500), 500);
     let walked: Vec<(String, i64)> = (101..=500).map(|n| (id(n), n)).collect();
     let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 500), Swept::TooMany { gone: 60, of: 60 });
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 500), SweepOutcome::TooMany { gone: 60, of: 60 });
     assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Room'"), "60");
 }
 
@@ -149,13 +149,13 @@ fn more_than_was_here_at_first_is_not_said_to_be_all() {
     let mut scene = Scene::new();
     let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
     scene.hear((1..=60).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
-    let put_back = Cause::Restored { resume: "r".into(), fork: Some(60) };
+    let put_back = ReconcileCause::Restored { resume: "r".into(), fork: Some(60) };
     scene.recovers(&put_back);
     scene.is_listed(Kind::Room, (61..=100).map(|n| record(&id(n), n, json!({ "name": "Other" }))).collect(), 100);
     scene.recovers(&put_back);
     let walked: Vec<(String, i64)> = (1..=10).map(|n| (id(n), n)).collect();
     let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 90, of: 100 });
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::TooMany { gone: 90, of: 100 });
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn what_is_gone_and_stays_in_sight_does_not_vanish_again() {
     let said = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted there%'";
     assert_eq!((scene.states().as_str(), scene.one(said).as_str()), ("conflict", "1"));
     scene.recovers(&gap());
-    assert_eq!(scene.is_walked(Kind::Task, &[], 90), Swept::Done);
-    assert_eq!(scene.one("SELECT gone || (known ->> 'task') FROM _reconcile"), "00");
+    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.one("SELECT deleted_count || (counts_at_start ->> 'task') FROM _reconcile"), "00");
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(said).as_str()), ("Mine", "1"));
 }
 
@@ -181,11 +181,11 @@ fn a_delete_that_a_gap_swallowed_is_kept_with_a_position() {
     scene.is_at_present(5);
     scene.does("DELETE FROM tasks");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.is_walked(Kind::Task, &[], 90);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed90");
 }
 
@@ -193,7 +193,7 @@ fn a_delete_that_a_gap_swallowed_is_kept_with_a_position() {
 #[test]
 fn what_was_deleted_here_too_is_no_loss() {
     let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
-    let of_rooms = |all: i64, deleted: i64, cause: &Cause| {
+    let of_rooms = |all: i64, deleted: i64, cause: &ReconcileCause| {
         let mut scene = Scene::new();
         let room = |n| event(n, "created", "room", &id(n), json!({ "name": format!("Room {n}") }));
         scene.hear((1..=all).map(room).collect());
@@ -202,7 +202,7 @@ fn what_was_deleted_here_too_is_no_loss() {
         scene
     };
     let said = |scene: &mut Scene| {
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         scene.one("SELECT group_concat(text, ' ') FROM (SELECT text FROM sync_log ORDER BY id DESC LIMIT 2)")
     };
 
@@ -210,15 +210,15 @@ fn what_was_deleted_here_too_is_no_loss() {
     let mut scene = of_rooms(100, 50, &gap());
     let walked: Vec<(String, i64)> = (61..=100).map(|n| (id(n), n)).collect();
     let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::Done);
     let words = said(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; 10 records were deleted there."), "{words}");
     assert!(words.contains("10 of 50 rooms were deleted there: Room 51, Room 52, "), "{words}");
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
 
     // An older copy has neither what was deleted here nor what was made since; nobody has deleted that.
-    let mut scene = of_rooms(3, 1, &Cause::Restored { resume: "r".into(), fork: Some(0) });
-    assert_eq!(scene.is_walked(Kind::Room, &[(&id(2), 2)], 200), Swept::Done);
+    let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    assert_eq!(scene.is_walked(Kind::Room, &[(&id(2), 2)], 200), SweepOutcome::Done);
     let words = said(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
     assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
@@ -230,15 +230,15 @@ fn a_wish_beside_a_question_loses_no_walk() {
     let mut scene = Scene::new();
     let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
     scene.hear((1..=100).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(100) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
     let walked: Vec<(String, i64)> = (1..=40).map(|n| (id(n), n)).collect();
     let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 60, of: 100 });
-    recovery::ask(&mut scene.db, "60 of 100 rooms are gone").unwrap();
-    let begun = recovery::begin(&mut scene.db, &Cause::Asked { accepted: false }).unwrap();
-    assert_eq!(begun.map(|recovery| (recovery.step, recovery.question)), Some((Step::Property, None)));
-    recovery::heed(&mut scene.db, true).unwrap();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
+    reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
+    let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
+    assert_eq!(begun.map(|recovery| (recovery.step, recovery.question)), Some((ReconcileStep::Property, None)));
+    reconcile::note_wish(&mut scene.db, true).unwrap();
+    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "40");
 }
 
@@ -248,11 +248,14 @@ fn what_was_never_walked_is_not_swept() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.recovers(&gap());
     let (kind, as_of) = (Kind::Task, 90);
-    recovery::set_step(&mut scene.db, &Step::Sweep { kind, as_of }).unwrap();
-    assert_eq!(recovery::sweep(&mut scene.db, kind, as_of, &Step::Done, at(0)).unwrap(), Swept::NotWalked);
+    reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of }).unwrap();
+    assert_eq!(
+        reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(),
+        SweepOutcome::NotListed
+    );
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
-    let step = recovery::read(&scene.db).unwrap().map(|recovery| recovery.step);
-    assert_eq!(step, Some(Step::Ids { kind, cursor: None, as_of: 0 }));
+    let step = reconcile::load(&scene.db).unwrap().map(|recovery| recovery.step);
+    assert_eq!(step, Some(ReconcileStep::Ids { kind, cursor: None, as_of: 0 }));
 }
 
 #[test]
@@ -260,8 +263,8 @@ fn a_word_for_deletions_is_for_those_that_it_was_asked_of() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
-    assert!(scene.recovers(&Cause::Asked { accepted: true }).accepted);
-    let again = recovery::begin(&mut scene.db, &Cause::Asked { accepted: false }).unwrap().unwrap();
+    assert!(scene.recovers(&ReconcileCause::Asked { accepted: true }).accepted);
+    let again = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap().unwrap();
     assert!(again.accepted, "of the same server");
     assert!(!scene.recovers(&gap()).accepted, "what was forgotten since is of a later time");
 }
@@ -273,7 +276,7 @@ fn sent_before_a_gap() -> Scene {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.recovers(&gap());
     scene
 }
@@ -282,7 +285,7 @@ fn ends(scene: &mut Scene, rev: i64, fields: Value) {
     scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 90);
     scene.is_walked(Kind::Task, &[(TASK, rev)], 90);
     scene.is_at_present(90);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
 }
 
 #[test]
@@ -292,7 +295,7 @@ fn an_edit_that_may_have_been_in_and_undone_does_not_happen_twice() {
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
     assert_eq!(scene.plan(), [1], "a server that remembers the key tells");
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
     assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
@@ -308,10 +311,10 @@ fn a_refusal_before_a_gap_tells_nothing_of_the_time_before_it() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // It was in at 6, somebody set it back at 7, and the server has forgotten the key; then 6 is missed.
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.recovers(&gap());
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Mine), None);
@@ -323,7 +326,7 @@ fn an_edit_whose_effect_is_there_after_a_gap_is_done() {
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.outcomes(), "1 merged");
 }
@@ -334,7 +337,7 @@ fn an_edit_that_cannot_have_been_in_goes_again_by_itself() {
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![task(91, "Theirs", "low")]);
     assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
     // Or the refusal answers the only time that it was sent.
@@ -343,7 +346,7 @@ fn an_edit_that_cannot_have_been_in_goes_again_by_itself() {
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.recovers(&gap());
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "low" }));
     assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
 }
@@ -354,13 +357,13 @@ fn a_first_update_of_the_profile_does_not_go_blindly_once_there_is_one() {
     scene.is_at_present(5);
     scene.does("INSERT INTO property (city) VALUES ('Bern')");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
-    let found = Found { records: vec![profile], as_of: 90, ..Found::default() };
-    recovery::keep(&mut scene.db, &Question::Property, &found, &Step::Done).unwrap();
+    let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
+    reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &found, &ReconcileStep::Done).unwrap();
     scene.is_at_present(90);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
     assert_eq!(scene.one("SELECT e.state || city FROM edits e JOIN property"), "conflictBern");
@@ -373,14 +376,20 @@ fn an_overtaken_update_of_a_profile_that_is_none_any_more_makes_it() {
     scene.is_at_present(3);
     scene.does("UPDATE property SET city = 'Basel'");
     scene.send(1);
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(0) });
-    scene.answer(1, Verdict::Overtaken);
-    recovery::keep(&mut scene.db, &Question::Property, &Found::default(), &Step::Done).unwrap();
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    reconcile::save_response(
+        &mut scene.db,
+        &ReconcileQuery::Property,
+        &ReconcileResponse::default(),
+        &ReconcileStep::Done,
+    )
+    .unwrap();
     scene.is_at_present(0);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     crate::store::standing::greet(&mut scene.db, &super::greeting(0, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
-    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, None);
+    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
 }
 
 #[test]
@@ -390,31 +399,34 @@ fn only_what_is_newer_there_is_fetched_and_what_is_gone_meanwhile_goes_with_its_
     let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
     scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect());
     scene.recovers(&gap());
-    let listed = |n: i64, rev| Listed { id: room(n).parse().unwrap(), rev };
+    let listed = |n: i64, rev| ListedId { id: room(n).parse().unwrap(), rev };
     let pages = [vec![listed(12, 12), listed(10, 10)], vec![listed(13, 20), listed(11, 30)]];
     let (kind, as_of) = (Kind::Room, 40);
     for (ids, cursor) in pages.into_iter().zip([None, Some("c".to_owned())]) {
-        let then = Step::Ids { kind, cursor: Some("c".into()), as_of };
-        recovery::keep(
+        let then = ReconcileStep::Ids { kind, cursor: Some("c".into()), as_of };
+        reconcile::save_response(
             &mut scene.db,
-            &Question::Ids { kind, cursor },
-            &Found { ids, as_of, ..Found::default() },
+            &ReconcileQuery::Ids { kind, cursor },
+            &ReconcileResponse { ids, as_of, ..ReconcileResponse::default() },
             &then,
         )
         .unwrap();
     }
-    assert_eq!(recovery::missing(&scene.db, kind).unwrap(), [room(11), room(13)]);
-    let question = Question::Record { kind, id: room(13) };
-    let found = Found { records: vec![record(&room(13), 25, json!({ "name": "Newer" }))], ..Found::default() };
-    recovery::keep(&mut scene.db, &question, &found, &Step::Records { kind, as_of }).unwrap();
+    assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11), room(13)]);
+    let question = ReconcileQuery::Record { kind, id: room(13) };
+    let found = ReconcileResponse {
+        records: vec![record(&room(13), 25, json!({ "name": "Newer" }))],
+        ..ReconcileResponse::default()
+    };
+    reconcile::save_response(&mut scene.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
     let rooms = "SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)";
     // What is not there any more was there as of the list: its end is for the tail to tell, and is waited for.
-    assert_eq!(recovery::missing(&scene.db, kind).unwrap(), [room(11)]);
+    assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);
     assert_eq!(scene.one(rooms), "10Room,11Room,12Room,25Newer");
     scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);
-    assert!(recovery::missing(&scene.db, kind).unwrap().is_empty());
-    assert!(recovery::missing(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
-    assert_eq!(recovery::sweep(&mut scene.db, kind, as_of, &Step::Done, at(0)).unwrap(), Swept::Done);
+    assert!(reconcile::records_to_fetch(&scene.db, kind).unwrap().is_empty());
+    assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
+    assert_eq!(reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(), SweepOutcome::Done);
     assert_eq!(scene.one(rooms), "10Room,12Room,25Newer");
     assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "0");
 }
@@ -431,6 +443,6 @@ fn what_a_list_shows_to_agree_goes_on_when_the_recovery_ends() {
     scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
     assert_eq!(scene.states(), "conflict");
     scene.is_at_present(9);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
 }

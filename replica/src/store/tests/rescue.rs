@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hearth_contract::schema::Kind;
 
 use super::{HOME, ROOM, Scene, at, json};
-use crate::recovery::{Cause, Step, Swept};
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
+use crate::model::{ReconcileCause, ReconcileStep, SweepOutcome};
 use crate::store::edits::push;
 use crate::store::rescue;
 use crate::store::rescue::{LOCAL, Rescue, health};
-use crate::store::{StoreError, gate, open, recovery, schema};
+use crate::store::{StoreError, gate, open, reconcile, schema};
 
 mod carried;
 mod sound;
@@ -292,7 +292,7 @@ fn a_text_that_is_none_is_damage_and_its_edit_is_named() {
     wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
     assert!(health::read(&wreck.db).unwrap().broken[0].contains("edits"));
     let mut garbled = open::read_write(&wreck.db).unwrap();
-    let wanted = push::Wanted { parcels: vec![vec![1]], new_key: "key".to_owned() };
+    let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
     let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
     assert!(refused.is_damaged(), "{refused}");
     drop(garbled);
@@ -313,7 +313,7 @@ fn a_text_that_nobody_can_have_written_is_damage() {
         let wreck = Wreck::new().checkpointed();
         wreck.garble(text, by.as_bytes());
         let mut garbled = open::read_write(&wreck.db).unwrap();
-        let wanted = push::Wanted { parcels: vec![vec![1]], new_key: "key".to_owned() };
+        let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
         let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
         assert!(refused.is_damaged(), "{by}: {refused}");
         drop(garbled);

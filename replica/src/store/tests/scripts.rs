@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::model::Phase;
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::numbers;
+use crate::store::edits::answers::WriteOutcome;
+use crate::store::edits::edit_ids;
 use crate::store::read::{query, view};
-use crate::store::{gate, mirror, schema, standing, status};
+use crate::store::{feed, gate, schema, standing, status};
 
 #[test]
 fn a_table_of_ones_own_may_refer_to_records() {
@@ -344,7 +344,7 @@ fn status_claims_nothing_without_proof() {
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
     scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(5) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
     let status = status::read(&scene.db).unwrap();
     let told = (status.phase.as_str(), status.head, status.behind_events);
     assert_eq!(told, ("catching_up", Some(5), Some(2)), "the server was there, and has not told of it");
@@ -358,10 +358,10 @@ fn a_first_read_that_is_under_way_was_never_in_step() {
     let mut scene = Scene::new();
     let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
     standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
-    let batch = mirror::Batch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), ready: None };
+    let batch = feed::Batch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), ready: None };
     let (phase, transport) = ("backfilling", "stream");
-    let proof = mirror::Proof { phase, reason: None, transport, current: false, now: at(0) };
-    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    let proof = feed::Proof { phase, reason: None, transport, current: false, now: at(0) };
+    feed::apply(&mut scene.db, &batch, &proof).unwrap();
     let status = status::read(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));
     assert_eq!((status.behind_seconds, status.retention_left_seconds), (None, None));
@@ -375,10 +375,10 @@ fn a_clock_that_was_ahead_leaves_no_more_of_retention_than_there_is() {
     let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
     standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
     let ahead = Timestamp::from_millis(8_000_000_000_000);
-    let batch = mirror::Batch { ready: Some(9), ..mirror::Batch::default() };
+    let batch = feed::Batch { ready: Some(9), ..feed::Batch::default() };
     let (phase, transport) = ("live", "stream");
-    let proof = mirror::Proof { phase, reason: None, transport, current: true, now: ahead };
-    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    let proof = feed::Proof { phase, reason: None, transport, current: true, now: ahead };
+    feed::apply(&mut scene.db, &batch, &proof).unwrap();
     assert_eq!(status::read(&scene.db).unwrap().retention_left_seconds, Some(86_400));
 }
 
@@ -519,7 +519,7 @@ fn numbers_of_edits_that_were_set_back_are_set_right() {
     for (edit, rev) in [(1, 3), (2, 4)] {
         scene.send(edit);
         let id = scene.one(&format!("SELECT record_id FROM edits WHERE id = {edit}"));
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
         scene.hear(vec![event(rev, "created", "room", &id, json!({ "name": "Shed" }))]);
     }
     scene.does("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'edits'");
@@ -528,7 +528,7 @@ fn numbers_of_edits_that_were_set_back_are_set_right() {
     scene.does("INSERT INTO rooms (name) VALUES ('Den')");
     assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "1 2 3");
     let request = scene.send(1);
-    numbers::set_right(&mut scene.db).unwrap();
+    edit_ids::repair(&mut scene.db).unwrap();
     assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "4 5 6");
     assert_eq!(scene.send(4).key, request.key, "its request goes with it");
     let id = scene.one("SELECT record_id FROM edits WHERE id = 4");

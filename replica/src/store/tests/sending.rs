@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
+use crate::store::edits::answers::WriteOutcome;
 
 mod reason_code;
 mod unanswered;
@@ -19,13 +19,13 @@ fn a_change_insists_on_what_was_seen() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let request = scene.send(1);
-    assert_eq!(request.guard, Some(5));
+    assert_eq!(request.if_match, Some(5));
     assert_eq!(scene.send(1), request, "a retry sends the same");
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
     // The feed is behind; the answer is what the next change builds on.
     scene.does("UPDATE tasks SET title = 'Mine too'");
     assert_eq!(scene.plan(), [2]);
-    assert_eq!(scene.send(2).guard, Some(8));
+    assert_eq!(scene.send(2).if_match, Some(8));
 }
 
 #[test]
@@ -38,14 +38,14 @@ fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
     assert_eq!(scene.parcels(), [[3, 4]], "what a record is made of comes before all that refers to it");
     scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).unwrap();
     assert_eq!(scene.parcels(), [[3]], "it is on its way");
-    scene.answer(3, Verdict::Sent { rev: Some(5) });
+    scene.answer(3, WriteOutcome::Sent { rev: Some(5) });
     assert_eq!(scene.parcels(), [[1, 2]]);
     // A record that a person must decide about holds those that refer to it.
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.send(2);
-    scene.answer(2, Verdict::Rejected { reason: "no".to_owned(), problem: json!({}) });
+    scene.answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({}) });
     assert_eq!((scene.plan(), scene.states().as_str()), (vec![], "blocked rejected"));
 }
 
@@ -71,11 +71,11 @@ fn a_position_of_another_history_confirms_nothing() {
     scene.does("INSERT INTO vehicles (name) VALUES ('Car')");
     scene.send(1);
     // The server was put back to an older copy, which the stream has not said yet.
-    scene.answer(1, Verdict::Sent { rev: Some(23) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(23) });
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("sent", ""));
     scene.does("DELETE FROM tasks");
     scene.send(2);
-    scene.answer(2, Verdict::Sent { rev: Some(24) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(24) });
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) || (SELECT count(*) FROM edits)"), "02");
     scene.hear(vec![deleted(38)]);
     assert_eq!(scene.outcomes(), "2 confirmed");
@@ -108,7 +108,7 @@ fn the_profile_decides_and_the_loser_is_kept() {
     };
     let mut scene = conflict();
     let request = scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap();
-    assert_eq!((request.guard, body(&request)), (Some(6), json!({ "title": "Mine", "priority": "high" })));
+    assert_eq!((request.if_match, body(&request)), (Some(6), json!({ "title": "Mine", "priority": "high" })));
     assert_eq!(scene.one("SELECT patch || outcome FROM edit_history"), r#"{"title":"Theirs"}superseded"#);
 
     let mut scene = conflict();
@@ -217,7 +217,7 @@ fn a_delete_of_what_was_changed_there_always_asks() {
     scene.does("DELETE FROM tasks");
     scene.hear(vec![task(6, "Paint", "low")]);
     let request = scene.send(1);
-    assert_eq!((request.verb.as_str(), request.guard), ("DELETE", Some(6)));
+    assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(6)));
 }
 
 const OTHER: &str = "0190a3b0-0000-7000-8000-000000000003";
@@ -235,7 +235,7 @@ fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
     scene.does(then);
     assert_eq!(scene.plan(), [1]);
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(4, "updated", "inventory", TASK, json!({ "name": "Lamp", "room_id": null, "quantity": 1 }))]);
     scene
 }
@@ -247,7 +247,11 @@ fn what_a_delete_cleared_is_nobodys_change() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
         let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
         let request = scene.freeze(&[vec![2]], policy).unwrap();
-        assert_eq!((request.guard, body(&request)), (Some(4), json!({ "room_id": OTHER })), "the delete was answered");
+        assert_eq!(
+            (request.if_match, body(&request)),
+            (Some(4), json!({ "room_id": OTHER })),
+            "the delete was answered"
+        );
         let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
         scene.hear(vec![shed_is_gone()]);
         assert!(scene.freeze(&[vec![2]], policy).is_some(), "the feed has told of the delete");
@@ -257,7 +261,7 @@ fn what_a_delete_cleared_is_nobodys_change() {
         );
     }
     let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
-    assert_eq!(scene.send(2).guard, Some(4));
+    assert_eq!(scene.send(2).if_match, Some(4));
 
     // What else was changed there is still a change, of this field or of another.
     let moved = |name: &str| json!({ "name": name, "room_id": HOME, "quantity": 1 });
@@ -289,7 +293,7 @@ fn a_subject_that_a_delete_cleared_is_nobodys_change() {
         scene.does("DELETE FROM vehicles WHERE name = 'Car'");
         scene.does(then);
         scene.send(1);
-        scene.answer(1, Verdict::Sent { rev: Some(5) });
+        scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
         scene.hear(vec![
             event(4, "updated", "document", TASK, there),
             event(5, "deleted", "vehicle", ROOM, Value::Null),
@@ -297,7 +301,7 @@ fn a_subject_that_a_delete_cleared_is_nobodys_change() {
         scene
     };
     let cleared = || json!({ "title": "Manual", "subject_type": null, "subject_id": null });
-    assert_eq!(scene("DELETE FROM documents", cleared()).send(2).guard, Some(4));
+    assert_eq!(scene("DELETE FROM documents", cleared()).send(2).if_match, Some(4));
     let home = "UPDATE documents SET subject_type = 'home', subject_id = NULL";
     assert_eq!(body(&scene(home, cleared()).send(2))["subject_type"], "home");
     // What only names another vehicle says that it is a vehicle, because there it is nothing any more.
@@ -316,7 +320,7 @@ fn a_refused_create_shows_its_values_as_the_server_writes_them() {
     scene.does(&format!("INSERT INTO vehicles (id, name, purchase_price) VALUES ('{TASK}', 'Mine', '7.5')"));
     scene.send(1);
     let problem = json!({ "type": "already_exists" });
-    scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+    scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
     let theirs = json!({ "name": "Theirs", "purchase_price": "7.50" });
     scene.hear(vec![event(6, "created", "vehicle", TASK, theirs)]);
     assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "name", "the price is the same");
@@ -358,7 +362,7 @@ fn edits_of_one_record_that_were_never_sent_go_as_one() {
     assert_eq!(request.verb, "POST");
     assert_eq!((&body(&request)["title"], &body(&request)["notes"]), (&json!("Paint all"), &Value::Null));
     assert_eq!(scene.states(), "sending");
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![task(9, "Paint all", "medium")]);
     assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed", "each as it was made");
     assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
@@ -384,8 +388,8 @@ fn a_change_and_a_delete_are_a_delete_of_what_was_before() {
     scene.does("DELETE FROM tasks");
     assert_eq!(scene.parcels(), [[1, 2]]);
     let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((request.verb.as_str(), request.guard), ("DELETE", Some(5)));
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(5)));
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![deleted(9)]);
     assert_eq!(scene.outcomes(), "1 superseded,2 confirmed");
 }
@@ -408,7 +412,7 @@ fn only_what_waits_for_nothing_else_goes_along() {
         "a room that is referred to is not deleted before the reference"
     );
     scene.send(2);
-    scene.answer(2, Verdict::Sent { rev: Some(4) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(4) });
     assert_eq!(scene.parcels(), [[1]], "nor is it changed before it, once it is made");
 }
 
@@ -427,7 +431,7 @@ fn what_refers_to_each_other_does_not_wait_in_a_ring() {
     scene.does(&format!("INSERT INTO inventory (id, name, room_id) VALUES ('{HOME}', 'Rake', '{ROOM}')"));
     assert_eq!(scene.parcels(), [[3]]);
     scene.send(3);
-    scene.answer(3, Verdict::Sent { rev: Some(3) });
+    scene.answer(3, WriteOutcome::Sent { rev: Some(3) });
     assert_eq!(scene.parcels(), [[1]]);
 
     // In two rings at once: each of two tasks leaves the room of the item that the other is to be for.
@@ -452,7 +456,7 @@ fn what_refers_to_each_other_does_not_wait_in_a_ring() {
     while let Some(edit) = scene.plan().first().copied() {
         scene.send(edit);
         sent += 1;
-        scene.answer(edit, Verdict::Sent { rev: Some(4 + sent) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(4 + sent) });
     }
     assert_eq!(sent, 6, "{}", scene.states());
 }
@@ -464,7 +468,7 @@ fn many_are_one_call_with_a_guard_for_each() {
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
     let request = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((request.path.as_str(), request.bulk, request.guard), ("/v1/tasks/bulk", true, None));
+    assert_eq!((request.path.as_str(), request.bulk, request.if_match), ("/v1/tasks/bulk", true, None));
     let operations = &body(&request)["operations"];
     assert_eq!(operations[0], json!({ "method": "update", "id": TASK, "if_match": 5, "data": { "title": "Mine" } }));
     assert_eq!((&operations[1]["method"], &operations[1]["id"]), (&json!("create"), &json!(ROOM)));
@@ -476,7 +480,7 @@ fn many_are_one_call_with_a_guard_for_each() {
     let again = scene.freeze(&[vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((again.body, again.bulk, again.edits), (request.body, true, vec![(2, ROOM.to_owned())]));
     // Refused as a whole, they go by themselves, under keys of their own.
-    scene.answer(2, Verdict::Apart);
+    scene.answer(2, WriteOutcome::SendAlone);
     let single = scene.send(2);
     assert_eq!((single.path.as_str(), single.key.as_str()), ("/v1/tasks", "key-2"));
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::store::gate;
-use crate::store::recovery::verify::{How, Listing, Verification, verify};
+use crate::store::reconcile::verify::{How, Listing, Verification, verify};
 
 impl Scene {
     /// Compares with a server that holds nothing.

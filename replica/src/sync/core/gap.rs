@@ -12,17 +12,17 @@ use hearth_contract::schema::Kind;
 
 use super::pace::Pace;
 use super::{Core, Effect, Errand, Failure, Identity, KEY_RETRY, Limits, Millis, Refusal};
-use crate::recovery::{Found, Question, Recovery, Step, Swept};
+use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
 
 /// A recovery that is under way.
 #[derive(Debug)]
 pub(super) struct Recovering {
-    recovery: Recovery,
+    recovery: Reconcile,
     /// Tells its errands from those of a recovery that was begun anew.
     round: u64,
-    asked: Option<Question>,
+    asked: Option<ReconcileQuery>,
     /// An answer that was read beyond what the feed has told: it says nothing before the feed has come as far.
-    held: Option<(Question, Found)>,
+    held: Option<(ReconcileQuery, ReconcileResponse)>,
     /// Records to be fetched one by one, as far as they were looked up.
     missing: Vec<String>,
     /// Whether one of these was not there any more, and how often in a row the feed had not told its end by the next look.
@@ -30,7 +30,7 @@ pub(super) struct Recovering {
     /// The server is asked for the proof of it all.
     proving: bool,
     /// The sweep that the key's scopes are looked at for.
-    suspected: Option<(Kind, Swept)>,
+    suspected: Option<(Kind, SweepOutcome)>,
     /// Why the key does not let it go on.
     pub(super) key_refused: Option<String>,
     failures: u32,
@@ -48,7 +48,7 @@ impl Recovering {
     }
 
     /// How far it is, as it is on disk.
-    pub(super) fn progress(&self) -> Recovery {
+    pub(super) fn progress(&self) -> Reconcile {
         self.recovery.clone()
     }
 
@@ -77,39 +77,41 @@ impl Recovering {
 }
 
 /// The first step for the collection after this one.
-fn next_collection(kind: Option<Kind>) -> Step {
+fn next_collection(kind: Option<Kind>) -> ReconcileStep {
     let mut kinds = Kind::COLLECTIONS.into_iter();
     if let Some(kind) = kind {
         kinds.find(|k| *k == kind);
     }
-    kinds.next().map_or(Step::Done, |kind| Step::Changes { kind, cursor: None })
+    kinds.next().map_or(ReconcileStep::Done, |kind| ReconcileStep::Changes { kind, cursor: None })
 }
 
 /// What the step asks of the server; None when it needs none.
-fn question(recovery: &Recovery, missing: &[String]) -> Option<Question> {
+fn question(recovery: &Reconcile, missing: &[String]) -> Option<ReconcileQuery> {
     match recovery.step.clone() {
-        Step::Property => Some(Question::Property),
-        Step::Changes { kind, cursor } => Some(Question::Changes { kind, since: recovery.since.clone(), cursor }),
-        Step::Ids { kind, cursor, .. } => Some(Question::Ids { kind, cursor }),
-        Step::Records { kind, .. } => missing.last().map(|id| Question::Record { kind, id: id.clone() }),
-        Step::Sweep { .. } | Step::Done => None,
+        ReconcileStep::Property => Some(ReconcileQuery::Property),
+        ReconcileStep::Changes { kind, cursor } => {
+            Some(ReconcileQuery::Changes { kind, since: recovery.since.clone(), cursor })
+        }
+        ReconcileStep::Ids { kind, cursor, .. } => Some(ReconcileQuery::Ids { kind, cursor }),
+        ReconcileStep::Records { kind, .. } => missing.last().map(|id| ReconcileQuery::Record { kind, id: id.clone() }),
+        ReconcileStep::Sweep { .. } | ReconcileStep::Done => None,
     }
 }
 
 /// Where an answer leads.
-fn after(step: &Step, found: &Found) -> Step {
+fn after(step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
     let next = found.next_cursor.clone();
     match step.clone() {
-        Step::Property => next_collection(None),
-        Step::Changes { kind, .. } => match next {
-            cursor @ Some(_) => Step::Changes { kind, cursor },
-            None => Step::Ids { kind, cursor: None, as_of: 0 },
+        ReconcileStep::Property => next_collection(None),
+        ReconcileStep::Changes { kind, .. } => match next {
+            cursor @ Some(_) => ReconcileStep::Changes { kind, cursor },
+            None => ReconcileStep::Ids { kind, cursor: None, as_of: 0 },
         },
-        Step::Ids { kind, cursor, as_of } => {
+        ReconcileStep::Ids { kind, cursor, as_of } => {
             let as_of = if cursor.is_none() { found.as_of } else { as_of };
             match next {
-                cursor @ Some(_) => Step::Ids { kind, cursor, as_of },
-                None => Step::Records { kind, as_of },
+                cursor @ Some(_) => ReconcileStep::Ids { kind, cursor, as_of },
+                None => ReconcileStep::Records { kind, as_of },
             }
         }
         step => step,
@@ -118,10 +120,10 @@ fn after(step: &Step, found: &Found) -> Step {
 
 impl Core {
     /// Takes up a recovery, from its beginning or where it was left.
-    pub(super) fn take_up(&mut self, recovery: Option<Recovery>) {
+    pub(super) fn take_up(&mut self, recovery: Option<Reconcile>) {
         self.rounds += 1;
         let pace = self.recovering.take().map(|before| before.pace).unwrap_or_default();
-        self.tail = self.tail.max(recovery.as_ref().map_or(0, |recovery| recovery.tail));
+        self.tail = self.tail.max(recovery.as_ref().and_then(|recovery| recovery.tail_position).unwrap_or(0));
         self.recovering = recovery.map(|recovery| Recovering {
             recovery,
             round: self.rounds,
@@ -186,12 +188,12 @@ impl Core {
             return;
         }
         match recovering.recovery.step {
-            Step::Sweep { kind, as_of } => {
+            ReconcileStep::Sweep { kind, as_of } => {
                 effects.push(Effect::Sweep { kind, as_of, then: next_collection(Some(kind)) });
                 // Its outcome comes at once, as an input.
                 recovering.at = Millis::MAX;
             }
-            Step::Records { kind, .. } if recovering.missing.is_empty() => {
+            ReconcileStep::Records { kind, .. } if recovering.missing.is_empty() => {
                 effects.push(Effect::LookForMissing { kind });
                 recovering.at = Millis::MAX;
             }
@@ -201,7 +203,7 @@ impl Core {
                     recovering.at = free_at;
                     return;
                 }
-                if recovering.recovery.step == Step::Done {
+                if recovering.recovery.step == ReconcileStep::Done {
                     recovering.pace.take(now);
                     recovering.proving = true;
                     let (round, cursor) = (recovering.round, self.cursor.clone());
@@ -216,7 +218,13 @@ impl Core {
     }
 
     /// An answer came, or none.
-    pub(super) fn found(&mut self, now: Millis, round: u64, answer: Result<Found, Failure>, effects: &mut Vec<Effect>) {
+    pub(super) fn found(
+        &mut self,
+        now: Millis,
+        round: u64,
+        answer: Result<ReconcileResponse, Failure>,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(recovering) = self.recovering.as_mut().filter(|recovering| recovering.round == round) else { return };
         let Some(question) = recovering.asked.take() else { return };
         match answer {
@@ -236,9 +244,9 @@ impl Core {
 
     /// Takes in an answer that the feed has come up with. So the rows are never ahead of the cursor: should the server be
     /// put back meanwhile, the cursor tells, whatever the new history has numbered since.
-    fn keep(&mut self, now: Millis, question: Question, found: Found, effects: &mut Vec<Effect>) {
+    fn keep(&mut self, now: Millis, question: ReconcileQuery, found: ReconcileResponse, effects: &mut Vec<Effect>) {
         let Some(recovering) = &mut self.recovering else { return };
-        if let Question::Record { .. } = question {
+        if let ReconcileQuery::Record { .. } = question {
             recovering.missing.pop();
             if found.records.is_empty() {
                 // It was deleted since it was listed. Until the feed has told that, the rows would lack it at a position
@@ -249,10 +257,11 @@ impl Core {
         }
         let then = after(&recovering.recovery.step, &found);
         recovering.recovery.step = then.clone();
-        if !matches!(then, Step::Changes { cursor: Some(_), .. } | Step::Ids { cursor: Some(_), .. }) {
+        if !matches!(then, ReconcileStep::Changes { cursor: Some(_), .. } | ReconcileStep::Ids { cursor: Some(_), .. })
+        {
             recovering.restarts = 0;
         }
-        if let Step::Changes { .. } | Step::Ids { .. } = then {
+        if let ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } = then {
             // The next page rests on nothing that is written here, so it is on its way meanwhile.
             self.recover(now, effects);
         }
@@ -297,8 +306,8 @@ impl Core {
             (400, "invalid_cursor") => {
                 // The list's cursor is from before something that the server forgot; the list begins again.
                 let step = match recovering.recovery.step.clone() {
-                    Step::Changes { kind, .. } => Step::Changes { kind, cursor: None },
-                    Step::Ids { kind, .. } => Step::Ids { kind, cursor: None, as_of: 0 },
+                    ReconcileStep::Changes { kind, .. } => ReconcileStep::Changes { kind, cursor: None },
+                    ReconcileStep::Ids { kind, .. } => ReconcileStep::Ids { kind, cursor: None, as_of: 0 },
                     step => step,
                 };
                 recovering.restarts += 1;
@@ -316,21 +325,21 @@ impl Core {
         let pause = if waits > 0 { self.backoff(waits) } else { 0 };
         let Some(recovering) = &mut self.recovering else { return };
         (recovering.at, recovering.ended) = (now + pause, (false, waits));
-        if let (Step::Records { kind, as_of }, true) = (&recovering.recovery.step, ids.is_empty()) {
-            recovering.recovery.step = Step::Sweep { kind: *kind, as_of: *as_of };
+        if let (ReconcileStep::Records { kind, as_of }, true) = (&recovering.recovery.step, ids.is_empty()) {
+            recovering.recovery.step = ReconcileStep::Sweep { kind: *kind, as_of: *as_of };
             effects.push(Effect::SetStep(recovering.recovery.step.clone()));
         }
         recovering.missing = ids;
     }
 
     /// A sweep was done, or would take too much.
-    pub(super) fn swept(&mut self, now: Millis, kind: Kind, swept: Swept, effects: &mut Vec<Effect>) {
+    pub(super) fn swept(&mut self, now: Millis, kind: Kind, swept: SweepOutcome, effects: &mut Vec<Effect>) {
         let Some(recovering) = &mut self.recovering else { return };
         recovering.at = now;
         match swept {
-            Swept::Done => recovering.recovery.step = next_collection(Some(kind)),
-            Swept::NotWalked => recovering.recovery.step = Step::Ids { kind, cursor: None, as_of: 0 },
-            Swept::TooMany { .. } => {
+            SweepOutcome::Done => recovering.recovery.step = next_collection(Some(kind)),
+            SweepOutcome::NotListed => recovering.recovery.step = ReconcileStep::Ids { kind, cursor: None, as_of: 0 },
+            SweepOutcome::TooMany { .. } => {
                 recovering.suspected = Some((kind, swept));
                 effects.push(Effect::Ask(Errand::Scopes { round: recovering.round }));
             }
@@ -347,7 +356,7 @@ impl Core {
     ) {
         let Some(recovering) = self.recovering.as_mut().filter(|recovering| recovering.round == round) else { return };
         let Some((kind, swept)) = recovering.suspected.take() else { return };
-        let Swept::TooMany { gone, of } = swept else { return };
+        let SweepOutcome::TooMany { gone, of } = swept else { return };
         let collection = kind.collection();
         match answer {
             Ok(identity) if identity.scopes.iter().any(|scope| *scope == format!("{collection}:read")) => {
@@ -361,7 +370,7 @@ impl Core {
                 // Walked again once the key may: what it could not see is not gone.
                 recovering.key_refused = Some(format!("the key has lost the scope {collection}:read"));
                 recovering.at = now + KEY_RETRY;
-                recovering.recovery.step = Step::Ids { kind, cursor: None, as_of: 0 };
+                recovering.recovery.step = ReconcileStep::Ids { kind, cursor: None, as_of: 0 };
                 effects.push(Effect::SetStep(recovering.recovery.step.clone()));
             }
             Err(failure) => self.not_found(now, failure, effects),
@@ -378,7 +387,7 @@ impl Core {
             }
             // Asked for again while it waits for an answer: perhaps the server is as it should be now.
             Some(recovering) if recovering.recovery.question.is_none() => effects.push(Effect::Heed { accepted }),
-            _ => effects.push(Effect::Recover(crate::recovery::Cause::Asked { accepted })),
+            _ => effects.push(Effect::Recover(crate::model::ReconcileCause::Asked { accepted })),
         }
     }
 }

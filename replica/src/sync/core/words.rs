@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 pub(crate) use crate::model::{BlockCause, Phase, ReasonCode};
-use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
+use crate::model::{Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
 
 /// Milliseconds of a clock that never goes back; its zero means nothing.
 pub type Millis = i64;
@@ -14,7 +14,7 @@ pub type Millis = i64;
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The sync begins, from here.
-    Started { cursor: Option<String>, filled: bool, home: Option<String>, recovery: Option<Recovery>, paused: bool },
+    Started { cursor: Option<String>, filled: bool, home: Option<String>, recovery: Option<Reconcile>, paused: bool },
     /// What people ask for: no sync until further notice; a recovery, and whether its deletions are agreed to.
     Wished { paused: bool, reconcile: Option<bool>, hurry: bool },
     /// Who the key belongs to.
@@ -46,15 +46,15 @@ pub(crate) enum Input {
     /// The server was asked for the record of an edit that met its own id.
     Looked { edit: i64, there: There },
     /// A recovery was begun; None: there was nothing to recover.
-    Recovering(Option<Recovery>),
+    Recovering(Option<Reconcile>),
     /// The cursor is good still, or not.
     Proven { round: u64, answer: Result<(), Failure> },
     /// What the recovery asked for, or why not.
-    Found { round: u64, answer: Result<Found, Failure> },
+    Found { round: u64, answer: Result<ReconcileResponse, Failure> },
     /// Records of which the server has a newer form were looked up.
     Missing(Vec<String>),
     /// A collection was swept, or not.
-    Swept { kind: Kind, swept: Swept },
+    Swept { kind: Kind, swept: SweepOutcome },
     /// What the key may do, for the recovery.
     Scopes { round: u64, answer: Result<Identity, Failure> },
     /// Another key is asked with from now on.
@@ -94,15 +94,15 @@ pub(crate) enum Effect {
     /// Write the phase down.
     Show { phase: Phase, blocked_by: Option<BlockCause>, reason: Option<String>, retry_at: Option<Millis> },
     /// Begin a recovery.
-    Recover(Cause),
+    Recover(ReconcileCause),
     /// Apply what a recovery was answered, and note how far it is with it.
-    Keep { question: Question, found: Found, then: Step },
+    Keep { question: ReconcileQuery, found: ReconcileResponse, then: ReconcileStep },
     /// Note how far the recovery is.
-    SetStep(Step),
+    SetStep(ReconcileStep),
     /// Look up records of which the server has a newer form.
     LookForMissing { kind: Kind },
     /// End what the walk did not show, unless that is too much.
-    Sweep { kind: Kind, as_of: i64, then: Step },
+    Sweep { kind: Kind, as_of: i64, then: ReconcileStep },
     /// Ask a person before the recovery goes on.
     AskPerson(String),
     /// Note that a person's wish was heard.
@@ -129,7 +129,7 @@ pub(crate) enum Errand {
     /// For the record of an edit, as it is there.
     Look { edit: i64 },
     /// What a recovery asks for.
-    Recover { round: u64, question: Question },
+    Recover { round: u64, question: ReconcileQuery },
     /// Whether a cursor is good still.
     Prove { round: u64, cursor: Option<String> },
     /// What the key may do.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::meaning::{self, Asked, moment, verdict};
 use super::{Deed, Engine, Moment, unless_unwritten};
 use crate::store::edits::{answers, plan, push};
-use crate::store::{StoreError, journal, mirror, recovery, reserve, standing};
+use crate::store::{StoreError, feed, journal, reconcile, reserve, standing};
 use crate::sync::core::{Effect, Errand, Input, Outcome, Phase, Ready, Stretch, There};
 use crate::sync::walked::Kept;
 use crate::sync::wire::Ask;
@@ -36,16 +36,16 @@ impl Engine {
             }
             Effect::Apply { stretch, phase, reason, polled, current } => {
                 let Stretch { events, cursor, ready } = stretch;
-                let batch = mirror::Batch { events, cursor, ready };
-                let proof = mirror::Proof {
+                let batch = feed::Batch { events, cursor, ready };
+                let proof = feed::Proof {
                     phase: phase.as_str(),
                     reason,
                     transport: if polled { "poll" } else { "stream" },
                     current,
                     now: now.wall,
                 };
-                let mirror::Applied { position: tail, touched_edits, found_edits, leapt, recovering } =
-                    self.keep(|c| mirror::apply(c, &batch, &proof))?;
+                let feed::Applied { position: tail, touched_edits, found_edits, leapt, recovering } =
+                    self.keep(|c| feed::apply(c, &batch, &proof))?;
                 self.telling.comes(polled);
                 self.say(phase, proof.reason.as_deref(), ready)?;
                 if leapt {
@@ -70,7 +70,7 @@ impl Engine {
             }
             Effect::Record { endings } => {
                 let verdicts: Vec<_> = endings.into_iter().map(|(edit, ending)| (edit, verdict(now, ending))).collect();
-                self.keep(|c| answers::record(c, &verdicts, now.wall))?;
+                self.keep(|c| answers::record_outcomes(c, &verdicts, now.wall))?;
             }
             Effect::Show { phase, blocked_by, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| moment(now, at));
@@ -86,20 +86,20 @@ impl Engine {
             }
             Effect::Recover(cause) => {
                 tracing::info!(why = cause.why(), "everything is compared with the server");
-                return Ok(vec![Input::Recovering(self.keep(|c| recovery::begin(c, &cause))?)]);
+                return Ok(vec![Input::Recovering(self.keep(|c| reconcile::begin(c, &cause))?)]);
             }
             Effect::Keep { question, found, then } => self.walked(Kept { question, found, then })?,
-            Effect::SetStep(step) => self.keep(|c| recovery::set_step(c, &step))?,
+            Effect::SetStep(step) => self.keep(|c| reconcile::set_step(c, &step))?,
             Effect::LookForMissing { kind } => {
-                return Ok(vec![Input::Missing(self.patiently(|c| recovery::missing(c, kind))?)]);
+                return Ok(vec![Input::Missing(self.patiently(|c| reconcile::records_to_fetch(c, kind))?)]);
             }
             Effect::Sweep { kind, as_of, then } => {
-                let swept = self.keep(|c| recovery::sweep(c, kind, as_of, &then, now.wall))?;
+                let swept = self.keep(|c| reconcile::sweep(c, kind, as_of, &then, now.wall))?;
                 return Ok(vec![Input::Swept { kind, swept }]);
             }
-            Effect::AskPerson(question) => self.keep(|c| recovery::ask(c, &question))?,
-            Effect::Heed { accepted } => self.keep(|c| recovery::heed(c, accepted))?,
-            Effect::EndRecovery => self.keep(|c| recovery::finish(c, now.wall))?,
+            Effect::AskPerson(question) => self.keep(|c| reconcile::ask_person(c, &question))?,
+            Effect::Heed { accepted } => self.keep(|c| reconcile::note_wish(c, accepted))?,
+            Effect::EndRecovery => self.keep(|c| reconcile::finish(c, now.wall))?,
         }
         Ok(Vec::new())
     }
@@ -122,7 +122,7 @@ impl Engine {
             }
             Errand::Scopes { .. } => Ask::me(),
             Errand::Feed => {
-                self.accepted = self.patiently(|c| recovery::lost::accepted(c))?;
+                self.accepted = self.patiently(|c| reconcile::lost::acked_edits(c))?;
                 Ask::feed()
             }
             Errand::Poll { cursor, goes_on } => {
@@ -135,7 +135,7 @@ impl Engine {
             Errand::Recover { question, .. } => Ask::recover(question),
             Errand::Prove { cursor, .. } => Ask::is_good(cursor.as_deref()),
             Errand::Send { parcels } => return self.send(now, vec![parcels.clone()]),
-            Errand::Look { edit } => match self.patiently(|c| answers::record_of(c, *edit))? {
+            Errand::Look { edit } => match self.patiently(|c| answers::edit_record(c, *edit))? {
                 Some((kind, record)) => Ask::look(kind, &record),
                 None => return Ok(vec![Input::Looked { edit: *edit, there: There::Other }]),
             },
@@ -165,7 +165,7 @@ impl Engine {
 
     fn write_walked(&mut self) -> Result<(), StoreError> {
         let Some(Kept { question, found, then }) = self.walked.take() else { return Ok(()) };
-        self.keep(|c| recovery::keep(c, &question, &found, &then))
+        self.keep(|c| reconcile::save_response(c, &question, &found, &then))
     }
 
     /// Asks for edits, once their requests are on disk; gives what is known of them without asking.
@@ -173,12 +173,12 @@ impl Engine {
         self.write_walked()?;
         let wanted = all.into_iter().map(|parcels| {
             let new_key = Uuid::from_u128((self.chance)()).to_string();
-            push::Wanted { parcels, new_key }
+            push::NewRequest { groups: parcels, new_key }
         });
         let (wanted, policy): (Vec<_>, _) = (wanted.collect(), self.policy);
         let frozen = self.keep(|c| push::freeze(c, &wanted, policy, now.wall))?;
         let mut known = Vec::new();
-        for (push::Wanted { parcels, .. }, request) in wanted.into_iter().zip(frozen) {
+        for (push::NewRequest { groups: parcels, .. }, request) in wanted.into_iter().zip(frozen) {
             match request {
                 Some(request) => {
                     let ask = Ask::send(&request);

@@ -62,7 +62,7 @@ impl Engine {
             }
             Errand::Look { edit } => {
                 let there = match answer.and_then(|answer| wire::record(&answer)) {
-                    Ok(Some(record)) => match self.patiently(|c| answers::compare(c, edit, &record))? {
+                    Ok(Some(record)) => match self.patiently(|c| answers::matching_rev(c, edit, &record))? {
                         Some(rev) => There::Same { rev },
                         None => There::Other,
                     },
@@ -85,18 +85,20 @@ pub(crate) fn home(server: &str, identity: &Identity) -> standing::Home {
     }
 }
 
-pub(super) fn verdict(now: Moment, ending: Ending) -> answers::Verdict {
+pub(super) fn verdict(now: Moment, ending: Ending) -> answers::WriteOutcome {
     match ending {
-        Ending::Sent { rev } => answers::Verdict::Sent { rev },
-        Ending::There { rev } => answers::Verdict::There { rev },
+        Ending::Sent { rev } => answers::WriteOutcome::Sent { rev },
+        Ending::There { rev } => answers::WriteOutcome::Exists { rev },
         Ending::Later { at, code, reason } => {
-            answers::Verdict::Later { at: at.map(|at| moment(now, at)), code, reason }
+            answers::WriteOutcome::Later { at: at.map(|at| moment(now, at)), code, reason }
         }
-        Ending::TurnedAway { reason } => answers::Verdict::TurnedAway { reason },
-        Ending::Rejected { reason, problem } => answers::Verdict::Rejected { reason, problem },
-        Ending::Overtaken => answers::Verdict::Overtaken,
-        Ending::Apart => answers::Verdict::Apart,
-        Ending::Conflict { reason, problem, gone } => answers::Verdict::Conflict { reason, problem, gone },
+        Ending::TurnedAway { reason } => answers::WriteOutcome::KeyRefused { reason },
+        Ending::Rejected { reason, problem } => answers::WriteOutcome::Rejected { reason, problem },
+        Ending::Overtaken => answers::WriteOutcome::PreconditionFailed,
+        Ending::Apart => answers::WriteOutcome::SendAlone,
+        Ending::Conflict { reason, problem, gone } => {
+            answers::WriteOutcome::Conflict { reason, problem, deleted: gone }
+        }
     }
 }
 

@@ -32,7 +32,7 @@ fn what_the_server_comes_to_agree_with_waits_for_nobody_any_more() {
     assert_eq!(scene.states(), "waiting waiting waiting");
     assert_eq!(scene.one("SELECT count(reason) FROM edits"), "0");
     assert_eq!(scene.plan(), [2, 3, 4]);
-    assert_eq!((scene.send(2).guard, scene.send(3).guard, scene.send(4).guard), (Some(9), Some(10), Some(8)));
+    assert_eq!((scene.send(2).if_match, scene.send(3).if_match, scene.send(4).if_match), (Some(9), Some(10), Some(8)));
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn what_was_overtaken_and_agrees_later_goes_as_a_new_request() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.states(), "conflict");
     scene.hear(vec![task(7, "Paint", "low")]);
     assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
-    assert_eq!(scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, Some(7));
+    assert_eq!(scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, Some(7));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_may_have_been_in_is_let_go_by_a_person_unless_it_is_there() {
         scene.is_at_present(5);
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
-        scene.answer(1, Verdict::Sent { rev: Some(6) });
+        scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
         // The server was put back to 5 and has gone on.
         scene.hear(vec![event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
         assert_eq!(scene.states(), "conflict");
@@ -104,14 +104,14 @@ fn an_edit_is_not_settled_before_those_that_came_before_it() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET title = 'One'");
     let key = scene.send(1).key;
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![with_key(task(6, "One", "low"), &key)]);
     scene.does("UPDATE tasks SET title = 'Two'");
     scene.send(2);
-    scene.answer(2, Verdict::Sent { rev: Some(7) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
     scene.does("UPDATE tasks SET title = 'Three'");
     scene.send(3);
-    scene.answer(3, Verdict::Sent { rev: Some(8) });
+    scene.answer(3, WriteOutcome::Sent { rev: Some(8) });
     // Both are lost; what others write then is as the later one, and the earlier one must not come over it.
     scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     assert_eq!(scene.states(), "conflict conflict");

@@ -11,18 +11,21 @@ fn a_record_is_made_anew_only_once_its_deletion_is_in() {
         scene.is_at_present(5);
         scene.does("DELETE FROM tasks");
         scene.send(1);
-        scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+        scene.answer(
+            1,
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+        );
         scene.discard(1).unwrap();
         assert_eq!(scene.one("SELECT group_concat(id || method) FROM edits"), "1delete,2create");
         assert_eq!(scene.plan(), [1], "it may be there after all");
         if is_in {
             scene.send(1);
-            scene.answer(1, Verdict::Sent { rev: Some(6) });
+            scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
             assert_eq!(scene.plan(), [2]);
             continue;
         }
         scene.send(1);
-        scene.answer(1, Verdict::Overtaken);
+        scene.answer(1, WriteOutcome::PreconditionFailed);
         scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Theirs", "priority": "low" }))]);
         assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
         assert_eq!(scene.plan(), [0; 0]);
@@ -74,7 +77,7 @@ fn a_create_is_made_again_once() {
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
     let problem = json!({ "type": "already_exists" });
-    scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+    scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(scene.undo(Some(1)).unwrap_err().contains("made again already, by edit 2"));
     scene.undo(None).unwrap();

@@ -29,7 +29,7 @@ fn undo_leaves_what_the_server_had_before_the_change_came() {
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
@@ -43,7 +43,7 @@ fn undo_leaves_what_the_server_had_before_the_change_came() {
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    scene.answer(1, Verdict::Sent { rev: Some(7) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![chore(7, "Paint", Some("N"))]);
     assert_eq!(scene.undo(Some(2)).unwrap().said, "“Paint”: notes as before");
 
@@ -78,7 +78,7 @@ fn undo_takes_back_what_was_refused_as_overtaken_and_went_again() {
     scene.does("UPDATE tasks SET priority = 'high', title = 'Mine'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     // What had been so there is not so any more, and a person says that it shall be.
     scene.hear(vec![task(7, "Paint", "urgent")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);

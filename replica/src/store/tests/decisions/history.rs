@@ -7,9 +7,9 @@ const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
 /// A change of the task by somebody else, at the server's time; this machine's clock is a year ahead.
 fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
     let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
-    let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
-    let proof = mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
-    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    let batch = feed::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
+    let proof = feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
+    feed::apply(&mut scene.db, &batch, &proof).unwrap();
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn the_history_says_what_undid_what() {
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, Verdict::Sent { rev: Some(7) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Paint", "notes": "N", "priority": "low" }))]);
     assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 -, 3 undoes edit 1");
 

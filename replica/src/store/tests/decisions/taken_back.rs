@@ -61,7 +61,7 @@ fn a_delete_that_was_turned_away_is_undone_without_a_trace() {
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    scene.answer(1, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
+    scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     assert_eq!(scene.one("SELECT group_concat(id || method || state) FROM edits"), "1updatewaiting,2deletewaiting");
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT id || title FROM tasks"), format!("{TASK}Mine"));
@@ -87,7 +87,8 @@ fn of_two_changes_on_their_way_as_one_each_is_undone_alone() {
 #[test]
 fn what_was_refused_as_one_is_taken_back_as_one() {
     let mut scene = on_the_way_as_one();
-    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene
+        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
     assert!(scene.undo(Some(2)).unwrap_err().contains("refused as one"));
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
@@ -97,7 +98,7 @@ fn what_was_refused_as_one_is_taken_back_as_one() {
 fn of_two_changes_that_were_turned_away_as_one_each_is_undone_alone() {
     let turned_away = || {
         let mut scene = on_the_way_as_one();
-        scene.answer(1, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
+        scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
         assert_eq!(scene.states(), "waiting waiting");
         scene
     };
@@ -132,7 +133,8 @@ fn what_an_undo_had_taken_back_stands_when_the_undo_comes_to_nothing() {
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene
+        .answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
     scene.discard(2).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     assert_eq!(scene.undo(None).unwrap().said, "“One”: title as before");
@@ -155,7 +157,7 @@ fn what_an_undo_had_taken_back_stands_when_a_delete_takes_its_place() {
     scene.undo(Some(1)).unwrap();
     scene.does("DELETE FROM tasks");
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, Verdict::Sent { rev: Some(7) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![deleted(7)]);
     assert_eq!(scene.outcomes(), "1 confirmed,2 superseded,3 confirmed");
     assert_eq!(scene.one("SELECT count(*) FROM _undone"), "0");
@@ -203,7 +205,7 @@ fn undo_leaves_a_subject_whole_that_was_written_in_two_steps() {
         scene.does("UPDATE documents SET subject_type = 'vehicle'");
         scene.does(&format!("UPDATE documents SET subject_id = '{car}'"));
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(1, Verdict::Sent { rev: Some(6) });
+        scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
         scene.hear(vec![manual(6, "vehicle", car)]);
         scene
     };
@@ -247,7 +249,8 @@ fn undo_steps_back_through_what_is_on_its_way_as_one() {
     scene.does("UPDATE rooms SET floor = '2'");
     scene.does("UPDATE tasks SET priority = 'high'");
     assert!(scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene
+        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
     assert_eq!(scene.undo(None).unwrap().said, "“Shed”: the change is taken back; it was never sent");
@@ -362,7 +365,7 @@ fn nothing_is_put_back_to_what_is_gone() {
 
 #[test]
 fn what_is_taken_back_says_how_far_it_came() {
-    let taken_back = |verdict: Verdict| {
+    let taken_back = |verdict: WriteOutcome| {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
         scene.does("UPDATE tasks SET title = 'Mine'");
@@ -371,9 +374,12 @@ fn what_is_taken_back_says_how_far_it_came() {
         scene.undo(Some(1)).unwrap().said
     };
     let problem = || json!({ "type": "validation_failed" });
-    let said = taken_back(Verdict::Rejected { reason: "no".to_owned(), problem: problem() });
+    let said = taken_back(WriteOutcome::Rejected { reason: "no".to_owned(), problem: problem() });
     assert_eq!(said, "“Mine”: the change is taken back; the server had refused it");
-    assert_eq!(taken_back(Verdict::Overtaken), "“Mine”: the change is taken back; the server does not have it");
+    assert_eq!(
+        taken_back(WriteOutcome::PreconditionFailed),
+        "“Mine”: the change is taken back; the server does not have it"
+    );
     let mut scene = in_conflict();
     assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: the change is taken back; it was never sent");
 }
@@ -397,11 +403,11 @@ fn what_was_given_up_is_not_what_was_before_a_part_either() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET title = 'Lost'");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, Verdict::TurnedAway { reason: "the key may not write tasks".to_owned() });
+    scene.answer(2, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     // The feed passes it without the first, so the server was put back to before.
     scene.hear(vec![event(10, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.discard(1).unwrap();
@@ -433,7 +439,7 @@ fn the_history_of_what_went_as_one_says_what_became_of_it() {
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Theirs).is_some());
-    scene.answer(1, Verdict::Sent { rev: Some(7) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![task(7, "Theirs", "high")]);
     assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
 }
@@ -441,7 +447,8 @@ fn the_history_of_what_went_as_one_says_what_became_of_it() {
 #[test]
 fn what_was_changed_after_it_was_refused_as_one_is_what_the_history_says() {
     let mut scene = on_the_way_as_one();
-    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene
+        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
     scene.change(1, json!({ "title": "Three", "notes": "N" })).unwrap();
     scene.confirm(1, event(6, "updated", "task", TASK, json!({ "title": "Three", "priority": "high", "notes": "N" })));
     assert_eq!(
@@ -494,7 +501,7 @@ fn what_was_undone_on_its_way_and_came_to_nothing_can_be_made_again() {
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.resolve(1, &Resolution::theirs()).unwrap();

@@ -19,7 +19,7 @@ fn lost_history() -> Scene {
     scene.does("UPDATE rooms SET floor = '2'");
     for (edit, rev) in [(1, 6), (2, 7), (3, 9)] {
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
     }
     scene.hear(vec![
         task(6, "Paint", "high"),
@@ -37,13 +37,13 @@ fn accepted_at_6() -> Scene {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene
 }
 
 /// A car whose create the server took at 8 while a recovery was under way, and a task whose update it took at 9; neither
 /// event has come.
-fn accepted_in_a_recovery(cause: &Cause, present: Option<i64>) -> Scene {
+fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -55,7 +55,7 @@ fn accepted_in_a_recovery(cause: &Cause, present: Option<i64>) -> Scene {
     scene.does("UPDATE tasks SET priority = 'high'");
     for (edit, rev) in [(1, 8), (2, 9)] {
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
     }
     scene
 }
@@ -67,13 +67,13 @@ fn of_lost_changes_of_one_field_the_first_goes_again_first() {
     for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
         scene.does(&format!("UPDATE tasks SET title = '{title}'"));
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
         scene.hear(vec![task(rev, title, "low")]);
     }
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     scene.is_listed(Kind::Task, vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], 5);
     scene.is_walked(Kind::Task, &[(TASK, 5)], 5);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     let refused = decide::retry(&mut scene.db, 2).unwrap_err().to_string();
     assert_eq!(refused, "“Two”: edit 1 comes before this one; retry or discard that first");
     for edit in [1, 2] {
@@ -85,7 +85,7 @@ fn of_lost_changes_of_one_field_the_first_goes_again_first() {
 #[test]
 fn what_the_server_lost_is_offered_again() {
     let mut scene = lost_history();
-    let recovery = scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    let recovery = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(recovery.since, Some(at(4).to_string()), "the newest of what both histories share");
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
@@ -98,12 +98,14 @@ fn what_the_server_lost_is_offered_again() {
     for (kind, ids) in [(Kind::Document, vec![]), (Kind::Room, vec![(ROOM, 6)]), (Kind::Vehicle, vec![])] {
         scene.is_walked(kind, &ids, 6);
     }
-    let walked =
-        Found { records: vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], ..Found::default() };
-    let question = Question::Record { kind: Kind::Task, id: TASK.into() };
-    recovery::keep(&mut scene.db, &question, &walked, &Step::Done).unwrap();
+    let walked = ReconcileResponse {
+        records: vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))],
+        ..ReconcileResponse::default()
+    };
+    let question = ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() };
+    reconcile::save_response(&mut scene.db, &question, &walked, &ReconcileStep::Done).unwrap();
     scene.is_at_present(6);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high5");
     assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Barn26");
     assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
@@ -119,7 +121,7 @@ fn what_the_server_lost_is_offered_again() {
 #[test]
 fn without_a_known_fork_only_what_is_not_there_is_offered_again() {
     let mut scene = lost_history();
-    let recovery = scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    let recovery = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     assert_eq!((recovery.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
     assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "sent");
     scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 9);
@@ -133,7 +135,7 @@ fn without_a_known_fork_only_what_is_not_there_is_offered_again() {
         scene.is_walked(kind, &ids, 9);
     }
     scene.is_at_present(9);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(
         scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
         "2conflict,3conflict"
@@ -152,17 +154,17 @@ fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
         scene.is_walked(kind, &ids, as_of);
     }
     scene.is_at_present(as_of);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
 }
 
 #[test]
 fn what_was_found_in_place_is_looked_for_again_when_the_server_is_put_back_again() {
     let mut scene = lost_history();
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
     assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict", "the others are there");
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
     assert_eq!(
         scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
@@ -175,7 +177,7 @@ fn without_a_known_fork_what_somebody_had_written_over_is_not_called_lost() {
     let mut scene = lost_history();
     scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
     scene.is_at_present(10);
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     // The copy had all of it but the room's floor.
     let room = record(ROOM, 4, json!({ "name": "Shed" }));
     ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
@@ -187,9 +189,9 @@ fn without_a_known_fork_what_somebody_had_written_over_is_not_called_lost() {
 #[test]
 fn a_fork_that_was_not_known_is_not_known_by_the_next_one() {
     let mut scene = lost_history();
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     // It is put back again before the first recovery has told what is lost.
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(100) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
     assert_eq!(
@@ -199,23 +201,23 @@ fn a_fork_that_was_not_known_is_not_known_by_the_next_one() {
 }
 
 /// A task at 6 and a room at 4, both changed here by requests that got no answer; then the server is put back.
-fn unanswered_before(cause: &Cause) -> Scene {
+fn unanswered_before(cause: &ReconcileCause) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(6, "Paint", "low")]);
     scene.is_at_present(6);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.does("UPDATE rooms SET floor = '2'");
     scene.send(2);
-    scene.answer(2, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(2, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.recovers(cause);
     scene
 }
 
 #[test]
 fn a_request_that_insists_on_a_lost_revision_does_not_go_again() {
-    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     // 6 is another's change now.
     let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
@@ -223,18 +225,18 @@ fn a_request_that_insists_on_a_lost_revision_does_not_go_again() {
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 1"), "conflict");
     let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((room.key.as_str(), room.guard), ("key-2", Some(4)), "what both histories share, it may insist on");
+    assert_eq!((room.key.as_str(), room.if_match), ("key-2", Some(4)), "what both histories share, it may insist on");
     // And if nobody has changed what it changes, it goes by itself, as a new request.
-    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
     let request = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((request.key.as_str(), request.guard), ("again", Some(6)));
+    assert_eq!((request.key.as_str(), request.if_match), ("again", Some(6)));
 }
 
 #[test]
 fn without_a_known_fork_no_request_that_insists_on_a_revision_goes_again_by_itself() {
-    let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: None });
+    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     standing::greet(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
@@ -259,10 +261,12 @@ fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
     let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
     assert!(call.bulk);
     for edit in [1, 2] {
-        scene
-            .answer(edit, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+        scene.answer(
+            edit,
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+        );
     }
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM _outbox"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
@@ -277,7 +281,7 @@ fn what_others_had_done_already_is_offered_when_the_server_loses_it() {
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "merged6");
     scene.is_at_present(6);
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(scene.states(), "conflict");
 }
 
@@ -290,7 +294,7 @@ fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() 
     scene.does("UPDATE rooms SET floor = '2'");
     for (edit, rev) in [(1, 6), (2, 7)] {
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
     }
     // The server was put back to 5 and has gone on: 6 is another change now.
     scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
@@ -308,7 +312,7 @@ fn taken_and_gone(filled: bool) -> Scene {
     }
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.does("UPDATE vehicles SET color = 'red'");
     scene
 }
@@ -318,8 +322,8 @@ fn what_came_and_went_in_a_gap_is_offered_again_with_its_values() {
     let mut scene = taken_and_gone(true);
     scene.recovers(&gap());
     scene.is_at_present(90);
-    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 90), Swept::Done);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 90), SweepOutcome::Done);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0]);
     assert_eq!(scene.states(), "conflict blocked");
     // Others deleted it, or the server was put back to before it; nobody here can know.
@@ -337,9 +341,9 @@ fn what_was_accepted_before_a_recovery_was_told_anything_is_judged_by_what_the_l
         task(10, "Paint", "urgent"),
     ]);
     for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])] {
-        assert_eq!(scene.is_walked(kind, &ids, 10), Swept::Done);
+        assert_eq!(scene.is_walked(kind, &ids, 10), SweepOutcome::Done);
     }
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("conflict", "2 confirmed"));
     assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
 }
@@ -352,13 +356,13 @@ fn what_was_accepted_in_a_gap_is_judged_by_what_the_lists_show() {
         scene.is_at_present(5);
         scene.does("UPDATE tasks SET priority = 'high'");
         scene.send(1);
-        scene.answer(1, Verdict::Sent { rev: Some(8) });
+        scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
         scene.recovers(&gap());
         scene.is_at_present(90);
         let task = record(TASK, 70, json!({ "title": "Paint it", "priority": shown }));
         scene.is_listed(Kind::Task, vec![task], 90);
-        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 70)], 90), Swept::Done);
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 70)], 90), SweepOutcome::Done);
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), (states, outcomes), "{shown}");
     }
 }
@@ -378,8 +382,8 @@ fn what_the_new_history_has_accepted_already_is_not_lost() {
     scene.does("UPDATE rooms SET paint_color = 'red'");
     scene.send(4);
     // The server has been put back to 5, and nobody here knows.
-    scene.answer(4, Verdict::Sent { rev: Some(7) });
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.answer(4, WriteOutcome::Sent { rev: Some(7) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     scene.does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
     let listed = json!({ "name": "Shed", "paint_color": "red" });
@@ -393,7 +397,7 @@ fn what_the_new_history_has_accepted_already_is_not_lost() {
         scene.is_walked(kind, &ids, 8);
     }
     scene.is_at_present(8);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT group_concat(id || outcome) FROM edit_history"), "4confirmed");
     assert_eq!(
         scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
@@ -403,12 +407,12 @@ fn what_the_new_history_has_accepted_already_is_not_lost() {
 
 #[test]
 fn what_the_tail_of_a_recovery_brings_is_not_lost() {
-    for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7))] {
+    for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
         scene.hear(vec![with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
         assert_eq!(scene.states(), "sent sent", "{cause:?}");
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed", "{cause:?}");
     }
 }
@@ -417,13 +421,13 @@ fn what_the_tail_of_a_recovery_brings_is_not_lost() {
 fn what_a_recovery_leaps_over_is_for_its_lists_to_tell() {
     // After a gap the feed goes on at 90, so it tells of neither.
     let mut scene = accepted_in_a_recovery(&gap(), None);
-    recovery::begin(&mut scene.db, &Cause::Asked { accepted: false }).unwrap();
+    reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
     scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(91);
     assert_eq!(scene.states(), "sent sent");
     scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
 }
 
@@ -437,11 +441,11 @@ fn a_delete_whose_record_was_gone_before_a_recovery_is_done_at_its_end() {
     scene.does("DELETE FROM tasks");
     scene.send(1);
     // Others deleted it in the gap, so no event of ours comes.
-    scene.answer(1, Verdict::Sent { rev: Some(91) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(91) });
     scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
     assert_eq!(scene.states(), "sent");
-    assert_eq!(scene.is_walked(Kind::Task, &[], 92), Swept::Done);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.is_walked(Kind::Task, &[], 92), SweepOutcome::Done);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.outcomes(), "1 confirmed");
 }
 
@@ -450,13 +454,13 @@ fn a_delete_that_was_lost_in_a_recovery_is_offered_again_after_it() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
-    scene.recovers(&Cause::Asked { accepted: false });
+    scene.recovers(&ReconcileCause::Asked { accepted: false });
     scene.does("DELETE FROM tasks");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(7, "created", "document", HOME, json!({ "title": "Theirs" }))]);
-    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 5)], 7), Swept::Done);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     scene.is_at_present(7);
     assert_eq!(scene.states(), "conflict");
 }
@@ -484,21 +488,21 @@ fn a_delete_that_only_the_lost_history_had_is_offered_again() {
     // Somebody else has deleted it first, so both wanted the same.
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(scene.one("SELECT method || state FROM edits"), "deleteconflict");
 }
 
 #[test]
 fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
     let mut scene = lost_history();
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(3) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(3) });
     for (kind, ids) in
         [(Kind::Document, vec![]), (Kind::Task, vec![(TASK, 5)]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]
     {
         scene.is_walked(kind, &ids, 6);
     }
     scene.is_at_present(6);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
     assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed2");
 }
@@ -511,14 +515,14 @@ fn a_lost_change_of_a_record_that_was_lost_with_it_can_make_it_anew() {
         scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" }))]);
         scene.does("UPDATE vehicles SET color = 'red'");
         scene.send(1);
-        scene.answer(1, Verdict::Sent { rev: Some(7) });
+        scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
         let red = json!({ "name": "Car", "make": "Volvo", "color": "red" });
         scene.hear(vec![event(7, "updated", "vehicle", CAR, red)]);
         assert_eq!(scene.outcomes(), "1 confirmed");
-        scene.recovers(&Cause::Restored { resume: "r".into(), fork });
-        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), Swept::Done);
+        scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork });
+        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), SweepOutcome::Done);
         scene.is_at_present(20);
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!(scene.one("SELECT state || method FROM edits"), "conflictupdate", "{fork:?}");
         assert_eq!(scene.one("SELECT name || make || color FROM vehicles"), "CarVolvored", "{fork:?}");
         let refused = decide::retry(&mut scene.db, 1).unwrap_err().to_string();
@@ -538,11 +542,11 @@ fn what_was_made_and_deleted_here_and_is_not_there_is_no_loss() {
     scene.does("DELETE FROM tasks");
     // Its first answer was lost; somebody else deleted it, and the feed left out what came and went.
     scene.is_at_present(9);
-    scene.answer(1, Verdict::Sent { rev: Some(5) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
     scene.send(2);
     scene.hear(vec![event(10, "updated", "room", ROOM, json!({ "name": "Barn" }))]);
     assert_eq!((scene.states(), scene.outcomes()), ("sending".to_owned(), "1 confirmed".to_owned()));
-    scene.answer(2, Verdict::Sent { rev: Some(11) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(11) });
     scene.hear(vec![event(11, "updated", "room", ROOM, json!({ "name": "Hut" }))]);
     assert_eq!((scene.states(), scene.outcomes()), (String::new(), "1 confirmed,2 confirmed".to_owned()));
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");

@@ -89,7 +89,7 @@ fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
     let floor_is = |id, floor| event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
     for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
         let mut wreck = Wreck::new();
-        assert_eq!(wreck.scene.send(1).guard, Some(5));
+        assert_eq!(wreck.scene.send(1).if_match, Some(5));
         let wreck = wreck.checkpointed();
         wreck.break_page_of("_outbox");
         wreck.rebuilt();
@@ -97,7 +97,7 @@ fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
         scene.hear(vec![floor_is(8, floor)]);
         scene.is_at_present(8);
         let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
-        assert_eq!(request.and_then(|request| request.guard), guard, "{floor}");
+        assert_eq!(request.and_then(|request| request.if_match), guard, "{floor}");
         assert_eq!(scene.states(), states, "{floor}");
     }
 }

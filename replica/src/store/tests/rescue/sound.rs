@@ -22,7 +22,7 @@ fn an_edit_waits_until_its_record_is_read_again() {
     wreck.scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
     wreck.scene.is_at_present(5);
     assert_eq!(wreck.scene.plan(), [1, 2]);
-    assert_eq!(wreck.scene.send(1).guard, Some(5));
+    assert_eq!(wreck.scene.send(1).if_match, Some(5));
 }
 
 #[test]
@@ -61,18 +61,18 @@ fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
     let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
     scene.hear(vec![with_key(made, &key)]);
     assert_eq!(scene.outcomes(), "2 confirmed");
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
-    recovery::ask(&mut scene.db, "1 of 1 tasks are gone").unwrap();
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
     assert_eq!(wreck.rebuilt().kept_as, None);
     let scene = &mut wreck.scene;
-    let begun = recovery::read(&scene.db).unwrap().unwrap();
-    assert_eq!((begun.step, begun.since, begun.question), (Step::Property, None, None));
+    let begun = reconcile::load(&scene.db).unwrap().unwrap();
+    assert_eq!((begun.step, begun.since, begun.question), (ReconcileStep::Property, None, None));
     assert_eq!(scene.one("SELECT cursor || replay FROM _sync"), "r0");
     // The older copy of the server has neither.
     for kind in [Kind::Task, Kind::Room] {
-        assert_eq!(scene.is_walked(kind, &[], 3), Swept::Done);
+        assert_eq!(scene.is_walked(kind, &[], 3), SweepOutcome::Done);
     }
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT method || state FROM edits WHERE id = 2"), "createconflict");
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "what is offered again stays visible");
 }
@@ -101,16 +101,16 @@ fn a_rebuild_sees_that_the_server_was_put_back() {
         scene.hear(vec![event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
         scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
         scene.is_at_present(head);
-        let begun = recovery::read(&scene.db).unwrap().expect("a recovery");
-        assert_eq!((begun.step, begun.since), (Step::Property, None), "{is_damaged} {head}");
+        let begun = reconcile::load(&scene.db).unwrap().expect("a recovery");
+        assert_eq!((begun.step, begun.since), (ReconcileStep::Property, None), "{is_damaged} {head}");
         assert_eq!(
             scene.one("SELECT cause || _sync.cursor || replay FROM _reconcile JOIN _sync"),
             format!("restoredc{head}0")
         );
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
-            assert_eq!(scene.is_walked(kind, ids, head), Swept::Done);
+            assert_eq!(scene.is_walked(kind, ids, head), SweepOutcome::Done);
         }
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!(scene.one("SELECT position || ' ' || head FROM _sync"), format!("{head} {head}"));
         let offered = "SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)";
         assert_eq!(scene.one(offered), "1updateconflict,2createconflict", "{is_damaged} {head}");
@@ -135,17 +135,17 @@ fn a_rebuild_asks_before_much_is_gone() {
     assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE rev IS NOT NULL"), "60", "nothing is gone yet");
     let there = uuid::Uuid::from_u128(159).to_string();
     let swept = scene.is_walked(Kind::Task, &[(there.as_str(), 159)], 200);
-    assert_eq!(swept, Swept::TooMany { gone: 59, of: 60 });
+    assert_eq!(swept, SweepOutcome::TooMany { gone: 59, of: 60 });
 }
 
 #[test]
 fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginning() {
     let mut wreck = Wreck::new();
     let scene = &mut wreck.scene;
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     gate::keep(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
     wreck.rebuilt();
-    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || tail FROM _sync JOIN _reconcile";
+    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || coalesce(tail_position, 0) FROM _sync JOIN _reconcile";
     assert_eq!(wreck.scene.one(stands), "none0restored0");
 }
 

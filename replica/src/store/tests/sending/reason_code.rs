@@ -19,7 +19,7 @@ fn state_and_code(scene: &Scene) -> (String, String) {
     (scene.one("SELECT state FROM edits"), scene.one("SELECT reason_code FROM edits"))
 }
 
-fn answered(outcome: Verdict) -> (String, String) {
+fn answered(outcome: WriteOutcome) -> (String, String) {
     let mut scene = edited(UPDATE);
     scene.send(1);
     scene.answer(1, outcome);
@@ -29,10 +29,13 @@ fn answered(outcome: Verdict) -> (String, String) {
 
 #[test]
 fn reason_code_follows_the_response() {
-    let later = |code| Verdict::Later { at: None, code, reason: "later".to_owned() };
-    let rejected = |problem| Verdict::Rejected { reason: "no".to_owned(), problem };
-    let conflict =
-        |gone| Verdict::Conflict { reason: "no".to_owned(), problem: json!({ "type": "already_exists" }), gone };
+    let later = |code| WriteOutcome::Later { at: None, code, reason: "later".to_owned() };
+    let rejected = |problem| WriteOutcome::Rejected { reason: "no".to_owned(), problem };
+    let conflict = |gone| WriteOutcome::Conflict {
+        reason: "no".to_owned(),
+        problem: json!({ "type": "already_exists" }),
+        deleted: gone,
+    };
     let faults = |codes: &[&str]| {
         let fields: Vec<Value> = codes.iter().map(|code| json!({ "field": "room_id", "code": code })).collect();
         json!({ "type": "validation_failed", "details": { "fields": fields } })
@@ -42,9 +45,9 @@ fn reason_code_follows_the_response() {
         (later(Some(ReasonCode::RateLimited)), "waiting", "rate_limited"),
         (later(Some(ReasonCode::ServerError)), "waiting", "server_error"),
         (later(None), "waiting", "null"),
-        (Verdict::TurnedAway { reason: "no".to_owned() }, "waiting", "null"),
-        (Verdict::Overtaken, "waiting", "null"),
-        (Verdict::There { rev: 9 }, "sent", "null"),
+        (WriteOutcome::KeyRefused { reason: "no".to_owned() }, "waiting", "null"),
+        (WriteOutcome::PreconditionFailed, "waiting", "null"),
+        (WriteOutcome::Exists { rev: 9 }, "sent", "null"),
         (rejected(faults(&["too_long"])), "rejected", "invalid_value"),
         (rejected(faults(&["not_found", "too_long"])), "rejected", "invalid_value"),
         (rejected(faults(&["not_found"])), "rejected", "missing_reference"),
@@ -86,7 +89,8 @@ fn reason_code_of_a_blocked_edit_names_the_dependency() {
     let mut scene = edited(UPDATE);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene
+        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
     scene.plan();
     let blocked = "SELECT state || ' ' || reason_code || ' ' || by_edit FROM edits JOIN _blocked ON edit_id = id";
     assert_eq!(scene.one(blocked), "blocked depends_on_another 1");
@@ -99,10 +103,10 @@ fn reason_code_of_a_blocked_edit_names_the_dependency() {
 
 #[test]
 fn reason_code_of_a_method_is_its_conflict() {
-    use crate::store::edits::parcel::{clash, is_clash};
+    use crate::store::edits::reason::{field_conflict, is_field_conflict};
     for method in Method::ALL {
-        assert!(is_clash(clash(*method, &["title"]).code()), "{method}");
+        assert!(is_field_conflict(field_conflict(*method, &["title"]).code()), "{method}");
     }
-    let others = ReasonCode::ALL.iter().filter(|code| !is_clash(Some(**code)));
+    let others = ReasonCode::ALL.iter().filter(|code| !is_field_conflict(Some(**code)));
     assert_eq!(others.count(), ReasonCode::ALL.len() - 2);
 }

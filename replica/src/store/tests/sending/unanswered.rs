@@ -10,13 +10,13 @@ fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "what it is now has not come yet");
     scene.hear(vec![task(7, "Paint", "high")]);
     assert_eq!(scene.plan(), [1]);
     let key = "key-again";
     let again = scene.freeze_as(key, &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((again.key.as_str(), again.guard, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
+    assert_eq!((again.key.as_str(), again.if_match, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the refused one is forgotten");
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").contains("both changes stand"));
 }
@@ -28,7 +28,7 @@ fn an_overtaken_edit_that_was_in_all_along_is_recognised() {
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
     // Its answer was lost, the server has forgotten the key, somebody has changed it back.
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), task(7, "Paint", "low")]);
     assert_eq!(scene.outcomes(), "1 confirmed", "one effect, not two");
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
@@ -42,11 +42,15 @@ fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
         let first = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-        let each = |scene: &mut Scene, verdict: Verdict| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
-        each(&mut scene, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+        let each =
+            |scene: &mut Scene, verdict: WriteOutcome| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
+        each(
+            &mut scene,
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+        );
         // It is in. Then somebody on the way refuses it.
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        each(&mut scene, Verdict::Apart);
+        each(&mut scene, WriteOutcome::SendAlone);
         (scene, first.key)
     };
     let (mut scene, key) = parted();
@@ -71,10 +75,10 @@ fn what_was_made_of_a_create_that_is_met_there_is_not_written_over_unseen() {
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.does("UPDATE tasks SET notes = 'Mine too'");
     // A day later its id is taken: by itself, and somebody has added notes since.
-    scene.answer(1, Verdict::There { rev: 9 });
+    scene.answer(1, WriteOutcome::Exists { rev: 9 });
     assert_eq!((scene.states().as_str(), scene.plan()), ("sent waiting", vec![]));
     let fields = json!({ "title": "Mine", "notes": "Theirs", "priority": "medium", "status": "open" });
     scene.hear(vec![event(9, "updated", "task", TASK, fields)]);
@@ -88,7 +92,7 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    assert_eq!(first.guard, None);
+    assert_eq!(first.if_match, None);
     scene.does("UPDATE property SET city = 'Bruges'");
     scene.is_at_present(2);
     crate::store::standing::greet(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
@@ -108,7 +112,7 @@ fn a_create_that_somebody_deleted_before_its_answer_came_leaves_no_row() {
     assert_eq!(scene.states(), "conflict", "nobody knows yet that it was in");
     let shown = "SELECT json_array(mine, theirs, theirs_at) FROM conflicts WHERE field = 'title'";
     assert_eq!(scene.one(shown), r#"["Mine",null,null]"#, "and that it is deleted there is shown");
-    scene.answer(1, Verdict::Sent { rev: Some(4) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT count(*) FROM tasks").as_str()), ("1 confirmed", "0"));
 }
 
@@ -117,7 +121,7 @@ fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // Perhaps it was in, and this is what somebody has made of it since: a first read shows the newest form alone.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
@@ -131,7 +135,7 @@ fn what_may_be_in_takes_no_later_edit_along() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET state = 'Flanders'");
@@ -150,14 +154,14 @@ fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_cont
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
     scene.is_at_present(5);
     // But the server was put back to 5, which is where this replica stands.
     crate::store::standing::greet(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(again.guard, Some(5));
+    assert_eq!(again.if_match, Some(5));
 }
 
 #[test]
@@ -166,10 +170,10 @@ fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is(
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let ours = with_key(event(2, "created", "property", HOME, json!({ "city": "Ghent" })), &first.key);
     scene.hear(vec![ours, event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
@@ -181,7 +185,7 @@ fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is(
         scene.does("INSERT INTO property (city) VALUES ('Ghent')");
         scene.is_at_present(1);
         scene.send(1);
-        scene.answer(1, Verdict::Overtaken);
+        scene.answer(1, WriteOutcome::PreconditionFailed);
         if others {
             scene.hear(vec![event(2, "created", "property", HOME, json!({ "city": "Liege" }))]);
             assert_eq!(scene.plan(), [1]);
@@ -191,7 +195,7 @@ fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is(
             assert_eq!(scene.plan(), [0; 0]);
             crate::store::standing::greet(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
             assert_eq!(scene.plan(), [1]);
-            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, None);
+            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
         }
     }
 }
@@ -202,10 +206,10 @@ fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.is_at_present(5);
     crate::store::standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");

@@ -21,15 +21,15 @@ fn refusal(status: u16, kind: &str) -> Refusal {
     Refusal { status, kind: kind.into(), message: kind.into(), expired: None, problem: json!({}), retry_after: None }
 }
 
-fn fresh(since: Option<&str>) -> Recovery {
+fn fresh(since: Option<&str>) -> Reconcile {
     let since = since.map(str::to_owned);
-    Recovery { since, tail: 0, step: Step::Property, accepted: false, question: None }
+    Reconcile { since, tail_position: None, step: ReconcileStep::Property, accepted: false, question: None }
 }
 
 /// What would be on disk and on the server: enough of both to answer a core.
 struct World {
     core: Core,
-    saved: Option<Recovery>,
+    saved: Option<Reconcile>,
     /// Ids that a list shows, two to a page.
     rooms: Vec<&'static str>,
     missing: Vec<String>,
@@ -37,7 +37,7 @@ struct World {
     not_walked: bool,
     /// The feed leaves numbers out.
     leaps: bool,
-    asked: Vec<Question>,
+    asked: Vec<ReconcileQuery>,
     shown: Vec<Phase>,
     finished: Option<Verdict>,
     deleted: usize,
@@ -47,7 +47,7 @@ struct World {
 }
 
 impl World {
-    fn new(saved: Option<Recovery>) -> World {
+    fn new(saved: Option<Reconcile>) -> World {
         World {
             core: Core::new(Until::Stopped, 7),
             saved,
@@ -99,7 +99,7 @@ impl World {
                         inputs.push(Input::Recovering(self.saved.clone()));
                     }
                     Effect::Keep { question, then, .. } => {
-                        if let Question::Record { id, .. } = &question {
+                        if let ReconcileQuery::Record { id, .. } = &question {
                             self.missing.retain(|missing| missing != id);
                         }
                         if let Some(saved) = &mut self.saved {
@@ -114,13 +114,13 @@ impl World {
                     Effect::Sweep { kind, then, .. } => {
                         let accepted = self.saved.as_ref().is_some_and(|saved| saved.accepted);
                         let swept = if std::mem::take(&mut self.not_walked) {
-                            Swept::NotWalked
+                            SweepOutcome::NotListed
                         } else if self.too_many && kind == Kind::Room && !accepted {
-                            Swept::TooMany { gone: 60, of: 80 }
+                            SweepOutcome::TooMany { gone: 60, of: 80 }
                         } else {
                             self.deleted += 1;
                             self.save(|saved| saved.step = then);
-                            Swept::Done
+                            SweepOutcome::Done
                         };
                         inputs.push(Input::Swept { kind, swept });
                     }
@@ -154,24 +154,24 @@ impl World {
         errands
     }
 
-    fn save(&mut self, change: impl FnOnce(&mut Recovery)) {
+    fn save(&mut self, change: impl FnOnce(&mut Reconcile)) {
         if let Some(saved) = &mut self.saved {
             change(saved);
         }
     }
 
-    fn answer(&self, question: &Question) -> Found {
+    fn answer(&self, question: &ReconcileQuery) -> ReconcileResponse {
         let record = |id: &str| json!({ "id": id, "rev": 5 }).as_object().cloned().unwrap();
         let (records, next_cursor) = match question {
-            Question::Ids { kind: Kind::Room, cursor } => {
+            ReconcileQuery::Ids { kind: Kind::Room, cursor } => {
                 let from = cursor.as_ref().map_or(0, |cursor| cursor.parse().unwrap());
                 // What a page lists is the store's; here counts where it leads.
                 (Vec::new(), (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
             }
-            Question::Record { id, .. } => (vec![record(id)], None),
+            ReconcileQuery::Record { id, .. } => (vec![record(id)], None),
             _ => (Vec::new(), None),
         };
-        Found { records, ids: Vec::new(), next_cursor, as_of: 9 }
+        ReconcileResponse { records, ids: Vec::new(), next_cursor, as_of: 9 }
     }
 
     /// Answers every question until none is left, or as many as are allowed.
@@ -202,14 +202,14 @@ fn every_collection_is_listed_walked_completed_and_swept() {
     assert_eq!((world.saved.as_ref(), world.deleted), (None, 5));
     assert_eq!((world.shown.last(), world.current), (Some(&Phase::Live), true), "the end is proof of the present");
     assert!(!world.shown.contains(&Phase::CatchingUp), "{:?}", world.shown);
-    assert_eq!(world.asked[0], Question::Property);
-    let of_rooms: Vec<&Question> = world
+    assert_eq!(world.asked[0], ReconcileQuery::Property);
+    let of_rooms: Vec<&ReconcileQuery> = world
         .asked
         .iter()
         .filter(|question| match question {
-            Question::Changes { kind, .. } | Question::Ids { kind, .. } | Question::Record { kind, .. } => {
-                *kind == Kind::Room
-            }
+            ReconcileQuery::Changes { kind, .. }
+            | ReconcileQuery::Ids { kind, .. }
+            | ReconcileQuery::Record { kind, .. } => *kind == Kind::Room,
             _ => false,
         })
         .collect();
@@ -217,10 +217,10 @@ fn every_collection_is_listed_walked_completed_and_swept() {
     assert_eq!(
         of_rooms,
         [
-            &Question::Changes { kind: Kind::Room, since, cursor: None },
-            &Question::Ids { kind: Kind::Room, cursor: None },
-            &Question::Ids { kind: Kind::Room, cursor: Some("2".into()) },
-            &Question::Record { kind: Kind::Room, id: "b".into() },
+            &ReconcileQuery::Changes { kind: Kind::Room, since, cursor: None },
+            &ReconcileQuery::Ids { kind: Kind::Room, cursor: None },
+            &ReconcileQuery::Ids { kind: Kind::Room, cursor: Some("2".into()) },
+            &ReconcileQuery::Record { kind: Kind::Room, id: "b".into() },
         ]
     );
 }
@@ -246,11 +246,11 @@ fn the_end_of_a_record_that_was_listed_is_waited_for() {
             }
         };
         let mut found = world.answer(&question);
-        if let Question::Record { id, .. } = &question {
+        if let ReconcileQuery::Record { id, .. } = &question {
             asked.push(id.clone());
             assert!(asked.len() < 10, "{asked:?}");
             if id == "b" {
-                found = Found::default();
+                found = ReconcileResponse::default();
                 if asked.len() == 3 {
                     // The feed has told its end.
                     world.missing.clear();
@@ -337,7 +337,7 @@ fn answers_of_one_that_was_begun_anew_count_no_more() {
     let errands = world.start();
     let Some(Errand::Recover { round, .. }) = errands.first().cloned() else { panic!("{errands:?}") };
     world.tell(1, Input::Recovering(Some(fresh(None))));
-    let found = Found { as_of: 3, ..Found::default() };
+    let found = ReconcileResponse { as_of: 3, ..ReconcileResponse::default() };
     assert!(world.tell(1, Input::Found { round, answer: Ok(found) }).is_empty());
     assert_eq!(world.saved, Some(fresh(None)));
 }
@@ -362,7 +362,7 @@ fn too_many_deletions_wait_for_a_person_across_restarts() {
     world.go_on(proof, usize::MAX);
     assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
 
-    let mut once = World::new(Some(Recovery { question: Some(question.clone()), ..fresh(None) }));
+    let mut once = World::new(Some(Reconcile { question: Some(question.clone()), ..fresh(None) }));
     once.core = Core::new(Until::Current, 8);
     once.start();
     assert_eq!(once.finished, Some(Verdict::Asks(question)));
@@ -370,7 +370,7 @@ fn too_many_deletions_wait_for_a_person_across_restarts() {
 
 #[test]
 fn an_answer_that_was_given_before_a_start_is_heard_before_it_ends() {
-    let asked = Recovery { question: Some("60 of 80".into()), ..fresh(None) };
+    let asked = Reconcile { question: Some("60 of 80".into()), ..fresh(None) };
     let mut world = World::new(Some(asked));
     world.core = Core::new(Until::Current, 8);
     let recovery = world.saved.clone();
@@ -449,15 +449,15 @@ fn a_list_that_is_refused_time_after_time_is_the_reason_that_is_given() {
 
 #[test]
 fn a_list_whose_cursor_is_unknown_begins_again() {
-    let step = Step::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
-    let mut world = World::new(Some(Recovery { step, ..fresh(None) }));
+    let step = ReconcileStep::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
+    let mut world = World::new(Some(Reconcile { step, ..fresh(None) }));
     let errands = world.start();
     let Some(Errand::Recover { round, .. }) = errands.first().cloned() else { panic!("{errands:?}") };
     let unknown = Failure::Refused(refusal(400, "invalid_cursor"));
     world.tell(1, Input::Found { round, answer: Err(unknown) });
     let at = world.core.wake_at().unwrap();
     let errands = world.tell(at, Input::Timer);
-    let question = Question::Ids { kind: Kind::Room, cursor: None };
+    let question = ReconcileQuery::Ids { kind: Kind::Room, cursor: None };
     assert_eq!(errands, [Errand::Recover { round, question }]);
 }
 
@@ -469,9 +469,9 @@ fn a_list_that_never_gets_beyond_its_first_page_is_begun_less_and_less_often() {
     while now < 120_000 {
         while let [Errand::Recover { round, question }] = &errands[..] {
             let (round, question) = (*round, question.clone());
-            begun += u32::from(question == Question::Ids { kind: Kind::Room, cursor: None });
+            begun += u32::from(question == ReconcileQuery::Ids { kind: Kind::Room, cursor: None });
             let answer = match &question {
-                Question::Ids { cursor: Some(_), .. } => Err(Failure::Refused(refusal(400, "invalid_cursor"))),
+                ReconcileQuery::Ids { cursor: Some(_), .. } => Err(Failure::Refused(refusal(400, "invalid_cursor"))),
                 question => Ok(world.answer(question)),
             };
             errands = world.tell(now, Input::Found { round, answer });
@@ -487,10 +487,10 @@ fn a_list_that_never_gets_beyond_its_first_page_is_begun_less_and_less_often() {
 #[test]
 fn a_collection_that_was_never_walked_is_walked_before_it_is_swept() {
     let kind = Kind::Room;
-    let mut world = World::new(Some(Recovery { step: Step::Sweep { kind, as_of: 4 }, ..fresh(None) }));
+    let mut world = World::new(Some(Reconcile { step: ReconcileStep::Sweep { kind, as_of: 4 }, ..fresh(None) }));
     world.not_walked = true;
     let errands = world.start();
-    let question = Question::Ids { kind, cursor: None };
+    let question = ReconcileQuery::Ids { kind, cursor: None };
     assert!(matches!(&errands[..], [Errand::Recover { question: asked, .. }] if *asked == question), "{errands:?}");
     world.go_on(errands, usize::MAX);
     assert_eq!(world.saved, None);
@@ -510,11 +510,11 @@ fn others_who_ask_with_the_same_key_are_left_reads() {
 }
 
 /// A recovery that has asked for the profile, with the feed at 9; the profile is answered as it was at 12.
-fn ahead() -> (World, u64, Found) {
+fn ahead() -> (World, u64, ReconcileResponse) {
     let mut world = World::new(Some(fresh(None)));
     let errands = world.start();
-    let [Errand::Recover { round, question: Question::Property }] = errands[..] else { panic!("{errands:?}") };
-    let found = Found { as_of: 12, ..Found::default() };
+    let [Errand::Recover { round, question: ReconcileQuery::Property }] = errands[..] else { panic!("{errands:?}") };
+    let found = ReconcileResponse { as_of: 12, ..ReconcileResponse::default() };
     let asked = world.tell(1, Input::Found { round, answer: Ok(found.clone()) });
     assert!(asked.is_empty(), "{asked:?}");
     assert_eq!(world.saved, Some(fresh(None)), "nothing is written");
@@ -527,7 +527,7 @@ fn what_was_read_beyond_the_feed_waits_for_it() {
     let up_to = |head| Input::Frames(Stretch { ready: Some(head), ..Stretch::default() });
     assert!(world.tell(2, up_to(11)).is_empty());
     let asked = world.tell(3, up_to(12));
-    assert!(matches!(asked[..], [Errand::Recover { question: Question::Changes { .. }, .. }]), "{asked:?}");
+    assert!(matches!(asked[..], [Errand::Recover { question: ReconcileQuery::Changes { .. }, .. }]), "{asked:?}");
     assert_ne!(world.saved, Some(fresh(None)));
 }
 
@@ -536,7 +536,7 @@ fn what_was_read_beyond_the_feed_is_read_again_where_the_feed_leaps() {
     let (mut world, ..) = ahead();
     world.leaps = true;
     let asked = world.tell(2, Input::Frames(Stretch { ready: Some(1_000_012), ..Stretch::default() }));
-    assert!(matches!(asked[..], [Errand::Recover { question: Question::Property, .. }]), "{asked:?}");
+    assert!(matches!(asked[..], [Errand::Recover { question: ReconcileQuery::Property, .. }]), "{asked:?}");
     assert_eq!(world.saved, Some(fresh(None)));
 }
 
@@ -557,7 +557,7 @@ fn what_was_read_beyond_the_feed_is_read_again_in_the_next_contact() {
     }
     let recovers = |errand: &&Errand| matches!(errand, Errand::Recover { .. });
     let again: Vec<_> = asked.iter().filter(recovers).collect();
-    assert!(matches!(again[..], [Errand::Recover { question: Question::Property, .. }]), "{asked:?}");
+    assert!(matches!(again[..], [Errand::Recover { question: ReconcileQuery::Property, .. }]), "{asked:?}");
     assert!(world.tell(at, Input::Found { round, answer: Ok(found) }).is_empty(), "its answer of before says nothing");
     assert_eq!(world.saved, Some(fresh(None)));
 }

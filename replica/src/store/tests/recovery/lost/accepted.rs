@@ -19,8 +19,8 @@ fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
 
 #[test]
 fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
-    let restored = Cause::Restored { resume: "r".into(), fork: Some(5) };
-    for (cause, present) in [(Cause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
+    let restored = ReconcileCause::Restored { resume: "r".into(), fork: Some(5) };
+    for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         // The server was put back to 7, unmarked, and has gone on: 8 and 9 are others' changes now.
         scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
@@ -29,9 +29,9 @@ fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
         assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
         for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
         {
-            assert_eq!(scene.is_walked(kind, &ids, 10), Swept::Done);
+            assert_eq!(scene.is_walked(kind, &ids, 10), SweepOutcome::Done);
         }
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
         assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
         assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Theirshigh10");
@@ -44,7 +44,7 @@ fn what_came_and_went_while_the_first_read_lasted_is_not_said_to_be_lost() {
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);
     scene.hear(vec![task(5, "Paint", "low")]);
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
     // Others delete it there, and neither is told to who has never seen it (contract 9.2).
     scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(21);
@@ -59,9 +59,9 @@ fn what_was_made_and_deleted_here_while_the_first_read_lasted_is_confirmed() {
     scene.send(1);
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("DELETE FROM vehicles");
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
     scene.send(2);
-    scene.answer(2, Verdict::Sent { rev: Some(9) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(21);
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));

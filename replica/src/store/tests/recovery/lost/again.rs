@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn restored(fork: Option<i64>) -> Cause {
-    Cause::Restored { resume: "r".into(), fork }
+fn restored(fork: Option<i64>) -> ReconcileCause {
+    ReconcileCause::Restored { resume: "r".into(), fork }
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn what_the_tail_has_brought_is_known_when_a_second_gap_leaps() {
     scene.does("UPDATE tasks SET priority = 'high'");
     for (edit, rev) in [(1, 91), (2, 92)] {
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
     }
     // Both came, and others have written over the one and deleted the other.
     scene.hear(vec![
@@ -28,9 +28,9 @@ fn what_the_tail_has_brought_is_known_when_a_second_gap_leaps() {
     ]);
     scene.recovers(&gap());
     scene.is_at_present(200);
-    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 200), Swept::Done);
-    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 93)], 200), Swept::Done);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 200), SweepOutcome::Done);
+    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 93)], 200), SweepOutcome::Done);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
     assert_eq!(scene.one("SELECT priority || (SELECT count(*) FROM vehicles) FROM tasks"), "low0");
 }
@@ -42,10 +42,10 @@ fn gone_and_put_back_again(second: Option<i64>) -> Scene {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.recovers(&restored(None));
-    assert_eq!(scene.is_walked(Kind::Task, &[], 9), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Task, &[], 9), SweepOutcome::Done);
     // The right copy is put in place before the recovery has come to its end.
     scene.recovers(&restored(second));
     scene
@@ -56,25 +56,25 @@ fn what_comes_back_with_the_next_copy_has_no_form_from_before() {
     for second in [None, Some(7)] {
         let mut scene = gone_and_put_back_again(second);
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 8);
-        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), Swept::Done);
+        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
         scene.is_at_present(8);
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!((scene.states().as_str(), scene.one("SELECT count(*) FROM _base").as_str()), ("", "0"));
 
         // Another change of it was lost: that is laid over what the copy has.
         let mut scene = gone_and_put_back_again(second);
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Other", "priority": "low" }))], 8);
-        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), Swept::Done);
+        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
         scene.is_at_present(8);
-        recovery::finish(&mut scene.db, at(0)).unwrap();
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!(scene.states(), "conflict");
         assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Otherhigh6");
     }
     // It is not there either: its last form is still what its edits are laid over.
     let mut scene = gone_and_put_back_again(None);
-    assert_eq!(scene.is_walked(Kind::Task, &[], 8), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Task, &[], 8), SweepOutcome::Done);
     scene.is_at_present(8);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT state || title || tasks.priority FROM edits JOIN tasks"), "conflictPainthigh");
 }
 
@@ -94,13 +94,13 @@ fn what_was_found_in_place_and_written_over_since_is_not_lost_with_the_next_copy
 
 #[test]
 fn what_vanished_while_the_server_was_put_back_beneath_a_comparison_is_lost() {
-    for cause in [gap(), Cause::Asked { accepted: true }] {
+    for cause in [gap(), ReconcileCause::Asked { accepted: true }] {
         let mut scene = lost_history();
         scene.is_at_present(8);
         scene.recovers(&cause);
         scene.is_at_present(9);
         // Of this the feed has told nothing yet: the list is of the copy.
-        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 9), Swept::Done);
+        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 9), SweepOutcome::Done);
         scene.recovers(&restored(None));
         let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
         ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room, 9);
@@ -117,16 +117,16 @@ fn a_delete_that_the_copy_holds_is_not_offered_however_late_it_was_answered() {
     scene.is_at_present(5);
     scene.does("DELETE FROM tasks");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.is_walked(Kind::Task, &[], 90);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&restored(Some(50)));
     scene.is_walked(Kind::Task, &[], 60);
     scene.is_at_present(60);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
 
     // Somebody had deleted it before us, which the feed tells after our answer.
@@ -135,7 +135,7 @@ fn a_delete_that_the_copy_holds_is_not_offered_however_late_it_was_answered() {
     scene.is_at_present(5);
     scene.does("DELETE FROM tasks");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(40) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(40) });
     scene.hear(vec![deleted(6)]);
     scene.recovers(&restored(Some(20)));
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));

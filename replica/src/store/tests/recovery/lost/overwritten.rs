@@ -23,7 +23,7 @@ fn overwritten_here() -> Scene {
     for (edit, (text, event)) in (1..).zip(OVERWRITING.into_iter().zip(heard)) {
         scene.does(text);
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(event.id) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
     assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed");
@@ -39,19 +39,19 @@ fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
     }
     scene.is_walked(Kind::Room, if there { &[(ROOM, 7)] } else { &[] }, 20);
     scene.is_at_present(20);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
 }
 
 #[test]
 fn what_was_overwritten_or_deleted_here_is_not_lost() {
-    let unknown = || Cause::Restored { resume: "r".into(), fork: None };
+    let unknown = || ReconcileCause::Restored { resume: "r".into(), fork: None };
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
     assert_eq!(scene.states(), "");
     assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
     // Put back again, and now it is known to where; it is not known where these had been.
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(8) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(8) });
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
     assert_eq!(scene.states(), "");
 
@@ -71,10 +71,10 @@ fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() 
     let mut scene = overwritten_here();
     scene.does("UPDATE tasks SET title = 'D'");
     scene.send(5);
-    scene.answer(5, Verdict::Sent { rev: Some(10) });
+    scene.answer(5, WriteOutcome::Sent { rev: Some(10) });
     scene.hear(vec![event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" }))]);
     for states in ["conflict conflict", "conflict"] {
-        scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+        scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
         assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
         if states != "conflict" {
@@ -88,7 +88,7 @@ fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() 
 #[test]
 fn what_is_lost_of_several_edits_of_a_record_can_all_be_sent_again() {
     let mut scene = overwritten_here();
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
     let lost = "SELECT group_concat(id || patch || base, ' ') FROM (SELECT * FROM edits ORDER BY id)";
     assert_eq!(scene.one(lost), r#"1{"notes":"n"}{"notes":null} 3{"title":"C"}{"title":"A"}"#);
@@ -99,8 +99,8 @@ fn what_is_lost_of_several_edits_of_a_record_can_all_be_sent_again() {
     assert_eq!(scene.states(), "waiting waiting");
 }
 
-fn restored(fork: Option<i64>) -> Cause {
-    Cause::Restored { resume: "r".into(), fork }
+fn restored(fork: Option<i64>) -> ReconcileCause {
+    ReconcileCause::Restored { resume: "r".into(), fork }
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_was_overwritten_here_before_it_was_told_of_is_not_lost() {
         for (edit, text) in (1..).zip(OVERWRITING) {
             scene.does(text);
             scene.send(edit);
-            scene.answer(edit, Verdict::Sent { rev: Some(5 + edit) });
+            scene.answer(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
         }
         scene.recovers(&cause);
         ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
@@ -129,7 +129,7 @@ fn what_is_overwritten_here_while_a_recovery_lasts_is_not_lost() {
     scene.is_at_present(20);
     scene.does("UPDATE tasks SET title = 'D'");
     let key = scene.send(5).key;
-    scene.answer(5, Verdict::Sent { rev: Some(21) });
+    scene.answer(5, WriteOutcome::Sent { rev: Some(21) });
     let noted = json!({ "title": "D", "notes": "n", "priority": "low" });
     scene.hear(vec![with_key(event(21, "updated", "task", TASK, noted.clone()), &key)]);
     ends_with_task(&mut scene, 21, noted, false);
@@ -163,7 +163,7 @@ fn what_shows_again_because_somebody_elses_change_was_lost_is_lost_with_the_next
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET title = 'B'");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
     scene.hear(vec![task(8, "B", "low"), task(12, "Theirs", "low")]);
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 12, of("Theirs"), false);
@@ -189,7 +189,7 @@ fn a_subject_that_was_changed_in_part_is_not_lost() {
     for (edit, (id, text)) in (1..).zip(edits) {
         scene.does(&text);
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(5 + edit) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
         scene.hear(vec![event(5 + edit, "updated", "task", TASK, subject(id))]);
     }
     assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
@@ -204,11 +204,11 @@ fn what_is_made_again_after_it_was_lost_is_not_called_deleted() {
     scene.is_at_present(5);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
     scene.recovers(&restored(None));
-    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), Swept::Done);
+    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.is_at_present(20);
-    recovery::finish(&mut scene.db, at(0)).unwrap();
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT name || (SELECT count(*) FROM _tombstones) FROM vehicles"), "Car0");
 }

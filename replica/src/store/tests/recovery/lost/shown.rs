@@ -11,7 +11,7 @@ fn what_is_offered_again_is_compared_as_the_server_writes_it() {
     scene.hear(vec![car(5, "7.00")]);
     scene.does("UPDATE vehicles SET color = 'blue', purchase_price = '7.5'");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(
         6,
         "updated",
@@ -20,7 +20,7 @@ fn what_is_offered_again_is_compared_as_the_server_writes_it() {
         json!({ "name": "Car", "color": "blue", "purchase_price": "7.50" }),
     )]);
     assert_eq!(scene.outcomes(), "1 confirmed");
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     // The new history has made the same of the price, and the car of another color.
     let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, now)], 6);
@@ -42,10 +42,10 @@ fn what_was_lost_and_nothing_stands_against_is_not_shown_as_deleted_there() {
     ];
     for (edit, event) in (1..).zip(heard) {
         scene.send(edit);
-        scene.answer(edit, Verdict::Sent { rev: Some(event.id) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
-    scene.recovers(&Cause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(scene.states(), "conflict conflict conflict");
     let conflicts = "SELECT group_concat(edit_id || field || coalesce(theirs, '-')) FROM conflicts";
     assert_eq!(scene.one(conflicts), "null", "nobody has deleted anything, and nothing is known to differ");

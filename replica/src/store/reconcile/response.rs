@@ -1,0 +1,78 @@
+//! What a response of a reconcile does to records. Must not request anything.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
+use crate::store::reconcile::listing;
+use crate::store::reconcile::progress::advance;
+use crate::store::{StoreError, base, gate, mirror, rows};
+
+/// Applies an answer and notes how far the recovery is with it. Nothing waits for the disk: what a power cut takes is
+/// asked for again.
+pub(crate) fn save_response(
+    connection: &mut Connection,
+    question: &ReconcileQuery,
+    found: &ReconcileResponse,
+    then: &ReconcileStep,
+) -> Result<(), StoreError> {
+    gate::keep_cheaply(connection, |tx| {
+        match question {
+            ReconcileQuery::Ids { kind, cursor } => {
+                if cursor.is_none() {
+                    listing::clear(tx)?;
+                }
+                listing::save_page(tx, *kind, &found.ids)?;
+            }
+            ReconcileQuery::Record { kind, id } => {
+                for record in &found.records {
+                    save_record(tx, *kind, record)?;
+                    listing::note_fetched(tx, *kind, id)?;
+                }
+            }
+            ReconcileQuery::Changes { kind, .. } | ReconcileQuery::Walk { kind, .. } => {
+                for record in &found.records {
+                    save_record(tx, *kind, record)?;
+                }
+            }
+            ReconcileQuery::Property => {
+                for record in &found.records {
+                    save_record(tx, Kind::Property, record)?;
+                }
+                if found.records.is_empty() {
+                    unset_profile(tx, found.as_of)?;
+                }
+            }
+        }
+        advance(tx, then)
+    })
+}
+
+/// The home's profile is never deleted, but a server that was put back may be from before it was first set.
+fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM _base WHERE kind = 'property' AND rev <= ?1", [as_of])?;
+    let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property WHERE rev <= ?1";
+    let known: Option<(String, bool)> =
+        tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    match known {
+        Some((id, true)) => base::rebase(tx, Kind::Property, &id),
+        Some((id, false)) => rows::remove(tx, Kind::Property, &id),
+        None => Ok(()),
+    }
+}
+
+fn save_record(tx: &Transaction<'_>, kind: Kind, record: &Fields) -> Result<(), StoreError> {
+    mirror::apply(tx, kind, text(record, "id")?, number(record, "rev")?, record)
+}
+
+fn text<'a>(record: &'a Fields, name: &str) -> Result<&'a str, StoreError> {
+    let found = record.get(name).and_then(Value::as_str);
+    found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
+}
+
+fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
+    let found = record.get(name).and_then(Value::as_i64);
+    found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
+}
