@@ -9,7 +9,7 @@ use crate::model::Method;
 use crate::store::merge::{BaseImage, normalized};
 use crate::store::{StoreError, rows};
 
-/// Keeps the server's newest form of a record.
+/// Saves the server's newest version of a record.
 pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::Stored) -> Result<(), StoreError> {
     tx.prepare_cached(
         "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -28,8 +28,8 @@ pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::St
     Ok(())
 }
 
-/// Notes that the server has a record no more, since this position at the latest. Its last form there is kept for its
-/// edits: of one that was made here and never came back, that is what the server has taken of it.
+/// Notes that a record is deleted on the server, at this position at the latest. The last version stays for the
+/// record's edits. A record that was created here and never came back gets the accepted values as its last version.
 pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
     if load(tx, kind, id)?.is_none()
         && let Some(BaseImage { rev: taken, fields, .. }) = with_acked(tx, kind, id)?
@@ -43,8 +43,8 @@ pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64)
     Ok(())
 }
 
-/// Notes that the server has answered that it does not have a record any more. Its edits are judged by that; the rows are
-/// what the feed has told, and it has not told this.
+/// Notes that a response called a record missing. Its edits are merged with a deleted record; the rows stay, because
+/// the feed has not shown the delete.
 pub(crate) fn mark_reported_missing(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE _base SET reported_missing = 1 WHERE (kind, record_id) = (SELECT kind, record_id FROM edits WHERE id = ?1)",
@@ -53,14 +53,14 @@ pub(crate) fn mark_reported_missing(tx: &Transaction<'_>, edit: i64) -> Result<(
     Ok(())
 }
 
-/// What answers said of records is no longer known to be so: the server may have been put back since.
+/// Forgets which records responses called missing: the server may have been restored since.
 pub(crate) fn clear_reported_missing(tx: &Transaction<'_>) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE _base SET reported_missing = 0 WHERE reported_missing")?.execute([])?;
     Ok(())
 }
 
-/// Makes a record's row what it must be: the server's form with the remaining edits laid over, in order. Without
-/// edits the image has done its service.
+/// Rewrites the row of a record: the base image with the remaining edits laid over it, in their order. Without edits,
+/// the base image is deleted.
 pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let edits: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
@@ -69,7 +69,7 @@ pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
         match load(tx, kind, id)? {
             Some((_, true)) => rows::remove(tx, kind, id)?,
             Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
-            // A row that neither the server nor an edit knows is one that a create had made.
+            // Neither the server nor an edit has the record: a create made the row.
             None if rows::rev(tx, kind, id)?.is_none() => rows::remove(tx, kind, id)?,
             None => {}
         }
@@ -81,19 +81,20 @@ pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
     }
 }
 
-/// Lets go of the server's form of a record whose row shows it.
+/// Deletes the base image of a record whose row shows it.
 pub(crate) fn remove(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM _base WHERE kind = ?1 AND record_id = ?2")?.execute((kind.as_str(), id))?;
     Ok(())
 }
 
-/// A record as the server has it, with the edits before this one laid over; None: there would be none.
+/// The base image of a record with the edits before the edit `before` laid over it. None when the record would not
+/// exist.
 pub(crate) fn overlay(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result<Option<rows::Stored>, StoreError> {
     let edits: Vec<(Method, String)> = tx
         .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id")?
         .query_map((kind.as_str(), id, before), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    // A record that the server does not hold yet keeps the provisional times of its row.
+    // A record that the server does not have yet keeps the provisional times of its row.
     let provisional = rows::get(tx, kind, id)?;
     let mut row = load(tx, kind, id)?.map(|(stored, _)| stored);
     for (method, patch) in edits {
@@ -117,7 +118,7 @@ pub(crate) fn overlay(tx: &Connection, kind: Kind, id: &str, before: i64) -> Res
     Ok(row)
 }
 
-/// What the server is known to hold of a record: its image, with what it has answered since laid over.
+/// The server's version of a record: its base image, with the edits that the server has accepted since laid over it.
 pub(crate) fn with_acked(tx: &Connection, kind: Kind, id: &str) -> Result<Option<BaseImage>, StoreError> {
     let mut known = read_image(tx, kind, id)?.map(|(stored, deleted)| BaseImage {
         rev: stored.rev,
@@ -143,7 +144,7 @@ pub(crate) fn with_acked(tx: &Connection, kind: Kind, id: &str) -> Result<Option
     Ok(known)
 }
 
-/// The server's form of a record that has edits, and whether it is gone there, as the feed has told it.
+/// The base image of a record, and true when the feed has shown the record's delete.
 pub(crate) fn load(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
     Ok(read_image(tx, kind, id)?.map(|(stored, deleted)| (stored, deleted.by_feed)))
 }

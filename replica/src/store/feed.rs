@@ -15,59 +15,60 @@ use crate::store::edits::{acked, maybe_applied, recheck, settle};
 use crate::store::reconcile::{self, lost, replay};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
 
-/// Of a word that this version does not know, so much is repeated.
+/// Characters of an unknown word that `sync_log` repeats, at most.
 const WORD_CHARS_MAX: usize = 40;
 
-/// A stretch of the feed.
+/// A batch of events.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Batch {
-    /// Events in the order of the feed.
+    /// The events in the order of the feed.
     pub events: Vec<Event>,
-    /// The cursor after the last of them; None leaves it.
+    /// The cursor after the last event; None leaves the cursor unchanged.
     pub cursor: Option<String>,
-    /// The head, when this stretch ends at the present; 0 if all that is known of it is that it is here.
+    /// The head, when the batch ends at the head; 0 when the head's position is not known. None while more events
+    /// follow.
     pub ready: Option<i64>,
 }
 
-/// What is true once a batch is applied, to be written with it.
+/// Values of `_sync` that are true once the batch is applied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Proof {
-    /// The phase.
+    /// The word of the phase.
     pub phase: &'static str,
-    /// What there is to say of it.
+    /// The reason of the phase as one sentence for people.
     pub reason: Option<String>,
-    /// How it came: `stream` or `poll`.
+    /// How the batch arrived: `stream` or `poll`.
     pub transport: &'static str,
-    /// Whether the tables show the present then.
+    /// True when the rows then show the present state of the server.
     pub current: bool,
-    /// When.
+    /// The time of the local clock.
     pub now: Timestamp,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Applied {
-    /// Up to where the feed is applied now; in a recovery that is ahead of what the tables show.
+    /// The last event that is applied. In a reconcile, the rows are behind this position.
     pub position: i64,
-    /// Whether events concern edits that are to be sent: they must be looked at again.
+    /// True when events concern edits that are not sent: the edits must be planned again.
     pub touched_edits: bool,
-    /// Whether edits that nobody had said so of were found to be in: those that waited for them may go.
+    /// True when an event confirmed an edit without a response: edits that waited for it may be sent.
     pub found_edits: bool,
-    /// Whether a feed that leaves nothing out has passed numbers without an event: the server was put back, because only
-    /// then it leaves some out (contract 9.3). What it answered before is of a history that is gone.
+    /// True when a complete feed skipped positions. Only a restored server skips positions (contract 9.3), and its
+    /// earlier responses belong to a discarded history.
     pub leapt: bool,
-    /// The recovery that the end of a replay has begun.
+    /// The reconcile that the end of a replay has begun.
     pub recovering: Option<Reconcile>,
 }
 
-/// Applies a batch.
+/// Applies a batch in one transaction.
 pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
     if hearth_simulated::planted(hearth_simulated::Fault::PositionBeforeRows) {
         let last = batch.events.last().map(|event| event.id);
         let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
         gate::keep_cheaply(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
     }
-    // What the feed brings can be fetched again, so these commits need not wait for the disk.
+    // The server can send events again, so the commit does not wait for the disk.
     gate::keep_cheaply(connection, |tx| apply_in(tx, batch, proof))
 }
 
@@ -80,7 +81,7 @@ struct Start {
     /// True while the feed is read from the beginning over existing rows.
     replaying: bool,
     reconciling: bool,
-    /// In a reconcile: the last event that is applied. None until the feed has told something after the cursor to go on from.
+    /// In a reconcile: the last event that is applied. None before the first event after the cursor to resume from.
     tail: Option<i64>,
 }
 
@@ -129,7 +130,7 @@ struct Run<'a> {
     covered: BTreeSet<(Kind, String)>,
     /// Edits whose own event was seen, in this batch or before.
     seen_edits: HashSet<i64>,
-    /// What this version does not know, as sentences for `sync_log`.
+    /// Sentences for `sync_log` about events that this version does not know.
     unknown: BTreeSet<String>,
 }
 
@@ -182,7 +183,7 @@ impl<'a> Run<'a> {
             let word = brief(&event.event_type);
             self.unknown.insert(format!("Taken for a change: {word} of {}", event.resource_type));
         }
-        // A payload is the record after the event, whatever event type a newer server names.
+        // A payload is the record after the event, also for an unknown event type.
         let event_type = known.or(event.payload.as_ref().map(|_| EventType::Updated));
         match (kind, event_type) {
             (Some(kind), Some(event_type)) => self.apply_known(event, kind, event_type)?,
@@ -264,7 +265,7 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// What follows from the whole batch: settled edits, the position, lost edits and the overlay of the changed records.
+    /// The consequences of the whole batch: ended edits, the position, lost edits and the overlay of changed records.
     fn finish(mut self, batch: &Batch, proof: &Proof, leapt: bool) -> Result<Applied, StoreError> {
         let tx = self.tx;
         settle::confirm(tx, &self.confirmed, self.now)?;
@@ -353,8 +354,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Says something in `sync_log`, unless it stands there: a newer server may give cause for it with every event, and what
-/// else was said must not be pushed out by it.
+/// Writes a line to `sync_log`, unless the same line is there: a newer server may cause the line with every event, and
+/// it must not displace other lines.
 fn log_once(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
     let said = "SELECT EXISTS (SELECT 1 FROM sync_log WHERE text = ?1)";
     match tx.prepare_cached(said)?.query_row([text], |row| row.get(0))? {
@@ -363,12 +364,12 @@ fn log_once(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
     }
 }
 
-/// A word of the server as `sync_log` repeats it, however long it is.
+/// A word of the server, cut to the length that `sync_log` repeats.
 fn brief(word: &str) -> String {
     word.chars().take(WORD_CHARS_MAX).collect()
 }
 
-/// Whether numbers are left out between a position and the last of the events that follow it.
+/// True when positions are missing between a position and the last of the events after it.
 fn skips_positions(position: i64, events: &[Event]) -> bool {
     let befores = std::iter::once(position).chain(events.iter().map(|event| event.id));
     befores.zip(events).any(|(before, event)| event.id > before + 1)

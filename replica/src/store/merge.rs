@@ -42,7 +42,7 @@ pub(crate) struct FieldConflict {
     pub theirs: Value,
 }
 
-/// Judges an edit against what the server is known to hold of its record; None: it never held it.
+/// Merges an edit with the server's version of its record. `known`: None when the server never had the record.
 pub(crate) fn three_way_merge(
     kind: Kind,
     method: Method,
@@ -51,7 +51,7 @@ pub(crate) fn three_way_merge(
     known: Option<&BaseImage>,
 ) -> MergeResult {
     let Some(known) = known else {
-        // A profile that is begun without a value, or with none left, is no profile at the server.
+        // A profile without any value does not exist on the server.
         let clears = kind.is_singleton() && patch.values().all(Value::is_null);
         let is_nothing = method == Method::Update && (patch.is_empty() || clears);
         return if is_nothing { MergeResult::AlreadyThere } else { MergeResult::Send };
@@ -76,7 +76,7 @@ pub(crate) fn three_way_merge(
             }
             let mut conflicts: Vec<FieldConflict> =
                 open.iter().filter(|conflict| conflict.base != conflict.theirs).cloned().collect();
-            // A subject is one thing in two fields: half of ours and half of theirs would name something nobody meant.
+            // A subject is one value in two fields: a mixed subject names no record that anybody meant.
             if conflicts.iter().any(|conflict| is_subject(conflict.field)) {
                 let other =
                     open.into_iter().filter(|conflict| is_subject(conflict.field) && !conflicts.contains(conflict));
@@ -87,7 +87,7 @@ pub(crate) fn three_way_merge(
     }
 }
 
-/// The fields that `mine` names and for which `only` holds, in the table's order, every value in the server's spelling.
+/// The fields of `mine` for which `only` is true, in the order of the table. Every value is in the server's form.
 fn differing(
     kind: Kind,
     mine: &Fields,
@@ -109,7 +109,7 @@ fn differing(
         .collect()
 }
 
-/// A value in the server's spelling; one that it would refuse stays as it is.
+/// A value in the server's form. A value that the server would refuse stays unchanged.
 pub(crate) fn normalized(kind: Kind, name: &str, value: Option<&Value>) -> Value {
     let value = value.cloned().unwrap_or(Value::Null);
     match resource(kind).field(name) {
@@ -137,16 +137,16 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_only_one_side_changed_go_together() {
+    fn merge_of_one_sided_fields_is_sent() {
         let there = known(json!({ "name": "Car", "color": "red", "purchase_price": "7.50" }));
         assert_eq!(update(json!({ "name": "Bus" }), json!({ "name": "Car" }), &there), MergeResult::Send);
-        // The base is in another spelling than the server's; it is the same value.
+        // The base has another form than the server's value, and is equal to it.
         let mine = json!({ "purchase_price": "8" });
         assert_eq!(update(mine, json!({ "purchase_price": "07.5" }), &there), MergeResult::Send);
     }
 
     #[test]
-    fn what_both_wrote_alike_is_done() {
+    fn merge_of_equal_values_is_already_there() {
         let there = known(json!({ "name": "Bus", "purchase_price": "7.50" }));
         let mine = json!({ "name": "Bus", "purchase_price": "7.5" });
         assert_eq!(update(mine, json!({ "name": "Car", "purchase_price": null }), &there), MergeResult::AlreadyThere);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_wrote_differently_clashes() {
+    fn merge_of_different_values_conflicts() {
         let there = known(json!({ "name": "Bus", "color": "red" }));
         let judged =
             update(json!({ "name": "Van", "color": "blue" }), json!({ "name": "Car", "color": "red" }), &there);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_is_one_thing_in_two_fields() {
+    fn merge_keeps_subject_whole() {
         let [item, room] = ["0190a3b0-0000-7000-8000-000000000001", "0190a3b0-0000-7000-8000-000000000002"];
         let there = known(json!({ "subject_type": "inventory", "subject_id": item }));
         let base = fields(json!({ "subject_type": "inventory", "subject_id": null }));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delete_meets_changes_that_nobody_here_saw() {
+    fn merge_of_delete_and_unseen_change_conflicts() {
         let there = known(json!({ "name": "Car", "color": "red" }));
         let delete = |base| three_way_merge(Kind::Vehicle, Method::Delete, &Fields::new(), &fields(base), Some(&there));
         assert_eq!(delete(json!({ "name": "Car", "color": "red" })), MergeResult::Send);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_profile_that_is_not_there_has_nothing_to_clear() {
+    fn merge_of_cleared_missing_profile_is_done() {
         let clear = |kind, patch| three_way_merge(kind, Method::Update, &fields(patch), &Fields::new(), None);
         assert_eq!(clear(Kind::Property, json!({ "city": null })), MergeResult::AlreadyThere);
         assert_eq!(clear(Kind::Property, json!({ "city": null, "state": "x" })), MergeResult::Send);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_create_meets_its_id() {
+    fn merge_of_create_with_used_id() {
         let mine = fields(json!({ "name": "Car", "purchase_price": "7.5" }));
         let create =
             |there: Option<&BaseImage>| three_way_merge(Kind::Vehicle, Method::Create, &mine, &Fields::new(), there);

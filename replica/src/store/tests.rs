@@ -3,7 +3,7 @@
 mod decisions;
 mod lists;
 mod overlay;
-mod recovery;
+mod reconcile;
 mod rescue;
 mod scripts;
 mod search;

@@ -11,10 +11,11 @@ use crate::model::{EditState, Method};
 use crate::store::StoreError;
 use crate::store::edits::reason::{Reason, set_state};
 
-/// An edit and the position since which the server holds it, if that is known.
+/// An edit with the position at which the server accepted the edit; None when the position is unknown.
 pub(crate) type Acked = (i64, Option<i64>);
 
-/// Notes that the server holds edits. Many are one statement: each that a if_match looks at costs more than its rows.
+/// Notes that the server has accepted edits, all in one statement: the guards cost more for each statement than for
+/// each row.
 pub(crate) fn mark_acked(tx: &Transaction<'_>, edits: &[Acked]) -> Result<(), StoreError> {
     let list = id_list(edits.iter().copied());
     let known = tx
@@ -34,15 +35,15 @@ pub(crate) fn mark_acked(tx: &Transaction<'_>, edits: &[Acked]) -> Result<(), St
     Ok(())
 }
 
-/// Notes of an edit that the server holds why those after it do not go yet: what others have made of its record since is not
-/// known here, and would be written over unseen.
+/// Notes that later edits of the record must wait although the server has accepted this edit: others may have changed
+/// the record since, and a later edit would overwrite the change unseen.
 pub(crate) fn mark_awaits_record(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     set_state(tx, edit, EditState::Sent, Some(Reason::Told(None, "it is there; what it is by now is on the way")))?;
     tx.prepare_cached("UPDATE _acked SET awaits_record = 1 WHERE edit_id = ?1")?.execute([edit])?;
     Ok(())
 }
 
-/// Edits as a statement takes them: a JSON object of their numbers and positions.
+/// A JSON object of edit numbers and positions, for statements that take many edits.
 pub(super) fn id_list(edits: impl IntoIterator<Item = Acked>) -> String {
     let mut list = String::from("{");
     for (number, (edit, rev)) in edits.into_iter().enumerate() {
@@ -56,26 +57,26 @@ pub(super) fn id_list(edits: impl IntoIterator<Item = Acked>) -> String {
     list
 }
 
-/// An edit of a record, as far as the feed has to do with it.
+/// An edit of a record, as the feed needs it.
 #[derive(Debug)]
 pub(crate) struct RecordEdit {
     pub edit: i64,
     pub method: Method,
     pub is_sent: bool,
-    /// The key of its request.
+    /// The idempotency key of the edit's request.
     pub key: Option<String>,
-    /// Since when the server holds it, as far as it has said so.
+    /// The position at which the server accepted the edit, when a response named one.
     pub rev: Option<i64>,
 }
 
 impl RecordEdit {
-    /// Whether an event carries the key of its request.
+    /// True when an event carries the key of the edit's request.
     pub(crate) fn is_named_by(&self, event: &Event) -> bool {
         self.key.is_some() && self.key == event.idempotency_key
     }
 }
 
-/// The edits of a record, in their order.
+/// The edits of a record in their order.
 pub(crate) fn edits_of_record(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<Vec<RecordEdit>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.rev FROM edits e LEFT JOIN _acked s ON s.edit_id = e.id
@@ -88,8 +89,8 @@ pub(crate) fn edits_of_record(tx: &Transaction<'_>, kind: Kind, record: &str) ->
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// An event that carries the key of one of our requests proves that the server has it, even if its answer was lost.
-/// Gives the edit, and whether this was not known.
+/// Finds the edit whose request caused an event. The key of the event proves that the server has the edit, also when
+/// the response was lost. Gives the number of the edit, and true when its position was not known.
 pub(crate) fn match_own_event(
     tx: &Transaction<'_>,
     event: &Event,
@@ -98,7 +99,7 @@ pub(crate) fn match_own_event(
     let Some(RecordEdit { edit, rev, .. }) = edits.iter().find(|edit| edit.is_named_by(event)) else { return Ok(None) };
     if *rev != Some(event.id) {
         mark_acked(tx, &[(*edit, Some(event.id))])?;
-        // Whatever was said of its position before, perhaps by a history that is put back: here it is.
+        // The event has the right position. An earlier one may be of a discarded history.
         tx.prepare_cached("UPDATE _acked SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
     }
     Ok(Some((*edit, *rev != Some(event.id))))

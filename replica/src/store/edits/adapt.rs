@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::store::merge::{BaseImage, normalized};
 use crate::store::{StoreError, base, rows};
 
-/// Fits an edit to what the server holds of its record by now, before the two are compared.
+/// Adapts an edit to the server's version of its record, before both are merged.
 pub(super) fn adapt(
     tx: &Connection,
     kind: Kind,
@@ -26,12 +26,12 @@ pub(super) fn adapt(
     complete_subject(tx, kind, patch, base, known)
 }
 
-/// A value that was changed and changed back here is no change, whatever was written there meanwhile.
+/// Removes fields that were changed and changed back here: they are no change, whatever the server has now.
 fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &BaseImage) {
     let is_same = |name: &str| {
         base.contains_key(name) && normalized(kind, name, base.get(name)) == normalized(kind, name, patch.get(name))
     };
-    // A subject is one thing in two fields: one half stands while the other is another.
+    // A subject is one value in two fields: an unchanged half stays when the other half is changed.
     let is_other_subject = patch.keys().any(|name| is_subject(name) && !is_same(name));
     let is_old = |name: &str| {
         let there = known.fields.get(name).unwrap_or(&Value::Null);
@@ -44,8 +44,9 @@ fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &Bas
     }
 }
 
-/// A subject is one thing in two fields. An edit that changed one half has meant the other as it was; where the server has
-/// another by now, both go, because half of ours and half of theirs would name something nobody meant.
+/// Completes half a subject, which is one value in two fields. An edit of one half means the other half unchanged; when
+/// the server has another subject now, both halves are sent, because a mixed subject names no record that anybody
+/// meant.
 fn complete_subject(
     tx: &Connection,
     kind: Kind,
@@ -59,7 +60,7 @@ fn complete_subject(
     let there = |name: &str| known.fields.get(name).and_then(Value::as_str);
     match (patch.get(SUBJECT_TYPE), patch.get(SUBJECT_ID)) {
         (None, Some(Value::String(named))) => {
-            // Nobody has kept of which kind it was, but the records that were named are known.
+            // The kind of the old subject is not stored, but its record is known.
             let before = base.get(SUBJECT_ID).and_then(Value::as_str);
             let ours = match before.map(|id| kind_of(tx, id)).transpose()?.flatten() {
                 None => kind_of(tx, named)?,
@@ -70,7 +71,7 @@ fn complete_subject(
                 base.insert(SUBJECT_TYPE.to_owned(), ours.as_str().into());
             }
         }
-        // What has no id was without one before, or the edit would have cleared it.
+        // A subject without an id had none before, or the edit would have cleared the id.
         (Some(subject), None) if subject.as_str().and_then(Kind::parse).is_none() && there(SUBJECT_ID).is_some() => {
             patch.insert(SUBJECT_ID.to_owned(), Value::Null);
             base.insert(SUBJECT_ID.to_owned(), Value::Null);
@@ -80,12 +81,12 @@ fn complete_subject(
     Ok(())
 }
 
-/// Of which kind a record is that can be a subject, if it is there or is known to have been.
+/// The kind of a record that can be a subject; None when the record is not known.
 fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
     first_subject(|kind| Ok(rows::get(tx, kind, record)?.is_some() || is_deleted_there(tx, kind, record)?))
 }
 
-/// Of which other kind the server has a record with this id.
+/// The other kind that has a record with this id on the server.
 pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Option<Kind>, StoreError> {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let one = |kind: Kind| {
@@ -98,7 +99,7 @@ pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Op
     Ok(word.as_deref().and_then(Kind::parse))
 }
 
-/// The first kind of which this holds, of those that a subject can name.
+/// The first subject kind for which `holds` is true.
 pub(super) fn first_subject(holds: impl Fn(Kind) -> Result<bool, StoreError>) -> Result<Option<Kind>, StoreError> {
     for kind in SUBJECTS {
         if holds(kind)? {
@@ -108,8 +109,8 @@ pub(super) fn first_subject(holds: impl Fn(Kind) -> Result<bool, StoreError>) ->
     Ok(None)
 }
 
-/// A reference that is null there because what it named is deleted was cleared by that delete (contract 3). Nobody has
-/// changed it, so it counts as null before the edit too.
+/// Clears references in the base that the server has cleared because their target was deleted (contract 3). Nobody
+/// changed such a reference, so it counts as null before the edit too.
 fn drop_cleared_references(
     tx: &Connection,
     kind: Kind,
@@ -124,7 +125,8 @@ fn drop_cleared_references(
             Format::Reference(target) if is_deleted_there(tx, target, named)? => {}
             Format::Subject if is_null(SUBJECT_TYPE) => {
                 let Some(target) = first_subject(|kind| is_deleted_there(tx, kind, named))? else { continue };
-                // One that only named another of the kind must say the kind as well, which is cleared too.
+                // An edit that names another record of the same kind must name the kind too, because the server has
+                // cleared the kind.
                 if patch.get(SUBJECT_ID).is_some_and(|id| !id.is_null()) && !patch.contains_key(SUBJECT_TYPE) {
                     patch.insert(SUBJECT_TYPE.to_owned(), target.as_str().into());
                 }
@@ -139,7 +141,7 @@ fn drop_cleared_references(
     Ok(())
 }
 
-/// Whether the server is known to have deleted a record, because the feed has told it or it has taken a delete from here.
+/// True when the server is known to have deleted a record: by the feed, or by an accepted delete from here.
 pub(super) fn is_deleted_there(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
     let told = "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)";
     Ok(tx.prepare_cached(told)?.query_row((kind.as_str(), record), |row| row.get(0))?

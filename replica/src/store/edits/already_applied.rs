@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::store::StoreError;
 use crate::store::merge::{BaseImage, normalized};
 
-/// Notes it of an edit, and of each that goes as one with it, in the place of what was noted before.
+/// Replaces the fields noted for an edit, and for every edit that is sent as one with it.
 pub(super) fn record_fields(
     tx: &Transaction<'_>,
     edit: i64,
@@ -31,10 +31,10 @@ pub(super) fn record_fields(
     Ok(())
 }
 
-/// The numbers of an edit and of those that go as one with it.
+/// The numbers of an edit and of the edits that are sent as one with it.
 const AS_ONE: &str = "(SELECT ?1 AS id UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1)";
 
-/// The fields that are noted of an edit.
+/// The fields that are noted for an edit.
 pub(super) fn fields_of(tx: &Connection, edit: i64) -> Result<HashSet<String>, StoreError> {
     let mut statement = tx.prepare_cached("SELECT field FROM _already_applied WHERE edit_id = ?1")?;
     Ok(statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?)

@@ -36,7 +36,7 @@ pub(crate) enum WriteOutcome {
     Conflict { reason: String, problem: Value, deleted: bool },
 }
 
-/// The record of an edit, for reading it back.
+/// The kind and the id of an edit's record.
 pub(crate) fn edit_record(connection: &Connection, edit: i64) -> Result<Option<(Kind, String)>, StoreError> {
     let found: Option<(String, String)> = connection
         .prepare_cached("SELECT kind, record_id FROM edits WHERE id = ?1")?
@@ -45,7 +45,7 @@ pub(crate) fn edit_record(connection: &Connection, edit: i64) -> Result<Option<(
     Ok(found.and_then(|(word, record)| Some((Kind::parse(&word)?, record))))
 }
 
-/// Whether a record of the server holds every value of a create, in the server's spelling; then its position.
+/// The revision of a server's record that holds every value of a create; None when a value differs.
 pub(crate) fn matching_rev(connection: &Connection, edit: i64, record: &Fields) -> Result<Option<i64>, StoreError> {
     let Some(PreparedEdit { kind, method, patch, base, .. }) = prepared::load(connection, edit)? else {
         return Ok(None);
@@ -55,8 +55,8 @@ pub(crate) fn matching_rev(connection: &Connection, edit: i64, record: &Fields) 
     Ok(rev.filter(|_| three_way_merge(kind, method, &patch, &base, Some(&known)) == MergeResult::AlreadyThere))
 }
 
-/// Writes down what came of a request, for each of its edits. An edit that was settled meanwhile stays settled. Nothing
-/// waits for the disk: what a power cut takes, the same request's next answer says again.
+/// Writes the outcomes of requests for their edits. An edit that has ended stays as it is. The commit does not wait for
+/// the disk: after a power cut, the next response to the same request gives the same outcome.
 pub(crate) fn record_outcomes(
     connection: &mut Connection,
     outcomes: &[(i64, WriteOutcome)],
@@ -94,7 +94,7 @@ pub(crate) fn record_outcomes(
     })
 }
 
-/// Whether an edit of these is not settled: the feed is often quicker than the answer.
+/// True when one of these edits has not ended. The feed is often faster than the response.
 fn concerns_any(connection: &Connection, outcomes: &[(i64, WriteOutcome)]) -> Result<bool, StoreError> {
     let mut exists = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)")?;
     for (edit, _) in outcomes {

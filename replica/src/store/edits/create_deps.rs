@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Who waits for the making of records that was written after them, or waits for one who does: most often nobody.
+/// The creates that edits wait for, directly or through other edits. Usually empty.
 #[derive(Default)]
 pub(super) struct CreateDeps {
     waits: HashMap<i64, BTreeSet<String>>,
@@ -11,26 +11,26 @@ pub(super) struct CreateDeps {
 }
 
 impl CreateDeps {
-    /// An edit waits for a record that is made after it.
+    /// Notes that an edit waits for a create that was written later.
     pub(super) fn wait_for_create(&mut self, edit: i64, record: &str) {
         self.waits.entry(edit).or_default().insert(record.to_owned());
     }
 
-    /// An edit waits for an earlier one.
+    /// Notes that an edit waits for an earlier edit, and for every create that the earlier edit waits for.
     pub(super) fn inherit(&mut self, edit: i64, earlier: i64) {
         if let Some(records) = self.waits.get(&earlier).cloned() {
             self.waits.entry(edit).or_default().extend(records);
         }
     }
 
-    /// This edit makes a record; of one that waits for nobody ahead, no ring can come.
+    /// Notes the create of a record. A create that waits for no later create cannot be part of a circle.
     pub(super) fn note_create(&mut self, edit: i64, record: &str) {
         if self.waits.contains_key(&edit) {
             self.made_by.insert(record.to_owned(), edit);
         }
     }
 
-    /// Whether an edit waits for the making of this record, by however many others.
+    /// True when an edit waits for the create of this record, directly or through other edits.
     pub(super) fn waits_for_create_of(&self, edit: i64, record: &str) -> bool {
         let (mut looked_at, mut to_look_at) = (HashSet::new(), vec![edit]);
         while let Some(edit) = to_look_at.pop() {

@@ -12,16 +12,16 @@ use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
 use crate::store::edits::pending::{Decided, PendingEdit, refused, require, said};
 use crate::store::edits::revert::{consequences, later_edits, revert, update_later_bases};
-use crate::store::edits::{adapt, coalesce, outbox, undo};
+use crate::store::edits::{adapt, outbox, parts, undo};
 use crate::store::merge::{MergeResult, three_way_merge};
 use crate::store::{StoreError, base, gate};
 
-/// Lets edits that the server refused, or that are in conflict, go to the server again.
+/// Sends rejected and conflicting edits again.
 pub(crate) fn retry_each(connection: &mut Connection, edits: &[i64]) -> Result<Decisions, EditError> {
     decisions::decide_each(connection, Origin::Sql, edits, |tx, edit| gate::pass(tx, |tx| retry_in(tx, edit)))
 }
 
-/// The same of one.
+/// [`retry_each`] for one edit.
 pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, EditError> {
     decisions::single(retry_each(connection, &[edit]))
 }
@@ -34,7 +34,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         EditState::Conflict => match compare(tx, &found)? {
             MergeResult::DeletedThere => return Err(refused(deleted_there_sentence(&found))),
             MergeResult::IdTaken(differs) => return Err(refused(id_taken_sentence(&found, !differs.is_empty()))),
-            // As long as what it builds on is not there, the two sides cannot but differ.
+            // Both sides must differ while an earlier edit is missing on the server.
             MergeResult::Conflict(_) => match first_before(tx, &found)? {
                 Some((_, false)) => {}
                 Some((first, true)) => {
@@ -51,7 +51,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         }
         _ => return Ok(said(decisions::already_sending(name)).into()),
     }
-    // A request that nobody has refused may be in: it must stay the same.
+    // A request that nobody rejected may have been applied, and must stay the same.
     let open = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND NOT rejected)";
     if tx.query_row(open, [edit], |row| row.get(0))? {
         tx.execute(
@@ -65,7 +65,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
     Ok(DecisionOutcome::Resend(found, sentence))
 }
 
-/// The first edit of a record before another, and whether it waits for a person.
+/// The first edit of a record before another one, and whether that first edit waits for a person.
 fn first_before(tx: &Connection, found: &PendingEdit) -> Result<Option<(i64, bool)>, EditError> {
     let text = "SELECT id, state IN ('conflict', 'rejected') FROM edits
                 WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY 2 DESC, id LIMIT 1";
@@ -75,7 +75,7 @@ fn first_before(tx: &Connection, found: &PendingEdit) -> Result<Option<(i64, boo
     Ok(first.optional()?)
 }
 
-/// Gives edits up. What they changed here is as if it had never been; what came after them stays, in order.
+/// Discards edits. The record shows none of their changes any more; later edits stay, in their order.
 pub(crate) fn discard_each(
     connection: &mut Connection,
     origin: Origin,
@@ -85,7 +85,7 @@ pub(crate) fn discard_each(
     decisions::decide_each(connection, origin, edits, |tx, edit| discard_in(tx, edit, now).map(DecisionOutcome::Done))
 }
 
-/// The same of one.
+/// [`discard_each`] for one edit.
 pub(crate) fn discard(
     connection: &mut Connection,
     origin: Origin,
@@ -99,7 +99,7 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
     let found = require(tx, edit)?;
     let name = &found.name;
     if found.maybe_applied {
-        // It may be in, or come in late. Only a change after it can take it back for sure, and one does.
+        // The request may be applied, now or later. Only a change after the request can undo its effect for certain.
         if let Some(by) = undo::undone_by_any(tx, edit)? {
             return Err(refused(undo::undone_already_sentence(by)));
         }
@@ -114,7 +114,7 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
     })
 }
 
-/// Gives an edit other values before it goes (again). A null clears a field.
+/// Changes the values of an edit before the edit is sent, perhaps again. A null clears a field.
 pub(crate) fn change(
     connection: &mut Connection,
     edit: i64,
@@ -141,7 +141,7 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
         return Err(refused(deleted_there_sentence(&found)));
     }
     set_fields(tx, &mut found, fields)?;
-    // Other values do not say which of the two sides shall stand.
+    // Other values do not say which side wins.
     if found.state == EditState::Conflict && matches!(compare(tx, &found)?, MergeResult::Conflict(_)) {
         return Err(refused(both_differ_sentence(&found.name)));
     }
@@ -155,7 +155,7 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
     Ok(DecisionOutcome::Resend(found, sentence))
 }
 
-/// Sets fields of an edit, judged as any change is.
+/// Sets fields of an edit. The values are checked as those of any change.
 pub(super) fn set_fields(tx: &Transaction<'_>, found: &mut PendingEdit, fields: &Fields) -> Result<(), EditError> {
     let PendingEdit { id, kind, .. } = *found;
     let before = base::overlay(tx, kind, &found.record, id)?.map(|stored| stored.fields).unwrap_or_default();
@@ -186,13 +186,13 @@ pub(super) fn set_fields(tx: &Transaction<'_>, found: &mut PendingEdit, fields: 
         return Err(refused(fault.message));
     }
     let later = later_edits(tx, kind, &found.record, id)?;
-    // Of a field that the edit does not change any more, what was before it is before the next.
+    // A later edit of a field that this edit no longer changes begins with the value before this edit.
     let mut values = before;
     values.extend(found.patch.clone());
     Ok(update_later_bases(tx, id, &later, fields, &values)?)
 }
 
-/// Puts an edit back among those that wait for the server, free of the request that was refused.
+/// Puts an edit back into the queue, without the request that was rejected.
 pub(super) fn requeue(tx: &Transaction<'_>, found: &PendingEdit) -> Result<(), StoreError> {
     outbox::forget_request(tx, found.id)?;
     tx.prepare_cached(
@@ -205,22 +205,22 @@ pub(super) fn requeue(tx: &Transaction<'_>, found: &PendingEdit) -> Result<(), S
         Value::Object(found.patch.clone()).to_string(),
         Value::Object(found.base.clone()).to_string(),
     ))?;
-    coalesce::update_parts(tx, found.id, found.method, &found.patch, &found.base)
+    parts::update_parts(tx, found.id, found.method, &found.patch, &found.base)
 }
 
-/// What stands against an edit now.
+/// Merges an edit with the server's present version.
 pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<MergeResult, StoreError> {
     let known = base::with_acked(tx, found.kind, &found.record)?;
     let (mut patch, mut base) = (found.patch.clone(), found.base.clone());
     adapt::adapt(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
     let judgement = three_way_merge(found.kind, found.method, &patch, &base, known.as_ref());
     if found.method == Method::Create && found.state == EditState::Conflict && judgement == MergeResult::Send {
-        // Its record came and went without having been seen here.
+        // The record was created and deleted on the server without having been seen here.
         if adapt::is_deleted_there(tx, found.kind, &found.record)? {
             return Ok(MergeResult::DeletedThere);
         }
-        // The server said that the id of a create was used, though its record never showed up here. It has said nothing
-        // of a create that it lost when it was put back.
+        // The server reported the id as used, although its record was never seen here. A create that a restored server
+        // lost has no such report.
         let said = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";
         if tx.prepare_cached(said)?.query_row([found.id], |row| row.get(0))? {
             return Ok(MergeResult::IdTaken(Vec::new()));
@@ -244,7 +244,7 @@ fn deleted_there_sentence(found: &PendingEdit) -> String {
     )
 }
 
-/// `is_there`: what has the id is known, and is of the same kind.
+/// `is_there`: true when the record with the id is known and of the same kind.
 fn id_taken_sentence(found: &PendingEdit, is_there: bool) -> String {
     if !is_there {
         return format!(

@@ -25,10 +25,10 @@ impl From<Decided> for DecisionOutcome {
     }
 }
 
-/// What came of each of several decisions. One that is refused changes nothing and stops no other.
+/// The results of several decisions. A refused decision changes nothing and does not stop the others.
 pub(crate) type Decisions = Vec<Result<Decided, EditError>>;
 
-/// Decides about each in its turn. Err: the database failed, and nothing is decided.
+/// Makes the decisions one by one. Err when the database failed; then nothing is decided.
 pub(super) fn decide_each<T: Copy>(
     connection: &mut Connection,
     origin: Origin,
@@ -47,12 +47,12 @@ pub(super) fn decide_each<T: Copy>(
     })
 }
 
-/// What came of the only decision there was.
+/// The result of a single decision.
 pub(super) fn single(decided: Result<Decisions, EditError>) -> Result<Decided, EditError> {
     decided?.pop().unwrap_or_else(|| Err(refused("nothing was to be decided")))
 }
 
-/// Does something wholly or not at all within a transaction. Err: the database failed.
+/// Runs `work` in a savepoint: all of it is kept, or nothing. Err when the database failed.
 fn in_savepoint<T>(
     tx: &Transaction<'_>,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, EditError>,
@@ -67,7 +67,7 @@ fn in_savepoint<T>(
     Ok(done)
 }
 
-/// What is said of a decision, now that it is marked what depends on what. Err: the database failed.
+/// The result of a decision, once all dependent edits are marked. Err when the database failed.
 fn finish_outcome(
     tx: &Transaction<'_>,
     came: Result<DecisionOutcome, EditError>,

@@ -5,20 +5,20 @@ use rusqlite::{Connection, Transaction};
 
 use crate::store::{StoreError, gate, log};
 
-/// The highest number that was ever given, as far as anything still shows it.
+/// The highest number that any table still shows.
 const NEWEST: &str =
     "(SELECT max(coalesce((SELECT max(id) FROM edits), 0), coalesce((SELECT max(id) FROM edit_history), 0),
      coalesce((SELECT max(edit_id) FROM _coalesced), 0)))";
 
-/// The edits since the first whose number is another's too: that of one that is settled, or goes with another. A new number
-/// is higher than those of all that wait, so what comes after it was made after it.
+/// All edits from the first one that shares its number with an ended edit or with a part of another edit. A new number
+/// is higher than all numbers in use, so every later edit needs a new number too.
 const TWICE: &str =
     "SELECT id FROM edits WHERE id >= (SELECT min(id) FROM edits WHERE id IN (SELECT id FROM edit_history)
      OR id IN (SELECT edit_id FROM _coalesced WHERE edit_id <> of_edit)) ORDER BY id";
 
-/// Sets right what somebody has done to the count (`sqlite_sequence`): it goes on from the highest number, and edits that
-/// got a number for the second time get another, in their order, with all after them. Otherwise none of them could ever be
-/// settled.
+/// Repairs the counter of edit numbers (`sqlite_sequence`) after another program has changed it. The counter continues
+/// from the highest number, and edits with a number that was used before get a new one, in their order. Otherwise they
+/// could never end.
 pub(crate) fn repair(connection: &mut Connection) -> Result<(), StoreError> {
     let is_right = format!(
         "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'edits'), 0) >= {NEWEST} AND NOT EXISTS ({TWICE})"

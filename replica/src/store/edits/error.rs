@@ -2,13 +2,13 @@
 
 use crate::store::StoreError;
 
-/// Why a change was not made.
+/// Why a local change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// A value broke a rule; the sentence says which.
+    /// A value breaks a rule. The sentence names the rule, for people.
     #[error("{0}")]
     Refused(String),
-    /// There is no such record here.
+    /// The record does not exist in this replica.
     #[error("there is no such record")]
     NotFound,
     /// The database failed.
@@ -28,7 +28,7 @@ impl From<StoreError> for EditError {
 impl From<rusqlite::Error> for EditError {
     fn from(error: rusqlite::Error) -> EditError {
         match &error {
-            // What a trigger aborts with, or STRICT: a sentence for whoever typed the value.
+            // The message of a trigger's RAISE, or of a STRICT table: a sentence for the person who typed the value.
             rusqlite::Error::SqliteFailure(failure, Some(sentence))
                 if failure.code == rusqlite::ErrorCode::ConstraintViolation =>
             {

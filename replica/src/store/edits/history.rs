@@ -7,7 +7,7 @@ use crate::model::{Conflict, Settled};
 use crate::store::edits::names::title;
 use crate::store::{StoreError, rows};
 
-/// Settled edits, the last settled first.
+/// The last ended edits, newest first.
 pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT * FROM edit_history ORDER BY settled_at DESC, id DESC LIMIT ?1")?;
@@ -16,7 +16,7 @@ pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>
     found.into_iter().collect()
 }
 
-/// Settled edits of one record, the last settled first.
+/// The last ended edits of one record, newest first.
 pub(crate) fn of_record(
     connection: &Connection,
     kind: Kind,
@@ -33,13 +33,13 @@ pub(crate) fn of_record(
     found.into_iter().collect()
 }
 
-/// One settled edit.
+/// One ended edit; None when it ended more than 30 days ago or never existed.
 pub(crate) fn get(connection: &Connection, edit: i64) -> Result<Option<Settled>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT * FROM edit_history WHERE id = ?1")?;
     statement.query_row([edit], |row| Ok(read(connection, row))).optional()?.transpose()
 }
 
-/// What is in conflict now.
+/// The present conflicts, one for each field.
 pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT * FROM conflicts")?;
     let read = |row: &SqlRow<'_>| -> Result<Conflict, StoreError> {

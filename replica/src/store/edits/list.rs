@@ -11,12 +11,12 @@ use serde_json::Value;
 use crate::model::Edit;
 use crate::store::{StoreError, rows};
 
-/// All edits that are not settled, oldest first.
+/// All unsettled edits, oldest first.
 pub(crate) fn list(connection: &Connection) -> Result<Vec<Edit>, StoreError> {
     listed(connection, "", ())
 }
 
-/// Those of one record.
+/// The unsettled edits of one record, oldest first.
 pub(crate) fn of_record(connection: &Connection, kind: Kind, id: &str) -> Result<Vec<Edit>, StoreError> {
     listed(connection, "WHERE e.record_id = ?2 AND e.kind = ?1", (kind.as_str(), id))
 }
@@ -32,7 +32,7 @@ fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<E
     if edits.iter().all(|edit| !edit.title.is_empty()) {
         return Ok(edits);
     }
-    // Of a record that is deleted here, another of its edits knows the name.
+    // For a record that is deleted here, another edit of the record may know the title.
     let named =
         |edit: &Edit| (!edit.title.is_empty()).then(|| ((edit.kind, edit.record_id.clone()), edit.title.clone()));
     let names: BTreeMap<(Kind, String), String> = edits.iter().filter_map(named).collect();
@@ -48,7 +48,7 @@ fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
     let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
     let patch = rows::object(&row.get::<_, String>("patch")?)?;
     let base = rows::object(&row.get::<_, String>("base")?)?;
-    // A deleted record is no longer in the search index; its last values are the edit's base.
+    // A deleted record is not in the search index; the base of the edit has its last values.
     let name = resource(kind).title;
     let named = |fields: &Fields| fields.get(name).and_then(Value::as_str).map(str::to_owned);
     let title = row.get::<_, Option<String>>("title")?.or_else(|| named(&patch)).or_else(|| named(&base));

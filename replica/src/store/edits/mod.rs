@@ -24,6 +24,7 @@ pub(crate) mod maybe_applied;
 mod names;
 pub(crate) mod normalize;
 pub(crate) mod outbox;
+mod parts;
 mod pending;
 pub(crate) mod plan;
 mod prepare;

@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::{StoreError, rows};
 
-/// What a record is called: as it stands here, or as it last was.
+/// The title of a record: the present one, the one in `before`, or the last known one. The kind's word when no title is
+/// known.
 pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
     let name = resource(kind).title;
     let stored = rows::get(connection, kind, id)?;
@@ -16,7 +17,7 @@ pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fi
     if let Some(title) = title {
         return Ok(title.to_owned());
     }
-    // What is told here changed something else, but another change of the record may name it.
+    // These fields do not include the title, but another edit of the record may.
     let text = format!(
         "SELECT coalesce(json_extract(patch, '$.{name}'), json_extract(base, '$.{name}')) AS title
          FROM (SELECT id, kind, record_id, patch, base FROM edits UNION ALL
@@ -27,7 +28,7 @@ pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fi
     Ok(told.unwrap_or_else(|| kind.as_str().to_owned()))
 }
 
-/// A name as it stands in a sentence.
+/// A name in the quotes that sentences use.
 pub(crate) fn quoted(name: &str) -> String {
     format!("“{name}”")
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::store::merge::normalized;
 use crate::store::{StoreError, base, rows};
 
-/// Writes the values of an edit as the server spells them, so that plain SQL can compare the three sides.
+/// Writes the values of an edit in the server's form: plain SQL can then compare base, mine and theirs.
 pub(crate) fn normalize_edit(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     let (word, record, patch, base): (String, String, String, String) = tx
         .prepare_cached("SELECT kind, record_id, patch, base FROM edits WHERE id = ?1")?
@@ -23,6 +23,6 @@ pub(crate) fn normalize_edit(tx: &Transaction<'_>, edit: i64) -> Result<(), Stor
     }
     let [patch, base] = sides.map(|side| Value::Object(side).to_string());
     tx.prepare_cached("UPDATE edits SET patch = ?2, base = ?3 WHERE id = ?1")?.execute((edit, patch, base))?;
-    // The row shows what the edit says.
+    // The row shows the values of the edit.
     base::rebase(tx, kind, &record)
 }

@@ -7,14 +7,14 @@ use rusqlite::{Connection, Transaction};
 
 use crate::store::StoreError;
 use crate::store::edits::acked::id_list;
-use crate::store::edits::coalesce;
+use crate::store::edits::parts;
 
-/// The key of an edit's request, if that is fixed and may still take effect.
+/// The key of an edit's frozen request, which may still take effect. None without such a request.
 pub(crate) fn frozen_key(tx: &Connection, edit: i64) -> Result<Option<String>, StoreError> {
     Ok(frozen_keys(tx, &[vec![edit]])?.remove(&edit))
 }
 
-/// The same of many edits.
+/// [`frozen_key`] for many edits.
 pub(super) fn frozen_keys(tx: &Connection, groups: &[Vec<i64>]) -> Result<HashMap<i64, String>, StoreError> {
     let list = id_list(groups.iter().flatten().map(|edit| (*edit, None)));
     let mut statement = tx.prepare_cached(
@@ -27,12 +27,12 @@ pub(super) fn frozen_keys(tx: &Connection, groups: &[Vec<i64>]) -> Result<HashMa
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The bytes of a request go with the last edit that it carries.
+/// The bytes of a request are deleted with its last edit.
 const FORGET_BYTES: &str =
     "DELETE FROM _requests WHERE idempotency_key = (SELECT idempotency_key FROM edits WHERE id = ?1)
      AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key AND e.id <> ?1)";
 
-/// Lets go of an edit's request, which was refused for good or is answered.
+/// Deletes an edit's request after a rejection or a response.
 pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
         FORGET_BYTES,
@@ -44,14 +44,15 @@ pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), Stor
     Ok(())
 }
 
-/// Lets go of the request of an edit that is surely not in: what went as one is apart again.
+/// Deletes the request of an edit that was certainly not applied, and splits a coalesced edit into its parts.
 fn release(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     forget_request(tx, edit)?;
-    coalesce::split(tx, edit)
+    parts::split(tx, edit)
 }
 
-/// A request was refused as a whole, and its edits go each by itself. Those of one that was sent more than once may be in all
-/// the same: they keep its key, by which the feed knows them, and are judged anew once it has come to the present.
+/// Prepares an edit to be sent alone after its request was rejected as a whole. A request that was sent more than once
+/// may have been applied: its edits keep the key, by which the feed confirms them, and are merged again once the feed
+/// is current.
 pub(crate) fn separate(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     match may_be_applied(tx, edit)? {
         true => {
@@ -63,18 +64,18 @@ pub(crate) fn separate(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError
     }
 }
 
-/// Edits whose request was sent more than once, so that what was said of it last says nothing of the times before.
+/// Edits whose request was sent more than once. The last response says nothing of the earlier attempts.
 pub(super) const SENT_BEFORE: &str =
     "SELECT id FROM edits JOIN _requests USING (idempotency_key) WHERE unacked_attempts > 1";
 
-/// Whether the request of an edit, though it was refused, was sent before that as well: a refusal tells of one time alone.
+/// True when an earlier attempt of a rejected request may have been applied.
 pub(crate) fn may_be_applied(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
     let text = format!("SELECT EXISTS ({SENT_BEFORE} AND id = ?1 AND state IN ('waiting', 'sending', 'blocked'))");
     Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
 }
 
-/// The server did not look at the requests of these edits. One that is surely not in goes with that, and its edits are free
-/// to be changed, given up or sent in another.
+/// Takes back the last attempt of requests that the server did not look at. Requests that were certainly not applied
+/// are deleted, and their edits can be changed, discarded or sent in another request.
 pub(crate) fn withdraw_attempt(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
     let list = id_list(edits.iter().map(|edit| (*edit, None)));
     let of_requests = "SELECT idempotency_key FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))";

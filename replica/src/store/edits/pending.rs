@@ -10,19 +10,19 @@ use crate::store::edits::names::{quoted, title};
 use crate::store::edits::outbox;
 use crate::store::{StoreError, rows};
 
-/// What came of a decision.
+/// The result of a decision about an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
-    /// In one sentence.
+    /// The result as one sentence for people.
     pub said: String,
-    /// What the command line can type to have it otherwise, for the end of that sentence.
+    /// What a person can type to reverse the decision, as the end of the sentence; None when nothing can.
     pub otherwise: Option<String>,
-    /// The edit that was queued to carry it out, if one was needed.
+    /// The number of the edit that carries out the decision; None when no edit was needed.
     pub edit: Option<i64>,
 }
 
 impl Decided {
-    /// All of it, as the command line says it.
+    /// The sentence with its end, as the command line prints it.
     pub fn in_full(&self) -> String {
         match &self.otherwise {
             Some(otherwise) => format!("{}; {otherwise}", self.said),
@@ -31,10 +31,10 @@ impl Decided {
     }
 }
 
-/// An edit as a decision needs it.
+/// An unsettled edit as decisions need it.
 pub(crate) struct PendingEdit {
     pub id: i64,
-    /// What the record is called, in quotes: how a sentence speaks of it.
+    /// The title of the record in quotes, for sentences.
     pub name: String,
     pub kind: Kind,
     pub record: String,
@@ -42,7 +42,7 @@ pub(crate) struct PendingEdit {
     pub patch: Fields,
     pub base: Fields,
     pub state: EditState,
-    /// Its request was sent or may have been, and may still take effect.
+    /// True when the request was sent, or may have been, and may still take effect.
     pub maybe_applied: bool,
 }
 

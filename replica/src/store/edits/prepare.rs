@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::model::{ConflictPolicy, EditOutcome, Method};
 use crate::store::edits::prepared::{PreparedEdit, save};
 use crate::store::edits::reason::{Reason, field_conflict, need_person};
-use crate::store::edits::{adapt, already_applied, coalesce, names, normalize, settle};
+use crate::store::edits::{adapt, already_applied, names, normalize, parts, settle};
 use crate::store::merge::{FieldConflict, MergeResult, three_way_merge};
 use crate::store::{StoreError, base, log};
 
-/// Looks an edit over before it goes: gives it with the revision it must insist on, or settles it, or has it wait for a
-/// person.
+/// Merges an edit before it is sent. Gives the edit with the revision for If-Match; None when the edit has ended or
+/// waits for a person.
 pub(super) fn prepare(
     tx: &Transaction<'_>,
     mut prepared: PreparedEdit,
@@ -30,19 +30,19 @@ pub(super) fn prepare(
         save(tx, &prepared)?;
         base::rebase(tx, kind, &prepared.record)?;
     }
-    // The server would only say that the id was used, and it uses none twice (contract 6.1).
+    // The server would only report the id as used; the server uses no id twice (contract 6.1).
     if prepared.method == Method::Create
         && let Some(other) = adapt::other_kind(tx, kind, &prepared.record)?
     {
         return wait_for_person(tx, &prepared, Reason::ExistsAsOtherKind(other));
     }
-    // Of one that may be in already, it may be that which is there.
+    // The values on the server may be those of this very edit.
     if prepared.method == Method::Update && !prepared.maybe_applied {
         already_applied::record_fields(tx, edit, kind, &prepared.patch, known.as_ref())?;
     }
     let if_match = known.as_ref().and_then(|known| known.rev).filter(|_| prepared.method != Method::Create);
     match three_way_merge(kind, prepared.method, &prepared.patch, &prepared.base, known.as_ref()) {
-        // A second effect would undo what others have done since.
+        // A second effect would undo changes that others made since.
         MergeResult::Send | MergeResult::Conflict(_) if prepared.maybe_applied && prepared.method == Method::Update => {
             return wait_for_person(tx, &prepared, Reason::MaybeApplied);
         }
@@ -51,7 +51,8 @@ pub(super) fn prepare(
         }
         MergeResult::Send => {}
         MergeResult::AlreadyThere => {
-            // Where its record stands, or somewhere: a server that is put back to before that has lost this as well.
+            // The edit ends at the record's revision, or at an unknown one: a server that is restored to before that
+            // has lost the edit too.
             let nothing = prepared.method == Method::Update && (prepared.patch.is_empty() || known.is_none());
             let rev = known.and_then(|known| known.rev).unwrap_or(0);
             end_edit(
@@ -89,7 +90,7 @@ pub(super) enum Ending {
     AlreadyThere,
 }
 
-/// Ends an edit of which nothing is left to be sent; its record stands at this revision there.
+/// Ends an edit of which nothing is left to send. `rev`: the revision of the record on the server.
 pub(super) fn end_edit(
     tx: &Transaction<'_>,
     edit: i64,
@@ -122,7 +123,8 @@ fn wait_for_person<T>(
     Ok(None)
 }
 
-/// Decides as the profile says. The values that lose are kept. False: nothing of the edit is left.
+/// Resolves conflicting fields by the profile's policy. The losing values go to the history. False when nothing of the
+/// edit is left.
 fn apply_policy(
     tx: &Transaction<'_>,
     prepared: &mut PreparedEdit,
@@ -146,7 +148,7 @@ fn apply_policy(
             &format!("Edit {edit}: {names} changed on both sides; yours was kept (undo {kept} takes theirs)."),
         )?;
         save(tx, prepared)?;
-        coalesce::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
+        parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
         return Ok(true);
     }
     let why = format!("of edit {edit}: the profile keeps what was written there");
@@ -169,7 +171,7 @@ fn apply_policy(
             &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {kept} takes yours)."),
         )?;
         save(tx, prepared)?;
-        coalesce::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
+        parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
     }
     base::rebase(tx, prepared.kind, &prepared.record)?;
     Ok(!prepared.patch.is_empty())

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::model::Method;
 use crate::store::{StoreError, rows};
 
-/// An edit as it is about to be sent.
+/// An edit before its request is frozen.
 pub(super) struct PreparedEdit {
     pub(super) edit: i64,
     pub(super) kind: Kind,
@@ -16,13 +16,13 @@ pub(super) struct PreparedEdit {
     pub(super) method: Method,
     pub(super) patch: Fields,
     pub(super) base: Fields,
-    /// A request of it was refused because the record had moved on.
+    /// True when a request of the edit was rejected because the record had changed (412).
     pub(super) precondition_failed: bool,
-    /// That request may have been in before: its own event may be among those that were missed.
+    /// True when that request may have been applied: its own event may be among missed events.
     pub(super) maybe_applied: bool,
 }
 
-/// An edit that has not reached the server; None: it has, or it is settled, or a person decides.
+/// Loads an edit that is to be sent. None when the edit has ended, was accepted, or waits for a person.
 pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<PreparedEdit>, StoreError> {
     let found = tx
         .prepare_cached(
@@ -52,8 +52,8 @@ pub(super) fn save(tx: &Connection, prepared: &PreparedEdit) -> Result<(), Store
     Ok(())
 }
 
-/// JSON text.
+/// A value as JSON text.
 pub(super) fn text(value: &impl Serialize) -> String {
-    // What is serialized here has keys of text and no numbers that JSON lacks.
+    // The values have text keys and no numbers that JSON lacks, so writing cannot fail.
     serde_json::to_string(value).unwrap_or_default()
 }

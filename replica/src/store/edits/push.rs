@@ -18,40 +18,40 @@ use crate::store::edits::prepare::prepare;
 use crate::store::edits::prepared::{PreparedEdit, load, text};
 use crate::store::{StoreError, gate};
 
-/// Operations of one bulk call (contract 7).
+/// Operations of one bulk request, at most (contract 7).
 pub(crate) const OPERATIONS_MAX: usize = 50;
 
-/// A request, exactly as every attempt sends it.
+/// A request as every attempt sends it, byte by byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// What it does, in the API's verb.
+    /// The HTTP method.
     pub verb: String,
-    /// Where.
+    /// The path below the server's address.
     pub path: String,
-    /// The body's text; None for a delete.
+    /// The JSON body; None for a delete.
     pub body: Option<String>,
-    /// Makes it repeatable.
+    /// The idempotency key: the server applies the request once, whatever is repeated.
     pub key: String,
-    /// The revision it insists on. Each operation of a bulk call says its own.
+    /// The revision for If-Match; None without a condition. In a bulk request, each operation has its own.
     pub if_match: Option<i64>,
-    /// Whether it is a bulk call, which is answered for each of its edits.
+    /// True for a bulk request, whose response has a result for each edit.
     pub bulk: bool,
-    /// The edits it carries and their records, as far as they are not settled.
+    /// The edits of the request that have not ended, each with the id of its record.
     pub edits: Vec<(i64, String)>,
 }
 
-/// Edits that are to go as one request.
+/// Edits for one request.
 #[derive(Debug, Clone)]
 pub(crate) struct NewRequest {
-    /// Each is an edit and those that go with it, or the edits of a fixed request; several make one bulk call.
+    /// Each group is an edit with the edits that are coalesced with it, or the edits of a frozen request. Several
+    /// groups make one bulk request.
     pub groups: Vec<Vec<i64>>,
-    /// The key of their request, unless it is fixed.
+    /// The key of a new request; a frozen request keeps its own.
     pub new_key: String,
 }
 
-/// Commits the exact requests of edits before they are first sent, together, so that they wait for the disk once; later
-/// calls give the same ones. None: nothing of them is to be sent any more, because they are settled, or wait for a person,
-/// or the server has it all already.
+/// Freezes requests before their first attempt, in one transaction; later calls give the same requests. None for a
+/// request of which nothing is left to send: its edits have ended, wait for a person, or are on the server already.
 pub(crate) fn freeze(
     connection: &mut Connection,
     wanted: &[NewRequest],
@@ -113,7 +113,7 @@ fn freeze_one(
     for (prepared, _) in fit.iter().filter(|(prepared, _)| prepared.precondition_failed) {
         forget_request(tx, prepared.edit)?;
     }
-    // Together, because each statement that a if_match looks at costs more than its rows.
+    // One statement for all edits: the guards cost more for each statement than for each row.
     let list = id_list(fit.iter().map(|(prepared, if_match)| (prepared.edit, *if_match)));
     tx.prepare_cached(
         "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
@@ -128,7 +128,7 @@ fn freeze_one(
     load_request(tx, new_key)
 }
 
-/// A request as it was committed.
+/// A frozen request, as it was written down.
 fn load_request(connection: &Connection, key: &str) -> Result<Option<Request>, StoreError> {
     let edits: Vec<(i64, String, Option<i64>)> = connection
         .prepare_cached(

@@ -11,15 +11,15 @@ use crate::store::edits::{already_applied, decide, pending, plan, prepare};
 use crate::store::merge::MergeResult;
 use crate::store::{StoreError, base, log};
 
-/// Looks at the edits of a record again, in their order up to the first that waits on. What the server has by now is settled;
-/// where nothing stands against an edit any more it goes, as when a person tries it again. Says whether anything may go on.
+/// Merges the conflicting edits of a record again, in their order up to the first one that stays in conflict. Edits
+/// that the server already has end; edits without a conflict are sent, as after a retry. True when an edit can go on.
 pub(crate) fn recheck_record(
     tx: &Transaction<'_>,
     kind: Kind,
     record: &str,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    // At 0 it is not known what it is now.
+    // At revision 0, the present version of the record is not known.
     if base::with_acked(tx, kind, record)?.and_then(|known| known.rev).is_none_or(|rev| rev == 0) {
         return Ok(false);
     }
@@ -35,7 +35,7 @@ pub(crate) fn recheck_record(
         match decide::compare(tx, &found)? {
             MergeResult::AlreadyThere => {
                 let known = base::with_acked(tx, kind, record)?;
-                // Of another it may be the edit itself that made it so.
+                // For another reason, this very edit may have brought the values.
                 if is_field_conflict(code) {
                     already_applied::record_fields(tx, edit, kind, &found.patch, known.as_ref())?;
                 }
@@ -44,7 +44,7 @@ pub(crate) fn recheck_record(
                 goes_on = true;
                 continue;
             }
-            // Only of a clash is it known that the server has never had the edit.
+            // Only for a field conflict is it certain that the server has never had the edit.
             MergeResult::Send if is_field_conflict(code) => {
                 decide::requeue(tx, &found)?;
                 log(tx, "info", &format!("Edit {edit}: nothing stands against it any more; it goes to the server."))?;
@@ -65,7 +65,7 @@ pub(crate) fn recheck_record(
     Ok(goes_on)
 }
 
-/// The same of every record with an edit in conflict, after forms of them came otherwise than by the feed.
+/// [`recheck_record`] for every record with a conflict, after a reconcile.
 pub(crate) fn recheck_all(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
     let records: Vec<(String, String)> = tx
         .prepare_cached("SELECT DISTINCT kind, record_id FROM edits WHERE state = 'conflict'")?

@@ -18,38 +18,38 @@ use crate::store::edits::{revert, settle, undo};
 use crate::store::merge::{FieldConflict, MergeResult};
 use crate::store::{base, gate};
 
-/// What a field shall be.
+/// The value that a field gets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Choice {
-    /// What was written here.
+    /// The local value.
     Mine,
-    /// What the server has.
+    /// The server's value.
     Theirs,
-    /// Something else.
+    /// Another value.
     Value(Value),
 }
 
-/// How a conflict ends.
+/// How a conflict is resolved.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Resolution {
-    /// For single fields.
+    /// The choice for single fields, by field name.
     pub fields: BTreeMap<String, Choice>,
-    /// For the others; None: there must be no others.
+    /// The choice for the other fields; None when `fields` must name every field.
     pub rest: Option<Choice>,
 }
 
 impl Resolution {
-    /// Everything as it was written here.
+    /// Every field gets its local value.
     pub fn mine() -> Resolution {
         Resolution { rest: Some(Choice::Mine), ..Resolution::default() }
     }
 
-    /// Everything as the server has it.
+    /// Every field gets the server's value.
     pub fn theirs() -> Resolution {
         Resolution { rest: Some(Choice::Theirs), ..Resolution::default() }
     }
 
-    /// What a field shall be. A subject is one thing in two fields: who says what becomes of one half has said it of both.
+    /// The choice for a field. A subject is one value in two fields: the choice for one half holds for both.
     fn of(&self, field: &str) -> Option<&Choice> {
         let other_half = || match self.fields.get(other_half(field)?)? {
             Choice::Value(_) => Some(&Choice::Mine),
@@ -59,7 +59,7 @@ impl Resolution {
     }
 }
 
-/// The other half of a subject.
+/// The other field of a subject.
 fn other_half(field: &str) -> Option<&'static str> {
     match field {
         SUBJECT_TYPE => Some(SUBJECT_ID),
@@ -68,7 +68,7 @@ fn other_half(field: &str) -> Option<&'static str> {
     }
 }
 
-/// Ends a conflict. The values that lose are kept in the history.
+/// Resolves a conflict. The values that lose go to the history.
 pub(crate) fn resolve(
     connection: &mut Connection,
     origin: Origin,
@@ -108,7 +108,7 @@ fn resolve_in(
             {
                 return undo::make_anew(tx, &found, now).map(DecisionOutcome::Done);
             }
-            // The record is there, so what was meant as a new one becomes a change of it.
+            // The record exists, so the create becomes an update.
             gate::pass(tx, |tx| {
                 found.method = Method::Update;
                 found.patch =
@@ -190,7 +190,7 @@ fn resolve_fields(
     };
     if !lost.is_empty() {
         let (mine, theirs) = (side(|conflict| &conflict.mine, &lost), side(|conflict| &conflict.theirs, &lost));
-        // What was written here never stood there, so it is not what a later edit of such a field began with.
+        // The local value never stood there, so a later edit of the field does not begin with that value.
         let later = revert::later_edits(tx, found.kind, &found.record, edit)?;
         revert::update_later_bases(tx, edit, &later, &mine, &side(|conflict| &conflict.base, &lost))?;
         settle::keep_loser(tx, edit, &mine, &theirs, &format!("of edit {edit}: you took what was there"), now)?;
@@ -205,7 +205,7 @@ fn resolve_fields(
     resend(tx, found, text)
 }
 
-/// What the server has of these fields counts as seen; it is kept in the history.
+/// Takes the server's values of these fields as seen, and keeps them in the history.
 fn keep_theirs_in_history(
     tx: &Transaction<'_>,
     found: &mut PendingEdit,
@@ -224,7 +224,8 @@ fn keep_theirs_in_history(
     Ok(())
 }
 
-/// `is_gone`: the record is not there any more, or another is, so that what was written here cannot come back to it.
+/// `is_gone`: true when the record is deleted or belongs to somebody else, and the local values cannot be written to it
+/// any more.
 fn take_theirs(
     tx: &Transaction<'_>,
     found: &PendingEdit,

@@ -7,13 +7,13 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, Method};
-use crate::store::edits::coalesce;
+use crate::store::edits::parts;
 use crate::store::edits::pending::PendingEdit;
 use crate::store::edits::settle::finish;
 use crate::store::{StoreError, base, rows};
 
-/// Takes an edit back that cannot take effect any more, or never could; later edits of the record stay in order. With
-/// a create goes everything that was done to what it would have made.
+/// Reverts an edit that was never applied and cannot be applied any more. Later edits of the record stay in their
+/// order; with a create, they end as well.
 pub(crate) fn revert(
     tx: &Transaction<'_>,
     edit: i64,
@@ -42,7 +42,7 @@ pub(crate) fn revert(
     base::rebase(tx, kind, &record)
 }
 
-/// The edit that makes the record of a deletion anew, as long as nobody has gone on with what it makes.
+/// The unsent create that makes a deleted record anew; None once the new record has later edits.
 fn unsent_copy(tx: &Connection, delete: i64) -> Result<Option<i64>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT e.id FROM _undone u JOIN edits e ON e.id = u.by_edit
@@ -61,8 +61,8 @@ pub(crate) fn later_edits(tx: &Connection, kind: Kind, record: &str, edit: i64) 
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Tells the later edits of a record what their fields were before, now that an earlier one's values have become
-/// others: for each field the first that touches it.
+/// Updates the base of later edits after the values of an earlier edit have changed: for each field, of the first edit
+/// that changes the field.
 pub(crate) fn update_later_bases(
     tx: &Transaction<'_>,
     edit: i64,
@@ -84,15 +84,15 @@ pub(crate) fn update_later_bases(
         for name in touched {
             base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
         }
-        coalesce::update_parts(tx, *later, method, &rows::object(&patch)?, &base)?;
+        parts::update_parts(tx, *later, method, &rows::object(&patch)?, &base)?;
         tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
             .execute((later, Value::Object(base).to_string()))?;
     }
     Ok(())
 }
 
-/// What is said of the changes that rest on one that is taken back: those of what it would have made go with it, and those that
-/// name that stay and come to nothing.
+/// Phrases about the edits that depend on a reverted create: later edits of its record end too, and the server will
+/// refuse edits that name the record.
 pub(super) fn consequences(tx: &Connection, found: &PendingEdit) -> Result<(String, String), StoreError> {
     if found.method != Method::Create {
         return Ok(Default::default());
@@ -111,7 +111,7 @@ pub(super) fn consequences(tx: &Connection, found: &PendingEdit) -> Result<(Stri
     Ok((with, named))
 }
 
-/// Edits of other records that name this one.
+/// How many edits of other records name this record.
 fn count_referring(tx: &Connection, record: &str) -> Result<i64, StoreError> {
     let text = "SELECT count(*) FROM edits WHERE record_id <> ?1 AND instr(patch, ?1) > 0";
     Ok(tx.prepare_cached(text)?.query_row([record], |row| row.get(0))?)

@@ -15,21 +15,21 @@ use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{names, normalize, outbox};
 use crate::store::{StoreError, base, log};
 
-/// How long settled edits are remembered: 30 days.
+/// Ended edits stay in the history for 30 days.
 const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
 
-/// As many are looked at, and forgotten, with a stretch of the feed.
+/// Edits that one batch of the feed looks at and deletes from the history, at most.
 const FORGOTTEN_MAX: i64 = 100;
 
-/// Ends the edits that the feed has passed: their overlay goes, because the record itself shows them now. Gives their
-/// records, whose rows are as they must be.
+/// Confirms the accepted edits whose position the feed has passed. The record shows them now, so they are no longer
+/// laid over it. Gives the records, whose rows are up to date.
 pub(crate) fn settle(
     tx: &Transaction<'_>,
     position: i64,
     now: Timestamp,
 ) -> Result<BTreeSet<(Kind, String)>, StoreError> {
-    // The position alone proves nothing: an answer may come from a server that was put back to an older copy and counts
-    // from there. What was written must have been seen, in the record's form or in its end.
+    // The position alone is no proof: the response may come from a restored server that counts anew. The record itself
+    // must have shown the edit, or its delete.
     let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
                  OR CASE e.method WHEN 'delete' THEN coalesce(i.deleted, 1) ELSE i.rev >= s.rev END)";
     if hearth_simulated::planted(hearth_simulated::Fault::OverlayDroppedAtAck) {
@@ -45,8 +45,8 @@ pub(crate) fn settle(
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
     for (_, word, record, ended) in &done {
-        // Deleted there before it ever came back: what the server took of it is its last form, which later edits of it
-        // are laid over.
+        // The record was deleted before its create came back. The accepted values are its last version, under later
+        // edits.
         if let (Some(kind), Some(ended)) = (Kind::parse(word), ended) {
             base::mark_deleted(tx, kind, record, *ended)?;
         }
@@ -61,8 +61,8 @@ pub(crate) fn settle(
     Ok(records)
 }
 
-/// Moves edits that the server is proven to hold to the history. Their positions are as told here, or as they were told
-/// before.
+/// Moves edits that the server is proven to have to the history, at the given positions or at those that responses
+/// named.
 pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> Result<(), StoreError> {
     if edits.is_empty() {
         return Ok(());
@@ -70,9 +70,8 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> 
     move_to_history(tx, edits, EditOutcome::Confirmed, None, now)
 }
 
-/// Forgets what was settled long before a moment, of the oldest so many: this is asked with each stretch of the feed. A
-/// clock that is ahead must not make it forget everything, so the moment is one that the server has told, if that is
-/// earlier.
+/// Deletes old entries from the history. The age is measured from the earlier of the local clock and the server's time,
+/// because a clock that is ahead must not delete everything.
 pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) -> Result<(), StoreError> {
     let oldest = now.min(told).plus_millis(-HISTORY_MILLIS).to_string();
     let old = "SELECT coalesce(json_group_array(id), '[]')
@@ -90,7 +89,7 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) 
     Ok(())
 }
 
-/// Moves an edit to the history; what was sent as one is remembered as it was made.
+/// Ends an edit. Coalesced edits end one by one, as they were made.
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     edit: i64,
@@ -101,7 +100,7 @@ pub(crate) fn finish(
     move_to_history(tx, &[(edit, None)], outcome, reason, now)
 }
 
-/// The same for one whose effect the server holds since a position; 0: it is not known which.
+/// [`finish`] for an edit that the server has at a position; 0 when the position is unknown.
 pub(crate) fn finish_at(
     tx: &Transaction<'_>,
     edit: i64,
@@ -189,7 +188,8 @@ fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Resu
     Ok(())
 }
 
-/// Of edits that ended well: says which others they undo or make again, and of these by which. Until then neither is so.
+/// Writes into the reasons of ended edits which edit they undo or make again, and by which edit they are undone. Both
+/// sides are known only when the edits have ended.
 fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
     let pairs: Vec<(i64, i64, bool)> = tx
         .prepare_cached(
@@ -217,8 +217,8 @@ fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keeps values that lost against others, so that they can be brought back. The entry has a number of its own, because
-/// the edit may go on with what is left of it.
+/// Keeps the losing values of a conflict in the history, as an entry with its own number: the edit may go on with other
+/// fields. Gives the number, with which undo brings the values back.
 pub(crate) fn keep_loser(
     tx: &Transaction<'_>,
     edit: i64,
@@ -246,9 +246,9 @@ pub(crate) fn keep_loser(
     Ok(number)
 }
 
-/// A record with edits was deleted on the server. If its last edit deletes it too, both wanted the same; otherwise
-/// the edits wait for a person and the row stays as it was last seen. `rev`: where it was gone at the latest; should the
-/// server be put back to before that, the delete is known to be lost.
+/// A record with edits was deleted on the server. When the last edit deletes it too, both sides agree, and the edits
+/// end. Otherwise they wait for a person, and the row stays as it was. `rev`: the position by which the record was
+/// deleted; a server that is restored to before that has lost the delete.
 pub(crate) fn record_is_deleted(
     tx: &Transaction<'_>,
     kind: Kind,
@@ -271,13 +271,14 @@ pub(crate) fn record_is_deleted(
             } else {
                 EditOutcome::Superseded
             };
-            // A delete is answered with a position, not with its own; and after a gap none may be known any more.
+            // The response to a delete names its own position, not that of the delete; after a gap, no position may be
+            // known.
             let at = if *method == Method::Delete { Some(told.map_or(rev, |told| told.min(rev))) } else { *told };
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if *state != EditState::Sent {
             need_person(tx, *edit, Reason::DeletedThere)?;
             normalize::normalize_edit(tx, *edit)?;
-            // A deleted id is never used again (contract 6.1), so whatever was sent cannot take effect later.
+            // A deleted id is never used again (contract 6.1), so a request cannot take effect later.
             outbox::mark_rejected(tx, *edit)?;
             let name = names::of_edit(tx, *edit)?;
             log(tx, "warning", &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted there."))?;

@@ -23,10 +23,10 @@ use crate::store::edits::pending::{Decided, PendingEdit, load, refused, said};
 use crate::store::edits::revert::{consequences, revert};
 use crate::store::{gate, rows};
 
-/// Changes that cannot be undone any more are passed over, but not without end.
+/// Changes that cannot be undone are skipped, up to this many.
 const PASSED_OVER_MAX: usize = 20;
 
-/// Undoes edits in this order. An edit that undoes can be undone too.
+/// Undoes edits in this order. An undo is an edit that can be undone too.
 pub(crate) fn undo_each(
     connection: &mut Connection,
     origin: Origin,
@@ -36,7 +36,7 @@ pub(crate) fn undo_each(
     decisions::decide_each(connection, origin, edits, |tx, edit| undo_one(tx, edit, now).map(DecisionOutcome::Done))
 }
 
-/// Undoes one; None: the newest change made here that stands.
+/// Undoes one edit; with None, the newest change made here that still stands.
 pub(crate) fn undo(
     connection: &mut Connection,
     origin: Origin,
@@ -49,7 +49,7 @@ pub(crate) fn undo(
     }
 }
 
-/// Undoes the newest change that can be undone and is none of these.
+/// Undoes the newest change that can be undone and is not in `but`.
 pub(crate) fn undo_newest(
     connection: &mut Connection,
     origin: Origin,
@@ -61,7 +61,7 @@ pub(crate) fn undo_newest(
     }))
 }
 
-/// What others have changed or deleted since must not stand in the way of what came before it.
+/// Changes that others have overwritten since are skipped.
 fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
     let mut passed = Vec::new();
     for edit in newest(tx, but)? {
@@ -78,7 +78,7 @@ fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> 
     Err(refused(passed.into_iter().next().unwrap_or_else(|| "there is no change to undo".to_owned())))
 }
 
-/// Every refusal comes before anything is written.
+/// Undoes one edit. A refusal comes before any write.
 fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
     if let Some(by) = undone_by(tx, edit)? {
         return Err(refused(match history::get(tx, edit)? {
@@ -126,7 +126,7 @@ pub(crate) fn invert(tx: &Transaction<'_>, found: &PendingEdit) -> Result<Decide
     inverse(tx, &PastEdit { id: *id, name, kind: *kind, record, method: *method, patch, base })
 }
 
-/// A change that goes to the server as one with others of its record, as it was made.
+/// A part of a coalesced edit, as it was made.
 struct Part {
     id: i64,
     name: String,
@@ -144,8 +144,8 @@ impl Part {
     }
 }
 
-/// The change of that number, if it is on its way as one with others, or waits to go again. What was refused as one stays
-/// one.
+/// The part of this number, when its coalesced edit is being sent or waits to be sent again. A coalesced edit that was
+/// rejected cannot be undone in parts.
 fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     let found = tx
         .prepare_cached("SELECT of_edit, method, patch, base FROM _coalesced WHERE edit_id = ?1")?
@@ -159,8 +159,8 @@ fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
 }
 
-/// The changes made here that stand and do not undo one that stood, newest first; as many as may be passed over. Of
-/// those that are on their way as one each counts; what was refused as one is one, as new as its last. None of `but`.
+/// The numbers of the changes that still stand and undo nothing, newest first; at most [`PASSED_OVER_MAX`], and none of
+/// `but`. Every part of a coalesced edit counts; a rejected coalesced edit counts once, as new as its last part.
 fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
         "SELECT id FROM edits UNION ALL SELECT edit_id FROM _coalesced
@@ -185,25 +185,25 @@ fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     Ok(newest)
 }
 
-/// The edit that a change is, or was refused, as one with.
+/// The coalesced edit that a change is a part of.
 fn sum_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let text = "SELECT of_edit FROM _coalesced WHERE edit_id = ?1";
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
 }
 
-/// The edit that undoes this one, or one that goes to the server with it.
+/// The edit that undoes this edit or one of its parts.
 pub(crate) fn undone_by_any(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1")?;
     let parts: Vec<i64> = statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
     parts.into_iter().find_map(|part| undone_by(tx, part).transpose()).transpose()
 }
 
-/// What is said where something is to be undone that is.
+/// The refusal to undo a change twice.
 pub(crate) fn undone_already_sentence(by: i64) -> String {
     format!("this change is undone already, by edit {by}; undo {by} does it again")
 }
 
-/// The edit that undoes this one or makes it again, unless that is undone itself.
+/// The edit that undoes this edit or makes it again, unless that edit is undone itself.
 fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let by: Option<i64> = tx
         .prepare_cached("SELECT by_edit FROM _undone WHERE edit_id = ?1")?

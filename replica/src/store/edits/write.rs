@@ -13,7 +13,7 @@ use crate::store::edits::error::EditError;
 use crate::store::merge::normalized;
 use crate::store::{gate, rows};
 
-/// Inserts a record and gives its id.
+/// Creates a record. Gives its id, a UUID in lower case.
 pub(crate) fn create(
     connection: &mut Connection,
     origin: Origin,
@@ -23,7 +23,7 @@ pub(crate) fn create(
     gate::edit(connection, origin, |tx| create_in(tx, kind, fields))
 }
 
-/// Updates the fields of a record that differ. The home's profile comes into being by its first update.
+/// Updates the fields of a record that differ. The first update of the home's profile creates the profile.
 pub(crate) fn update(
     connection: &mut Connection,
     origin: Origin,
@@ -34,8 +34,8 @@ pub(crate) fn update(
     gate::edit(connection, origin, |tx| update_in(tx, kind, id, fields))
 }
 
-/// [`update`], unless a field of `seen` has another value by now than was seen and than is wanted; then nothing is written
-/// and it says false.
+/// [`update`], unless a field of `seen` now has a value that is neither the seen nor the wanted one. False when nothing
+/// was written.
 pub(crate) fn update_seen(
     connection: &mut Connection,
     origin: Origin,
@@ -53,13 +53,13 @@ pub(crate) fn update_seen(
     })
 }
 
-/// Whether every field of `seen` still has its value, or has the one that is wanted already.
+/// True when every field of `seen` has its seen value or the wanted one.
 fn is_as_seen(tx: &Connection, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
     let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
     let present = id.map(|id| rows::get(tx, kind, &id)).transpose()?.flatten();
-    // Of a record that is gone the update says so; a profile that is not there yet has no values.
+    // The update reports a deleted record. A missing profile has no values.
     let Some(present) = present else { return Ok(true) };
-    // In one spelling: a value that comes back as the server writes it is the same value.
+    // Values are compared in the server's form.
     Ok(seen.iter().all(|(name, value)| {
         let now = normalized(kind, name, present.fields.get(name));
         now == normalized(kind, name, Some(value))
@@ -72,7 +72,7 @@ pub(crate) fn delete(connection: &mut Connection, origin: Origin, kind: Kind, id
     gate::edit(connection, origin, |tx| delete_in(tx, kind, id))
 }
 
-/// [`update`], within an editor's transaction.
+/// [`update`], in a transaction of an editor.
 pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
     let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
     let Some(id) = id else { return create_in(tx, kind, fields).map(drop) };
@@ -92,7 +92,7 @@ pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fie
     Ok(())
 }
 
-/// [`delete`], within an editor's transaction.
+/// [`delete`], in a transaction of an editor.
 pub(crate) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), EditError> {
     match tx.execute(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()), [id])? {
         0 => Err(EditError::NotFound),
@@ -100,13 +100,13 @@ pub(crate) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<()
     }
 }
 
-/// An id that nobody has: of the machine's chance, or of a simulation's, so that a seed tells the same story twice.
+/// A new random id. In a simulation, the id follows from the seed, and a run can be repeated.
 fn fresh_id() -> Uuid {
     let mut bytes = [0; 16];
     if hearth_simulated::random(&mut bytes) { Builder::from_random_bytes(bytes).into_uuid() } else { Uuid::new_v4() }
 }
 
-/// [`create`], within an editor's transaction.
+/// [`create`], in a transaction of an editor.
 pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Result<String, EditError> {
     let id = match fields.get("id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
@@ -118,7 +118,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
     let mut names = vec!["id"];
     let mut values = vec![Sql::from(id.clone())];
     for (name, value) in known(kind, fields)? {
-        // A null is left to the column's default, so a form may leave a field with a preset empty.
+        // A null leaves the field to the column's default: a form may leave a field with a default empty.
         if value != Sql::Null {
             names.push(name);
             values.push(value);
@@ -133,7 +133,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
     })
 }
 
-/// The columns and values of a change; a name that is no column of the kind is refused before it reaches SQL text.
+/// The columns and values of a change. A name that is no column of the kind is refused and never reaches SQL.
 fn known(kind: Kind, fields: &Fields) -> Result<Vec<(&'static str, Sql)>, EditError> {
     fields
         .iter()

@@ -10,11 +10,12 @@ use crate::store::reconcile::{listing, lost};
 use crate::store::schema::order;
 use crate::store::{StoreError, base, gate, log};
 
-/// With more unknown records than this, and more than a tenth of all, listing everything costs less than fetching each.
+/// With more records of unknown revision than this, and more than a tenth of all, listing everything costs less than
+/// fetching each.
 const UNKNOWN_REVS_MAX: i64 = 100;
 
-/// Begins one, or begins the one that is under way anew from the server's present. None: none is under way and nothing was
-/// read yet, so there is nothing to recover.
+/// Begins a reconcile, or begins the running one again from the server's present state. None when no reconcile is
+/// running and nothing was read yet: there is nothing to compare.
 pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Result<Option<Reconcile>, StoreError> {
     gate::keep(connection, |tx| begin_in(tx, cause))
 }
@@ -128,8 +129,8 @@ impl Restored<'_> {
     }
 }
 
-/// The same where the feed has just been read from its beginning up to a position: it goes on from there, and nothing lies
-/// between that nobody here knows.
+/// [`begin`] at the end of a replay up to a position. The feed goes on from there, so the tail has this position at
+/// once.
 pub(in crate::store) fn begin_at_the_present(
     tx: &Transaction<'_>,
     cause: &ReconcileCause,
@@ -141,11 +142,11 @@ pub(in crate::store) fn begin_at_the_present(
     load(tx)
 }
 
-/// When the newest record as of a position was changed: whatever changed after it, changed then or later.
+/// The time of the last change up to a position: every later change has this time or a later one.
 fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, StoreError> {
     let mut newest: Option<String> = None;
     for kind in Kind::ALL {
-        // From the end of an index, where it is found at once: the sum over all rows would read each of them.
+        // From the end of an index. An aggregate over all rows would read each row.
         let text = format!(
             "SELECT updated_at FROM {} WHERE updated_at IS NOT NULL AND rev BETWEEN 1 AND ?1 ORDER BY {} DESC LIMIT 1",
             kind.collection(),

@@ -7,7 +7,7 @@ use crate::store::edits::{maybe_applied, recheck, settle};
 use crate::store::reconcile::{listing, lost, sentences};
 use crate::store::{StoreError, gate, log};
 
-/// Ends it: the tables are at the position of the tail.
+/// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
         let (cause, fork, gone): (String, Option<i64>, i64) =

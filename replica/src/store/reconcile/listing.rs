@@ -40,7 +40,7 @@ fn save_entries(
     let mut bytes = Vec::with_capacity(entries.size_hint().0 * ENTRY_BYTES);
     for (id, rev) in entries {
         bytes.extend(id.as_bytes());
-        // A revision is never 0.
+        // No record has the revision 0.
         bytes.extend(rev.unwrap_or(0).to_le_bytes());
     }
     tx.prepare_cached("INSERT INTO _walk_pages (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
@@ -53,7 +53,7 @@ pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreE
     Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
-/// Notes that a listed record was fetched: whatever version is here is new enough.
+/// Notes that a listed record was fetched: every version of the record here is new enough.
 pub(super) fn note_fetched(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let id = Uuid::try_parse(id).map_err(|_| StoreError::Odd(format!("a listed record with the id {id}")))?;
     save_entries(tx, kind, [(id, None)].into_iter())
@@ -112,21 +112,21 @@ pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Ve
     Ok(newer.map(|((id, _), _)| id.to_string()).take(FETCH_MAX).collect())
 }
 
-/// A record that is gone from the server.
+/// A record that the server no longer has.
 pub(super) struct Vanished {
     pub id: String,
-    /// Whether it has edits.
+    /// True when the record has edits.
     pub waits: bool,
-    /// Whether the last of these deletes it too.
+    /// True when the last of its edits deletes the record too.
     pub deleted_here: bool,
 }
 
-/// Records that the server was known to hold at a position and that the walk did not show.
+/// Records that the server had at a position and does not list.
 pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<Vec<Vanished>, StoreError> {
     let listed = ListedIds::load(tx, kind)?;
     let table = kind.collection();
     let mut unseen = BTreeSet::new();
-    // Of most rows no more is read than this, which is in an index.
+    // Most rows are read from an index, the id alone.
     for text in [
         format!("SELECT id FROM {table} WHERE ?1 IS NOT NULL"),
         "SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted".to_owned(),
@@ -150,7 +150,7 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
     for id in unseen {
         let (rev, last): (Option<i64>, Option<Method>) =
             statement.query_row((kind.as_str(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        // What changed after the walk began, the tail tells.
+        // The feed shows changes after the first page.
         if rev.is_some_and(|rev| rev <= as_of) {
             gone.push(Vanished { id, waits: last.is_some(), deleted_here: last == Some(Method::Delete) });
         }
@@ -158,7 +158,7 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
     Ok(gone)
 }
 
-/// How many records of each collection the server was known to hold, without those that are deleted here, as JSON.
+/// The number of known records of each collection as JSON, without records that are deleted here.
 pub(super) fn count_known_by_kind(tx: &Transaction<'_>) -> Result<String, StoreError> {
     let mut all = Fields::new();
     for kind in Kind::COLLECTIONS {
@@ -167,7 +167,7 @@ pub(super) fn count_known_by_kind(tx: &Transaction<'_>) -> Result<String, StoreE
     Ok(Value::Object(all).to_string())
 }
 
-/// The same of one collection.
+/// The number of known records of one collection, without records that are deleted here.
 pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreError> {
     let text = format!(
         "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
@@ -178,8 +178,8 @@ pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, Store
     Ok(tx.prepare_cached(&text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
-/// What the server was known to hold of a kind, as SQL: ids and revisions; `?1` is the kind. The row of a record that is
-/// gone stays in sight while its edits wait for a person.
+/// SQL for the ids and revisions of a kind's known records; `?1` is the kind. Left out: a deleted record whose row
+/// stays because its edits wait for a person.
 fn known_text(kind: Kind) -> String {
     format!(
         "SELECT id, rev FROM {} WHERE rev IS NOT NULL
@@ -190,6 +190,6 @@ fn known_text(kind: Kind) -> String {
     )
 }
 
-/// Creates that the server has taken, whose records have not come back.
+/// Accepted creates whose records have not come back.
 const SENT_CREATES: &str = "FROM _acked s JOIN edits e ON e.id = s.edit_id
      WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL";

@@ -65,7 +65,7 @@ pub(super) fn advance(tx: &Transaction<'_>, step: &ReconcileStep) -> Result<(), 
     Ok(())
 }
 
-/// Asks a person before it goes on.
+/// Asks a person a question before the reconcile goes on.
 pub(crate) fn ask_person(connection: &mut Connection, question: &str) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
         tx.execute("UPDATE _reconcile SET question = ?1", [question])?;
@@ -73,7 +73,7 @@ pub(crate) fn ask_person(connection: &mut Connection, question: &str) -> Result<
     })
 }
 
-/// Takes note of a person's wish for a recovery while one is under way.
+/// Notes a person's wish for a reconcile while one is running.
 pub(crate) fn note_wish(connection: &mut Connection, accepted: bool) -> Result<(), StoreError> {
     gate::keep(connection, |tx| {
         tx.execute("UPDATE _sync SET reconcile = 0", [])?;

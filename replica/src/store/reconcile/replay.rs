@@ -12,7 +12,7 @@ use crate::store::reconcile::sweep::is_mass_delete;
 use crate::store::reconcile::{listing, sentences};
 use crate::store::{StoreError, base, log, rows};
 
-/// Notes that the replay has shown a record, or its end.
+/// Notes that the replay has shown a record, or removes the note for a deleted one.
 pub(crate) fn note_seen(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: EventType) -> Result<(), StoreError> {
     let text = match event_type {
         EventType::Deleted => "DELETE FROM _seen WHERE kind = ?1 AND record_id = ?2",
@@ -22,9 +22,9 @@ pub(crate) fn note_seen(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: 
     Ok(())
 }
 
-/// At the present, after which this cursor goes on: what the server was known to have and the replay did not show is gone
-/// there. Instead it gives why all is to be compared first: an edit that the server had confirmed is of a history which it
-/// does not have, or so much would go that a person is to be asked.
+/// Ends the replay at the head: deletes the records that the replay did not show. Instead, gives the cause for a
+/// reconcile when a confirmed edit belongs to another history, or when so many records would be deleted that a person
+/// must be asked. `cursor`: where the feed goes on.
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     head: i64,
@@ -63,16 +63,16 @@ pub(crate) fn finish(
     Ok(None)
 }
 
-/// A record that the server was known to have.
+/// A known record that the replay did not show.
 struct Missing {
     kind: Kind,
     id: String,
-    /// What the last edit of it does; None: it has none.
+    /// The method of the record's last edit; None without edits.
     last: Option<Method>,
 }
 
 impl Missing {
-    /// What was deleted here as well, nobody loses by its end.
+    /// False for a record that was deleted here as well.
     fn is_lost(&self) -> bool {
         self.last != Some(Method::Delete)
     }
@@ -91,8 +91,9 @@ fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError>
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Whether the server does not have the history in which it confirmed an edit: the edit is beyond its end, or its record
-/// stands before it. No server that was not put back shows that, and no cursor is left that it could refuse.
+/// True when the server has another history than the one that confirmed an edit: the edit is beyond the head, or its
+/// record stands before the edit. Only a restored server shows that, and no cursor is left that the server could
+/// refuse.
 fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreError> {
     let confirmed = "FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged')";
     let beyond = format!("SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > ?1)");

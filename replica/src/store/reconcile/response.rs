@@ -10,8 +10,8 @@ use crate::store::reconcile::listing;
 use crate::store::reconcile::progress::advance;
 use crate::store::{StoreError, base, gate, mirror, rows};
 
-/// Applies an answer and notes how far the recovery is with it. Nothing waits for the disk: what a power cut takes is
-/// asked for again.
+/// Applies a response and writes the next step. The commit does not wait for the disk: a request that a power cut loses
+/// is made again.
 pub(crate) fn save_response(
     connection: &mut Connection,
     question: &ReconcileQuery,
@@ -50,7 +50,8 @@ pub(crate) fn save_response(
     })
 }
 
-/// The home's profile is never deleted, but a server that was put back may be from before it was first set.
+/// Removes a profile that the server does not have. A profile is never deleted, but a restored server may be from
+/// before its creation.
 fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
     tx.execute("DELETE FROM _base WHERE kind = 'property' AND rev <= ?1", [as_of])?;
     let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property WHERE rev <= ?1";

@@ -6,10 +6,11 @@ use rusqlite::{OptionalExtension, Transaction};
 
 use crate::store::{StoreError, rows};
 
-/// Titles that one line names at most.
+/// Titles in one line, at most.
 const NAMED_MAX: usize = 20;
 
-/// Of a collection, before they go. An older copy of the server lacks what nobody has deleted.
+/// A line about one collection, before its records are deleted here. A restored server lacks records that nobody has
+/// deleted.
 pub(super) fn deleted_in_collection(
     tx: &Transaction<'_>,
     kind: Kind,
@@ -29,8 +30,8 @@ pub(super) fn deleted_in_collection(
     })
 }
 
-/// Of all of them, once everything is compared. `offers`: edits that the server has lost are offered again, and records that
-/// they make are not among these.
+/// A line about all collections, after the reconcile. `offers`: true when lost edits are offered again; the records
+/// that they create do not count as missing.
 pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool) -> String {
     let words = match (restored, gone) {
         (true, 0) if offers => "no record is missing there but what is offered again".to_owned(),
@@ -43,7 +44,7 @@ pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool) -> String 
     format!("Everything is compared with the server; {words}.")
 }
 
-/// Of all of them, once everything is read again. Why they are not there, that does not tell.
+/// A line about all collections, after a rebuild. The rebuild does not show why records are missing.
 pub(super) fn rebuild_done(gone: i64) -> String {
     let words = match gone {
         0 => "no record is missing there".to_owned(),
@@ -57,7 +58,7 @@ fn records(number: i64) -> String {
     if number == 1 { "1 record".to_owned() } else { format!("{number} records") }
 }
 
-/// What a record is called: as it is shown, or as the server had it.
+/// The title of a record, from its row or its base image.
 fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
     let name = resource(kind).title;
     if let Some(stored) = rows::get(tx, kind, id)? {

@@ -10,10 +10,11 @@ use crate::store::reconcile::progress::advance;
 use crate::store::reconcile::{listing, lost, sentences};
 use crate::store::{StoreError, base, gate, log, rows};
 
-/// More than this many of a collection, and more than [`FUSE_SHARE`] of it, do not vanish unless a person agrees.
+/// The mass-delete guard: a person must agree before more than this many records of a collection are deleted, when they
+/// are also more than [`MASS_DELETE_SHARE`] of the collection.
 const MASS_DELETE_MIN: i64 = 50;
 
-/// A fifth.
+/// One in five.
 const MASS_DELETE_SHARE: i64 = 5;
 
 /// Deletes the records that the server's list did not show. Asks a person first when too many would go. Without a list, every
@@ -78,7 +79,7 @@ fn delete(
     rows::remove(tx, kind, &record.id)
 }
 
-/// Whether so many of a collection that had so many records do not go without a person's word.
+/// True when so many deletions of `of` records need a person's agreement.
 pub(super) const fn is_mass_delete(gone: i64, of: i64) -> bool {
     gone > MASS_DELETE_MIN && gone > of / MASS_DELETE_SHARE
 }

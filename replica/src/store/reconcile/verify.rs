@@ -16,7 +16,7 @@ use crate::store::edits::settle;
 use crate::store::schema::search;
 use crate::store::{StoreError, base, gate, log, rows};
 
-/// Everything that the server lists of a kind.
+/// All records of a kind that the server lists.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
     /// The records, each with the position at which its page was read.
@@ -25,55 +25,55 @@ pub struct Listing {
     pub as_of: i64,
 }
 
-/// A record that is not as the server has it.
+/// A record that differs from the server's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// Its kind.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Which one.
+    /// The id of the record, a UUID in lower case.
     pub id: String,
-    /// What it is called.
+    /// The title of the record, or its id.
     pub title: String,
-    /// How it differs.
+    /// How the record differs.
     pub how: How,
 }
 
 /// How a record differs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum How {
-    /// The server has it, the replica does not.
+    /// The server has the record, and the replica does not.
     Missing,
-    /// The replica has it, the server does not.
+    /// The replica has the record, and the server does not.
     Extra,
-    /// These members differ: name, here, there.
+    /// These members differ: name, value here, value on the server.
     Fields(Vec<(String, Value, Value)>),
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Verification {
     /// The position at which the replica was compared.
     pub position: i64,
-    /// Records that were found equal, or not.
+    /// Records that were compared, equal or not.
     pub compared: usize,
-    /// Records that changed meanwhile, which says nothing of them.
+    /// Records that changed during the comparison and could not be compared.
     pub changed_meanwhile: usize,
-    /// Records that are not as the server has them.
+    /// Records that differ from the server's.
     pub differences: Vec<Difference>,
-    /// Whether search did not hold what the tables hold: nothing but a stranger's hand makes it so.
+    /// True when the search index did not match the tables: another program has changed it.
     pub search_differs: bool,
 }
 
 impl Verification {
-    /// Whether what is known of a record is newer than the page that lists it. What it is said to be of after the replica's
-    /// own position, nobody has told: it is wrong.
+    /// True when the known version of a record is newer than the page that lists the record. A version after the
+    /// replica's own position is wrong: no event has shown it.
     fn may_have_changed(&self, rev: i64, as_of: i64) -> bool {
         rev > as_of && rev <= self.position
     }
 }
 
-/// Compares, and repairs what differs if that is wanted, in one transaction. None: the replica has not passed the
-/// last page yet.
+/// Compares all records, and repairs differences when `repair` is true, in one transaction. None when the replica has
+/// not passed the last page yet.
 pub(crate) fn verify(
     connection: &mut Connection,
     listings: &[(Kind, Listing)],
@@ -142,7 +142,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         listed.insert(id);
         let theirs = rows::Stored::from_payload(kind, rev, record);
         let Ours { form, rev: ours_rev, has_edits } = ours(tx, kind, id)?;
-        if found.may_have_changed(ours_rev, *as_of) {
+        if ours_rev.is_some_and(|rev| found.may_have_changed(rev, *as_of)) {
             found.changed_meanwhile += 1;
             continue;
         }
@@ -158,8 +158,8 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
         found.differences.push(Difference { kind, id: id.to_owned(), title, how });
     }
-    // Rows that neither the server nor an edit has told of are as wrong as those that the server does not list. A row whose
-    // record is known to be gone there is only kept in sight for the person its edits wait for.
+    // Rows that neither the server nor an edit made are as wrong as unlisted ones. The row of a deleted record may stay
+    // for the person about whom its edits wait.
     let known: Vec<(String, Option<i64>, String)> = tx
         .prepare(&format!(
             "SELECT id, rev, coalesce({1}, id) FROM {0} t
@@ -186,18 +186,18 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
     Ok(())
 }
 
-/// What is known here of a record.
+/// The known version of a record.
 struct Ours {
-    /// The server's form of it.
+    /// The server's version; None for a missing record.
     form: Option<rows::Stored>,
-    /// The newest rev seen of it.
-    rev: i64,
-    /// Whether its row is this with edits laid over.
+    /// The newest known revision, of the record or its tombstone; None when there is none.
+    rev: Option<i64>,
+    /// True when the row has edits laid over the base image.
     has_edits: bool,
 }
 
 fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> {
-    let tomb: Option<i64> = tx
+    let tombstone: Option<i64> = tx
         .prepare_cached("SELECT rev FROM _tombstones WHERE kind = ?1 AND record_id = ?2")?
         .query_row((kind.as_str(), id), |row| row.get(0))
         .optional()?;
@@ -207,11 +207,11 @@ fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> 
         Some((stored, gone)) => (!gone).then_some(stored),
         None => rows::get(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
     };
-    let rev = form.as_ref().and_then(|stored| stored.rev).max(tomb).unwrap_or(-1);
+    let rev = form.as_ref().and_then(|stored| stored.rev).max(tombstone);
     Ok(Ours { form, rev, has_edits })
 }
 
-/// How the row of a record with edits differs from the server's form with these laid over: there it is what it should be.
+/// How the row of a record with edits differs from the base image with the edits laid over it.
 fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<How>, StoreError> {
     Ok(match (rows::get(tx, kind, id)?, base::overlay(tx, kind, id, i64::MAX)?) {
         (None, None) => None,
@@ -223,8 +223,8 @@ fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<
     })
 }
 
-/// The members that differ, by name. A server that does not know a field yet leaves it out, which is as good as null; and
-/// what is not known here may come in any order.
+/// The members that differ, by name. A field that an older server leaves out equals null. The order of unknown members
+/// does not matter.
 fn differing(kind: Kind, ours: &rows::Stored, theirs: &rows::Stored) -> Vec<(String, Value, Value)> {
     let field = |stored: &rows::Stored, name: &str| stored.fields.get(name).cloned().unwrap_or_default();
     let fields = resource(kind).fields.iter().map(|it| (it.name, field(ours, it.name), field(theirs, it.name)));
@@ -244,7 +244,7 @@ fn differing(kind: Kind, ours: &rows::Stored, theirs: &rows::Stored) -> Vec<(Str
     all.into_iter().map(|(name, ours, theirs)| (name.to_owned(), ours, theirs)).collect()
 }
 
-/// Makes a record as the server has it.
+/// Writes the server's version of a record.
 fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: Timestamp) -> Result<(), StoreError> {
     let Difference { kind, id, .. } = difference;
     let waits: bool = tx

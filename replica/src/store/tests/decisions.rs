@@ -71,7 +71,7 @@ fn in_conflict() -> Scene {
 }
 
 #[test]
-fn one_half_of_a_subject_is_said_for_both() {
+fn resolve_one_half_decides_whole_subject() {
     let [first, second] = ["00000000-0000-4000-8000-0000000000e1", "00000000-0000-4000-8000-0000000000e2"];
     let about = |id, item: &str| {
         let fields = json!({ "title": "Oil", "status": "open", "subject_type": "inventory", "subject_id": item });
@@ -95,7 +95,7 @@ fn one_half_of_a_subject_is_said_for_both() {
 }
 
 #[test]
-fn a_subject_of_which_one_half_was_changed_here_is_kept_whole() {
+fn resolve_mine_keeps_subject_whole() {
     let [first, second, car] = [ROOM, HOME, "00000000-0000-4000-8000-0000000000e3"];
     let about = |id, subject: &Value| {
         let fields = json!({ "title": "Manual", "subject_type": subject[0], "subject_id": subject[1] });
@@ -145,7 +145,7 @@ fn a_subject_of_which_one_half_was_changed_here_is_kept_whole() {
 }
 
 #[test]
-fn a_later_edit_of_a_field_that_was_lost_does_not_begin_with_it() {
+fn resolve_theirs_updates_later_base() {
     let mut scene = in_conflict();
     scene.does("UPDATE tasks SET title = 'Mine again'");
     let resolution = Resolution { fields: BTreeMap::from([("title".to_owned(), Choice::Theirs)]), rest: None };
@@ -154,7 +154,7 @@ fn a_later_edit_of_a_field_that_was_lost_does_not_begin_with_it() {
 }
 
 #[test]
-fn an_edit_of_a_record_that_was_deleted_since_is_called_by_its_name() {
+fn edit_of_deleted_record_keeps_title() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
@@ -165,7 +165,7 @@ fn an_edit_of_a_record_that_was_deleted_since_is_called_by_its_name() {
 }
 
 #[test]
-fn who_is_blocked_says_by_whom_after_one_of_two_is_discarded() {
+fn discard_updates_blocked_reason() {
     let item = "00000000-0000-4000-8000-0000000000e1";
     let mut scene = Scene::new();
     scene.hear(vec![
@@ -188,7 +188,7 @@ fn who_is_blocked_says_by_whom_after_one_of_two_is_discarded() {
 }
 
 #[test]
-fn a_refused_create_can_be_changed_and_frees_what_waited_for_it() {
+fn change_of_rejected_create_unblocks_others() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
@@ -206,7 +206,7 @@ fn a_refused_create_can_be_changed_and_frees_what_waited_for_it() {
 }
 
 #[test]
-fn a_discarded_create_takes_what_was_done_to_it_along() {
+fn discard_create_ends_later_edits() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("UPDATE rooms SET floor = '1'");
@@ -222,7 +222,7 @@ fn a_discarded_create_takes_what_was_done_to_it_along() {
 }
 
 #[test]
-fn what_may_be_in_is_not_dropped_but_undone_there() {
+fn discard_maybe_applied_queues_inverse() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -236,7 +236,7 @@ fn what_may_be_in_is_not_dropped_but_undone_there() {
 }
 
 #[test]
-fn what_may_be_in_is_undone_there_once() {
+fn discard_maybe_applied_twice_is_refused() {
     let deleted = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -260,7 +260,7 @@ fn what_may_be_in_is_undone_there_once() {
 }
 
 #[test]
-fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
+fn rejected_retry_is_maybe_applied() {
     let refused = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -286,7 +286,7 @@ fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
 }
 
 #[test]
-fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_be_in() {
+fn key_refused_releases_unsent_request() {
     let mut scene = Scene::new();
     for name in ["Hall", "Attic"] {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
@@ -311,7 +311,7 @@ fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_b
 }
 
 #[test]
-fn an_edit_taken_back_leaves_the_later_ones_in_order() {
+fn revert_keeps_later_edits_in_order() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'First', priority = 'high'");
@@ -328,7 +328,7 @@ fn an_edit_taken_back_leaves_the_later_ones_in_order() {
 }
 
 #[test]
-fn all_mine_all_theirs_or_field_by_field() {
+fn resolve_mine_theirs_and_single_fields() {
     let mut scene = in_conflict();
     assert!(scene.retry(1).unwrap_err().contains("“Mine”: both sides still differ"));
     let refused = scene.change(1, json!({ "title": "Both" })).unwrap_err();
@@ -358,7 +358,7 @@ fn all_mine_all_theirs_or_field_by_field() {
 }
 
 #[test]
-fn a_value_that_lost_comes_back_by_undo() {
+fn undo_restores_losing_value() {
     let mut scene = in_conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
     let lost: i64 = scene.one("SELECT id FROM edit_history").parse().unwrap();
@@ -369,7 +369,7 @@ fn a_value_that_lost_comes_back_by_undo() {
 }
 
 #[test]
-fn what_is_deleted_there_can_be_made_anew_or_given_up() {
+fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -392,7 +392,7 @@ fn what_is_deleted_there_can_be_made_anew_or_given_up() {
 }
 
 #[test]
-fn what_was_written_upon_a_create_that_somebody_deleted_before_its_answer_came_stays_in_sight() {
+fn update_of_deleted_create_stays_visible() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
@@ -409,7 +409,7 @@ fn what_was_written_upon_a_create_that_somebody_deleted_before_its_answer_came_s
 
 /// The server may be put back to before the delete that it answered with, and then the feed never tells of one.
 #[test]
-fn what_only_an_answer_calls_deleted_is_a_row_until_the_feed_tells_its_end() {
+fn response_404_keeps_row_until_delete_event() {
     for resolution in [Resolution::mine(), Resolution::theirs()] {
         let mut scene = Scene::deleted_by_an_answer();
         assert!(scene.retry(1).unwrap_err().contains("was deleted on the server"), "it counts for the edit");
@@ -422,7 +422,7 @@ fn what_only_an_answer_calls_deleted_is_a_row_until_the_feed_tells_its_end() {
 }
 
 #[test]
-fn what_an_answer_calls_deleted_is_asked_again_in_the_next_contact() {
+fn response_404_is_forgotten_on_contact() {
     let mut scene = Scene::deleted_by_an_answer();
     // Put back to before that delete, with the place of this replica: nothing but another answer can tell.
     crate::store::standing::greet(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
@@ -433,7 +433,7 @@ fn what_an_answer_calls_deleted_is_asked_again_in_the_next_contact() {
 }
 
 #[test]
-fn a_delete_in_conflict_goes_through_or_gives_way() {
+fn resolve_conflicting_delete() {
     let conflict = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -451,7 +451,7 @@ fn a_delete_in_conflict_goes_through_or_gives_way() {
 }
 
 #[test]
-fn an_id_that_is_in_use_there() {
+fn resolve_used_id() {
     let taken = |there: bool| {
         let mut scene = Scene::new();
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
@@ -483,7 +483,7 @@ fn an_id_that_is_in_use_there() {
 }
 
 #[test]
-fn an_id_that_is_another_kinds_is_given_to_nothing_else() {
+fn resolve_id_of_other_kind_makes_new_id() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.is_at_present(4);
@@ -497,7 +497,7 @@ fn an_id_that_is_another_kinds_is_given_to_nothing_else() {
 }
 
 #[test]
-fn a_create_that_is_deleted_there_before_its_answer_came_does_not_go_again() {
+fn create_deleted_there_is_not_resent() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
@@ -510,7 +510,7 @@ fn a_create_that_is_deleted_there_before_its_answer_came_does_not_go_again() {
 }
 
 #[test]
-fn what_mends_a_refused_create_goes_with_it_whoever_refers_to_it() {
+fn fix_of_rejected_create_is_coalesced() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.reject(1);

@@ -41,7 +41,7 @@ fn of_first_task(connection: &Connection) -> [(Pending, bool); 2] {
 }
 
 #[test]
-fn columns_of_others_are_not_taken_for_what_is_known_of_a_row() {
+fn foreign_columns_do_not_mark_rows() {
     let (directory, connection) = home();
     assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2]);
     for name in ["pending", "own"] {
@@ -58,7 +58,7 @@ fn ids(connection: &Connection, query: &RowQuery) -> Vec<String> {
 }
 
 #[test]
-fn pages_from_every_side_make_up_the_list_in_every_order() {
+fn pages_cover_list_in_every_order() {
     let (directory, connection) = home();
     for (kind, column) in [
         (Kind::Inventory, "name"),
@@ -97,7 +97,7 @@ fn pages_from_every_side_make_up_the_list_in_every_order() {
 }
 
 #[test]
-fn words_find_the_same_however_many_have_them() {
+fn search_finds_common_and_rare_words() {
     let (directory, connection) = home();
     for (column, descending) in [("name", false), ("current_value", true), ("room_id", false), ("quantity", false)] {
         let all = RowQuery::of(Kind::Inventory, Sort { column, descending }, 1_000);
@@ -127,7 +127,7 @@ fn words_find_the_same_however_many_have_them() {
 }
 
 #[test]
-fn orders_mean_what_they_say() {
+fn orders_sort_by_their_field() {
     let (directory, connection) = home();
     let rows = |kind, column, descending| {
         page::page(&connection, &RowQuery::of(kind, Sort { column, descending }, 1_000)).unwrap().rows
@@ -160,7 +160,7 @@ fn orders_mean_what_they_say() {
 }
 
 #[test]
-fn conditions_and_totals_agree() {
+fn totals_match_conditions() {
     let (directory, connection) = home();
     let tasks = RowQuery::of(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
     let totals = page::totals(&connection, &tasks, "2026-11-21", "2026-11-27").unwrap();
@@ -202,7 +202,7 @@ fn conditions_and_totals_agree() {
 }
 
 #[test]
-fn groups_stand_in_the_order_of_their_rows() {
+fn groups_follow_row_order() {
     let (directory, connection) = home();
     for (kind, column) in
         [(Kind::Inventory, "category"), (Kind::Inventory, "room_id"), (Kind::Task, "status"), (Kind::Task, "priority")]
@@ -228,7 +228,7 @@ fn groups_stand_in_the_order_of_their_rows() {
 }
 
 #[test]
-fn a_page_is_read_from_an_index() {
+fn page_is_read_from_index() {
     let (directory, connection) = home();
     for (kind, column) in [(Kind::Task, "due_on"), (Kind::Inventory, "current_value"), (Kind::Document, "expires_on")] {
         let key = crate::store::schema::order::key(kind, column);
@@ -240,7 +240,7 @@ fn a_page_is_read_from_an_index() {
 }
 
 #[test]
-fn what_others_changed_last_is_looked_for_among_the_newest_alone() {
+fn changes_by_others_read_newest_rows() {
     let mut scene = super::Scene::new();
     let theirs = serde_json::json!({ "name": "Theirs" });
     scene.hear(vec![super::event(5, "created", "room", super::ROOM, theirs)]);
@@ -263,7 +263,7 @@ fn what_others_changed_last_is_looked_for_among_the_newest_alone() {
 }
 
 #[test]
-fn what_runs_out_is_found_by_looking_at_each_record_once() {
+fn expiring_reads_each_record_once() {
     let scene = super::Scene::new();
     let day = |n: i64| if n % 3 == 0 { "NULL".to_owned() } else { format!("'20{}-02-03'", 20 + n * 7 % 60) };
     for n in 0..12 {
@@ -303,7 +303,7 @@ fn what_runs_out_is_found_by_looking_at_each_record_once() {
 }
 
 #[test]
-fn rooms_of_one_name_are_worth_something_each() {
+fn home_value_keeps_rooms_of_equal_name() {
     let scene = super::Scene::new();
     for n in 1..=2 {
         let room = format!("0190a3b0-0000-7000-8000-0000000000a{n}");

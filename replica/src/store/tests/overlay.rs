@@ -8,7 +8,7 @@ use crate::store::edits::answers::WriteOutcome;
 use crate::store::{edits, gate, open, standing, status};
 
 #[test]
-fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
+fn update_queues_changes_and_saves_base() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Paint', priority = 'high'");
@@ -34,7 +34,7 @@ fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
 }
 
 #[test]
-fn events_twice_late_or_out_of_order_change_nothing() {
+fn repeated_or_old_events_change_nothing() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low"), task(7, "Paint all", "high")]);
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -52,7 +52,7 @@ fn events_twice_late_or_out_of_order_change_nothing() {
 }
 
 #[test]
-fn an_event_with_our_key_stands_for_a_lost_answer() {
+fn event_with_key_confirms_edit() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     assert_eq!(scene.plan(), [1]);
@@ -69,7 +69,7 @@ fn an_event_with_our_key_stands_for_a_lost_answer() {
 }
 
 #[test]
-fn what_depends_on_a_refused_edit_waits_for_a_person() {
+fn dependents_of_rejected_edit_are_blocked() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
@@ -87,7 +87,7 @@ fn what_depends_on_a_refused_edit_waits_for_a_person() {
 }
 
 #[test]
-fn a_rooms_delete_waits_for_what_refers_to_it() {
+fn delete_waits_for_referring_edits() {
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
@@ -109,7 +109,7 @@ fn a_rooms_delete_waits_for_what_refers_to_it() {
 }
 
 #[test]
-fn an_edit_of_what_was_deleted_there_is_kept_and_shown() {
+fn edit_of_deleted_record_stays_visible() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -130,7 +130,7 @@ fn an_edit_of_what_was_deleted_there_is_kept_and_shown() {
 }
 
 #[test]
-fn the_profile_comes_into_being_by_its_first_update() {
+fn first_update_creates_profile() {
     let mut scene = Scene::new();
     let fields = json!({ "city": "Ghent", "bedrooms": 3 }).as_object().cloned().unwrap();
     edits::update(&mut scene.db, Origin::Tui, hearth_contract::schema::Kind::Property, "", &fields).unwrap();
@@ -150,7 +150,7 @@ fn the_profile_comes_into_being_by_its_first_update() {
 }
 
 #[test]
-fn what_a_newer_server_says_is_kept() {
+fn unknown_members_are_kept() {
     let mut scene = Scene::new();
     let newer = json!({ "title": "Paint", "priority": "asap", "status": 7, "mood": { "is": "good" } });
     scene.hear(vec![
@@ -167,7 +167,7 @@ fn what_a_newer_server_says_is_kept() {
 }
 
 #[test]
-fn a_record_that_comes_by_an_unknown_word_is_taken_all_the_same() {
+fn unknown_event_type_applies_payload() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     let again = |id, word: &str, title: &str| event(id, word, "task", TASK, json!({ "title": title }));
@@ -186,7 +186,7 @@ fn a_record_that_comes_by_an_unknown_word_is_taken_all_the_same() {
 }
 
 #[test]
-fn what_a_newer_server_speaks_of_is_said_once() {
+fn unknown_event_is_logged_once() {
     let mut scene = Scene::new();
     let long = "x".repeat(100_000);
     for id in (1..200).step_by(4) {
@@ -207,7 +207,7 @@ fn what_a_newer_server_speaks_of_is_said_once() {
 }
 
 #[test]
-fn a_head_that_a_server_has_lost_is_not_claimed() {
+fn lost_head_is_not_claimed() {
     let mut scene = Scene::new();
     // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
     standing::greet(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
@@ -216,7 +216,7 @@ fn a_head_that_a_server_has_lost_is_not_claimed() {
 }
 
 #[test]
-fn what_a_greeting_tells_of_is_not_taken_for_reached() {
+fn greeting_head_is_not_position() {
     let mut scene = Scene::new();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
@@ -229,7 +229,7 @@ fn what_a_greeting_tells_of_is_not_taken_for_reached() {
 }
 
 #[test]
-fn a_process_that_found_no_room_to_say_so_is_named_with_the_first_contact() {
+fn daemon_pid_is_written_on_first_contact() {
     let mut scene = Scene::new();
     let greeting = standing::Greeting { process: Some(7), ..greeting(6, &[]) };
     standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
@@ -238,7 +238,7 @@ fn a_process_that_found_no_room_to_say_so_is_named_with_the_first_contact() {
 }
 
 #[test]
-fn what_became_another_value_since_it_was_seen_is_not_written_over() {
+fn update_seen_refuses_changed_value() {
     let mut scene = Scene::new();
     let fields = |value: serde_json::Value| value.as_object().cloned().unwrap();
     let (task_kind, seen) = (hearth_contract::schema::Kind::Task, fields(json!({ "title": "Paint" })));
@@ -258,7 +258,7 @@ fn what_became_another_value_since_it_was_seen_is_not_written_over() {
 }
 
 #[test]
-fn a_call_knows_the_numbers_it_drew_and_no_others() {
+fn write_knows_its_edit_numbers() {
     let mut scene = Scene::new();
     let room = |name: &str| json!({ "name": name }).as_object().cloned().unwrap();
     let kind = hearth_contract::schema::Kind::Room;

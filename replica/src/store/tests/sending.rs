@@ -14,7 +14,7 @@ fn body(request: &crate::store::edits::push::Request) -> Value {
 }
 
 #[test]
-fn a_change_insists_on_what_was_seen() {
+fn update_sends_if_match() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -29,7 +29,7 @@ fn a_change_insists_on_what_was_seen() {
 }
 
 #[test]
-fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
+fn create_is_sent_before_references() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
     scene.does("UPDATE tasks SET notes = 'twice'");
@@ -50,7 +50,7 @@ fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
 }
 
 #[test]
-fn how_large_a_request_is_is_known_before_it_is_fixed() {
+fn plan_knows_request_bytes() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO rooms (name, notes) VALUES ('Shed', printf('%.9000c', 'x'))");
     scene.does("INSERT INTO rooms (name, notes) VALUES ('Loft', printf('%.9000c', 'x'))");
@@ -65,7 +65,7 @@ fn how_large_a_request_is_is_known_before_it_is_fixed() {
 }
 
 #[test]
-fn a_position_of_another_history_confirms_nothing() {
+fn position_of_other_history_confirms_nothing() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low"), event(37, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does("INSERT INTO vehicles (name) VALUES ('Car')");
@@ -82,7 +82,7 @@ fn a_position_of_another_history_confirms_nothing() {
 }
 
 #[test]
-fn both_changed_the_same_field() {
+fn field_changed_on_both_sides_conflicts() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
@@ -98,7 +98,7 @@ fn both_changed_the_same_field() {
 }
 
 #[test]
-fn the_profile_decides_and_the_loser_is_kept() {
+fn policy_decides_and_keeps_loser() {
     let conflict = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -127,7 +127,7 @@ fn the_profile_decides_and_the_loser_is_kept() {
 }
 
 #[test]
-fn what_both_wrote_alike_is_not_sent() {
+fn equal_values_are_not_sent() {
     let mut scene = Scene::new();
     scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
     scene.does("UPDATE vehicles SET purchase_price = '8.5'");
@@ -138,7 +138,7 @@ fn what_both_wrote_alike_is_not_sent() {
 }
 
 #[test]
-fn what_was_taken_back_here_is_no_change() {
+fn value_changed_back_is_not_sent() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -158,7 +158,7 @@ fn what_was_taken_back_here_is_no_change() {
 }
 
 #[test]
-fn a_profile_without_values_is_nothing_to_send() {
+fn profile_without_values_is_not_sent() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property DEFAULT VALUES");
     scene.does("UPDATE property SET city = 'Ghent'");
@@ -168,7 +168,7 @@ fn a_profile_without_values_is_nothing_to_send() {
 }
 
 #[test]
-fn a_profile_that_is_cleared_before_it_was_there_is_nothing_to_send() {
+fn cleared_new_profile_is_not_sent() {
     let mut scene = Scene::new();
     scene.is_at_present(2);
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
@@ -181,7 +181,7 @@ fn a_profile_that_is_cleared_before_it_was_there_is_nothing_to_send() {
 }
 
 #[test]
-fn a_create_with_the_id_of_another_kind_is_not_sent() {
+fn create_with_id_of_other_kind_is_not_sent() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.is_at_present(4);
@@ -200,7 +200,7 @@ fn a_create_with_the_id_of_another_kind_is_not_sent() {
 }
 
 #[test]
-fn a_delete_of_what_was_changed_there_always_asks() {
+fn delete_of_changed_record_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -241,7 +241,7 @@ fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
 }
 
 #[test]
-fn what_a_delete_cleared_is_nobodys_change() {
+fn reference_cleared_by_delete_is_no_change() {
     let shed_is_gone = || event(6, "deleted", "room", ROOM, Value::Null);
     let elsewhere = format!("UPDATE inventory SET room_id = '{OTHER}'");
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
@@ -280,7 +280,7 @@ fn what_a_delete_cleared_is_nobodys_change() {
 }
 
 #[test]
-fn a_subject_that_a_delete_cleared_is_nobodys_change() {
+fn subject_cleared_by_delete_is_no_change() {
     // A manual of a car that is deleted here; the feed tells of both.
     let scene = |then: &str, there: Value| {
         let mut scene = Scene::new();
@@ -315,7 +315,7 @@ fn a_subject_that_a_delete_cleared_is_nobodys_change() {
 }
 
 #[test]
-fn a_refused_create_shows_its_values_as_the_server_writes_them() {
+fn rejected_create_shows_normalized_values() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO vehicles (id, name, purchase_price) VALUES ('{TASK}', 'Mine', '7.5')"));
     scene.send(1);
@@ -328,7 +328,7 @@ fn a_refused_create_shows_its_values_as_the_server_writes_them() {
 }
 
 #[test]
-fn a_change_of_what_was_deleted_there_shows_its_values_as_the_server_writes_them() {
+fn conflict_shows_normalized_values() {
     let price = "SELECT json_array(base, mine) FROM conflicts WHERE field = 'purchase_price'";
     let mut scene = Scene::new();
     scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
@@ -338,7 +338,7 @@ fn a_change_of_what_was_deleted_there_shows_its_values_as_the_server_writes_them
 }
 
 #[test]
-fn what_is_deleted_there_shows_as_nothing() {
+fn deleted_record_shows_null_theirs() {
     let mut scene = Scene::deleted_by_an_answer();
     assert_eq!(
         scene.one("SELECT json_array(field, mine, theirs, theirs_at) FROM conflicts"),
@@ -352,7 +352,7 @@ fn what_is_deleted_there_shows_as_nothing() {
 }
 
 #[test]
-fn edits_of_one_record_that_were_never_sent_go_as_one() {
+fn unsent_edits_of_record_are_coalesced() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.does("UPDATE tasks SET title = 'Paint all', notes = 'Twice'");
@@ -370,7 +370,7 @@ fn edits_of_one_record_that_were_never_sent_go_as_one() {
 }
 
 #[test]
-fn what_came_and_went_is_never_heard_of() {
+fn created_and_deleted_record_is_not_sent() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.does("UPDATE tasks SET title = 'Paint all'");
@@ -381,7 +381,7 @@ fn what_came_and_went_is_never_heard_of() {
 }
 
 #[test]
-fn a_change_and_a_delete_are_a_delete_of_what_was_before() {
+fn update_and_delete_coalesce_to_delete() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -395,7 +395,7 @@ fn a_change_and_a_delete_are_a_delete_of_what_was_before() {
 }
 
 #[test]
-fn only_what_waits_for_nothing_else_goes_along() {
+fn edit_with_other_dependency_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "inventory", TASK, json!({ "name": "Rake", "quantity": 1 }))]);
     scene.does("UPDATE inventory SET name = 'Old rake'");
@@ -417,7 +417,7 @@ fn only_what_waits_for_nothing_else_goes_along() {
 }
 
 #[test]
-fn what_refers_to_each_other_does_not_wait_in_a_ring() {
+fn mutual_references_do_not_deadlock() {
     let mut scene = Scene::new();
     let of_room = json!({ "title": "Paint", "subject_type": "room", "subject_id": ROOM });
     scene.hear(vec![
@@ -462,7 +462,7 @@ fn what_refers_to_each_other_does_not_wait_in_a_ring() {
 }
 
 #[test]
-fn many_are_one_call_with_a_guard_for_each() {
+fn bulk_operations_have_own_if_match() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -486,7 +486,7 @@ fn many_are_one_call_with_a_guard_for_each() {
 }
 
 #[test]
-fn what_goes_as_it_was_fitted_is_shown_so() {
+fn adapted_edit_shows_in_row() {
     let mut scene = Scene::new();
     let [car, bus] = [(1, ROOM), (2, HOME)];
     for (rev, id) in [car, bus] {
@@ -507,7 +507,7 @@ fn what_goes_as_it_was_fitted_is_shown_so() {
 }
 
 #[test]
-fn what_is_not_known_to_be_there_is_not_written_over_unseen() {
+fn unknown_record_waits_for_feed() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     assert_eq!(scene.plan(), [0; 0], "a first read has shown nothing yet");
@@ -524,7 +524,7 @@ fn what_is_not_known_to_be_there_is_not_written_over_unseen() {
 }
 
 #[test]
-fn what_goes_together_goes_together_however_much_lies_between() {
+fn distant_edits_are_coalesced() {
     let mut scene = Scene::new();
     scene.does(
         "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 9)

@@ -14,10 +14,10 @@ use crate::store::edits::{already_applied, revert, write};
 use crate::store::merge::normalized;
 use crate::store::{base, gate, rows};
 
-/// A change that was made.
+/// A change that was made, and may have ended.
 pub(super) struct PastEdit<'a> {
     pub id: i64,
-    /// What the record is called, in quotes.
+    /// The title of the record in quotes, for sentences.
     pub name: &'a str,
     pub kind: Kind,
     pub record: &'a str,
@@ -133,8 +133,8 @@ fn inverse_update(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<String, E
     Ok(format!("{name}: {back} as before{kept}{}{next}", left_phrase(&dead)))
 }
 
-/// What is said of the task that the server makes when one that recurs is done (contract 3): nothing tells it from any other, so
-/// nothing takes it back.
+/// A phrase about the next task, which the server makes when a recurring task is done (contract 3). The next task
+/// cannot be told from any other, and undo leaves it.
 fn next_task_phrase(kind: Kind, present: &Fields, set: &Fields) -> &'static str {
     let is_done = present.get("status").is_some_and(|status| status == "done");
     let recurs = present.get("recurrence").is_some_and(|recurrence| !recurrence.is_null());
@@ -144,7 +144,7 @@ fn next_task_phrase(kind: Kind, present: &Fields, set: &Fields) -> &'static str 
     }
 }
 
-/// Notes which edit undoes a change, or makes one again that did not come to stand.
+/// Notes which edit undoes a change, or makes a reverted change again.
 fn note_undone(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
     gate::pass(tx, |tx| {
         if let Some(by) = by {
@@ -154,7 +154,7 @@ fn note_undone(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), E
     })
 }
 
-/// Makes a change again that did not come to stand: it was taken back, given up, or lost a conflict.
+/// Makes a change again that was reverted, discarded, or lost a conflict.
 pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided, EditError> {
     let PastEdit { id, name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
@@ -170,7 +170,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
                 fields.insert("id".to_owned(), record.into());
             }
             let new = write::create_in(tx, kind, &fields)?;
-            // A second time, an update finds its values there, and a delete no record; a create would make another.
+            // A repeated create would make a second record; a repeated update or delete changes nothing.
             note_undone(tx, id, newest_of(tx, kind, &new)?)?;
             (format!("{name} is there again{without}"), new)
         }
@@ -197,8 +197,8 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
     Ok(Decided { edit: newest_of(tx, kind, &of)?, ..said(sentence) })
 }
 
-/// Makes a record anew that was deleted there, as it stands here: with another id, because the server never takes one
-/// twice (contract 6.1). What waited for the old one is settled with it.
+/// Makes a record anew that was deleted on the server, with another id: the server uses no id twice (contract 6.1). The
+/// edits of the old record end.
 pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestamp) -> Result<Decided, EditError> {
     let PendingEdit { id, name, kind, record, .. } = found;
     let Some(stored) = rows::get(tx, *kind, record)? else {
@@ -218,7 +218,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestam
         }
         Ok::<_, EditError>(())
     })?;
-    // Only now: what comes to nothing is forgotten to be undone.
+    // Noted last: ending the old edits removes their undo notes.
     note_undone(tx, *id, edit)?;
     Ok(Decided { edit, ..said(format!("{name} is made anew, with another id{without}")) })
 }

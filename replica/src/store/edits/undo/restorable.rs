@@ -10,9 +10,9 @@ use crate::store::edits::adapt::first_subject;
 use crate::store::edits::error::EditError;
 use crate::store::rows;
 
-/// The values with which a record can be made: without what the server sets, and without references to what is gone. A
-/// task that was done on the server has had its next one, and made anew with its recurrence would get another (contract
-/// 3). With it a phrase that says which are left out.
+/// The values with which a record can be made anew: without values that the server sets, and without references to
+/// deleted records. A task that is done on the server loses its recurrence, because its next task exists already
+/// (contract 3). The phrase names what is left out.
 pub(super) fn restorable_fields(
     tx: &Connection,
     kind: Kind,
@@ -37,7 +37,8 @@ pub(super) fn restorable_fields(
     Ok((living, phrase))
 }
 
-/// Takes references to what is gone out of a record's new values, and gives their names. A subject goes as a whole.
+/// Removes references to deleted records from new values, and gives the names of the fields. A subject is removed as a
+/// whole.
 pub(super) fn remove_dead_references(
     tx: &Connection,
     kind: Kind,
@@ -66,8 +67,8 @@ pub(super) fn remove_dead_references(
     Ok(dead)
 }
 
-/// Makes half a subject a whole one: the id that is to be there again was of the kind of its record, which another change
-/// may have written. False: the kind alone would be as before, beside the id of another, and is left out.
+/// Completes half a subject. The kind of an old id follows from its record, because another change may have written the
+/// kind. False when only the kind could be restored, beside the id of another kind; the kind is then left out.
 pub(super) fn complete_subject(tx: &Connection, values: &mut Fields, present: &Fields) -> Result<bool, EditError> {
     let is_of = |kind: Kind, id: &str| rows::get(tx, kind, id).map(|found| found.is_some());
     let text = |fields: &Fields, name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -92,7 +93,7 @@ pub(super) fn complete_subject(tx: &Connection, values: &mut Fields, present: &F
     Ok(true)
 }
 
-/// A phrase that says what [`dead`] has left as it is.
+/// A phrase that names the fields which [`remove_dead_references`] removed.
 pub(super) fn left_phrase(dead: &[&str]) -> String {
     if dead.is_empty() { String::new() } else { format!("; left, because what it named is gone: {}", dead.join(", ")) }
 }

@@ -155,8 +155,8 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits,
     Ok(LostEdits { lost: all, overwritten: comparison.overwritten })
 }
 
-/// Notes of confirmed edits whether their records show any of them. Where one shows nothing, somebody wrote over it or deleted
-/// the record; what shows again is in place, at an unknown position. Right only while the tables hold one history whole.
+/// Notes for confirmed edits whether their records show any of their values. An edit without a shown value was
+/// overwritten; an edit with one stands at an unknown position. Correct only while the rows hold one whole history.
 pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(), StoreError> {
     let of = if scope == Scope::UnknownPosition { "rev = 0" } else { "rev >= 0" };
     let (_, over) = shown(tx, of)?;
@@ -166,7 +166,7 @@ pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(),
     mark_overwritten(tx, &over)
 }
 
-/// The same of those alone that were written over.
+/// [`note_overwritten`] for the edits alone that were overwritten before.
 pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
     for edit in shown(tx, "rev IS NULL")?.0 {
         tx.prepare_cached("UPDATE edit_history SET rev = 0 WHERE id = ?1")?.execute([edit])?;
@@ -174,7 +174,8 @@ pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The confirmed edits of these of which their records show something, and those of which they show nothing.
+/// The confirmed edits of which their records show a value, and those of which they show none. `of`: a condition on
+/// `edit_history`.
 fn shown(tx: &Transaction<'_>, of: &str) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch FROM edit_history
@@ -198,7 +199,7 @@ fn shown(tx: &Transaction<'_>, of: &str) -> Result<(Vec<i64>, Vec<i64>), StoreEr
     Ok((there, over))
 }
 
-/// Notes of edits of the history that they were written over.
+/// Notes that edits of the history were overwritten.
 pub(super) fn mark_overwritten(tx: &Transaction<'_>, over: &[i64]) -> Result<(), StoreError> {
     for edit in over {
         tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
@@ -206,7 +207,7 @@ pub(super) fn mark_overwritten(tx: &Transaction<'_>, over: &[i64]) -> Result<(),
     Ok(())
 }
 
-/// The record as the server has it.
+/// The server's version of an edit's record.
 fn server_form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError> {
     let pending: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
@@ -217,7 +218,7 @@ fn server_form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, Sto
     Ok(base::load(tx, lost.kind, &lost.record)?.and_then(|(stored, gone)| (!gone).then_some(stored)))
 }
 
-/// Whether the server's form of a record shows an edit's effect.
+/// True when the server's version shows the effect of an edit.
 fn is_there(method: Method, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
     match (method, form) {
         (Method::Delete, form) => form.is_none(),
@@ -227,7 +228,8 @@ fn is_there(method: Method, kind: Kind, patch: &Fields, form: Option<&rows::Stor
     }
 }
 
-/// Whether an event is an edit's: it carries the key of its request, or, if that changed nothing any more, its values.
+/// True when an event is that of an edit: the event carries the request's key, or shows the values when the request
+/// changed nothing.
 pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result<bool, StoreError> {
     let (key, patch): (Option<String>, String) =
         tx.query_row("SELECT idempotency_key, patch FROM edits WHERE id = ?1", [lost.edit], |row| {
@@ -240,7 +242,7 @@ pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result
         })
 }
 
-/// Whether a record has these values, in the server's spelling.
+/// True when a record has these values, compared in the server's form.
 fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
     values.iter().all(|(name, value)| match resource(kind).field(name) {
         Some(field) => check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name),

@@ -11,8 +11,8 @@ use crate::model::ReasonCode;
 use crate::store::edits::{acked, settle};
 use crate::store::{StoreError, base};
 
-/// At the end of a recovery: offers again what the server had accepted at a place that nobody knows any more, and does not
-/// hold. What it does hold is confirmed. `restored`: it may be of a lost history.
+/// At the end of a reconcile: offers accepted edits at an unknown position again when the server does not hold them,
+/// and confirms the others. `restored`: true when they may belong to a discarded history.
 pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
     let unknown: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM _acked WHERE rev IS NULL)", [], |row| row.get(0))?;
     if !unknown {
@@ -30,8 +30,8 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
     compare::mark_overwritten(tx, &overwritten)
 }
 
-/// The same of what was confirmed, at the end of a recovery from another history. Without a known fork that goes for
-/// everything that ever was; with one, for what was found in place when a fork was not known, so that nobody knows where.
+/// At the end of a reconcile with a restored server: offers confirmed edits again that the server does not hold.
+/// Without a known fork, all confirmed edits are compared; with a fork, those at an unknown position.
 pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
     let LostEdits { lost, overwritten } =
         find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
@@ -43,9 +43,9 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
         [],
     )?;
     if fork.is_none() {
-        // Whatever is left was judged now: it must not be judged by numbers of the lost history again.
+        // The remaining edits are compared now. Positions of the discarded history must not be used again.
         tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
-        // What had written over an edit may be lost itself, so that the edit shows again and can be lost with the next.
+        // The edit that overwrote another one may be lost itself; the other then shows again, and can be lost later.
         compare::note_overwritten(tx, Scope::Confirmed)?;
     } else {
         compare::note_shown_again(tx)?;
@@ -53,8 +53,8 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
     Ok(())
 }
 
-/// At the end of a recovery from another history: a delete that was offered because its number is of the lost history, and
-/// whose record is not there, was there all the same: by somebody else, or the number was higher than its own.
+/// At the end of a reconcile with a restored server: confirms an offered delete whose record does not exist. Somebody
+/// else deleted the record, or the position of the response was later than the delete.
 pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
     let text =
         "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason_code = ?1
@@ -68,8 +68,8 @@ pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<()
     there.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
 }
 
-/// A record that is gone with what the server has lost: its last form is kept until the end of the recovery, for the edits of
-/// it that are offered again then.
+/// Keeps the last version of a record that a restored server lost, until the end of the reconcile: edits of the record
+/// may be offered again then.
 pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
                     AND outcome IN ('confirmed', 'merged') AND rev IS NOT NULL)

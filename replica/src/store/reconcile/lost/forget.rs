@@ -10,39 +10,38 @@ use crate::model::OwnEvent;
 use crate::store::StoreError;
 use crate::store::edits::outbox;
 
-/// Makes unknown what is of the lost history: rev 0 is lower than any. Gives how many records that are. `whole`: the tables
-/// hold that history up to their position, and nothing else.
+/// Sets all revisions of the discarded history to 0, which is lower than any. Gives the number of such records.
+/// `whole`: true when the rows hold that history up to their position, and nothing else.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
     if whole {
-        // What is judged at the end by what the records show then was not lost with the history if they did not show it
-        // before either: somebody had written over it.
+        // Edits that the records did not show before were overwritten, and are not lost with the history.
         compare::note_overwritten(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
     }
     drop_preconditions(tx, fork)?;
     let fork = fork.unwrap_or(0);
-    // Whether these are in, only what the server holds now can tell: perhaps they were accepted by the new history.
+    // The new history may have accepted these edits. Only the present records show that.
     tx.execute("UPDATE _acked SET rev = NULL WHERE rev > ?1", [fork])?;
     let mut unknown = 0;
     for kind in Kind::ALL {
         let text = format!("UPDATE {} SET rev = 0 WHERE rev > ?1", kind.collection());
         unknown += i64::try_from(tx.execute(&text, [fork])?).unwrap_or(i64::MAX);
     }
-    // Of one without edits the row is gone already.
+    // A deleted record without edits has no row.
     let edited = "EXISTS (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)";
     tx.execute(&format!("UPDATE _base SET rev = 0, deleted = deleted AND NOT {edited} WHERE rev > ?1"), [fork])?;
     unknown += i64::try_from(tx.execute("DELETE FROM _tombstones WHERE rev > ?1", [fork])?).unwrap_or(i64::MAX);
     Ok(unknown)
 }
 
-/// All is about to be read again, and with it goes what tells the history of now from another: notes which confirmed edits were
-/// written over in it, so that these are not taken for lost. Right only while the tables hold it whole.
+/// Before everything is read again: notes which confirmed edits were overwritten, which must not be taken for lost
+/// later. Correct only while the rows hold one whole history.
 pub(crate) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
     compare::note_overwritten(tx, Scope::Confirmed)
 }
 
-/// A request that insists on a revision of the lost history would undo what has that number now, so its bytes, with all
-/// that they carry, do not go again. With a known fork it was sent after that, and whatever it did is lost. Without one it
-/// may be in: it counts as refused in doubt, and is judged once the record has come in its form of now.
+/// Drops requests with a revision of the discarded history: the new history may have the same revision with other
+/// values. With a known fork, the request was sent after it, and its effect is lost. Without one, the request may have
+/// been applied; the edit is merged again once its record has come.
 fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
     let carried = "SELECT id FROM edits WHERE state <> 'sent' AND idempotency_key IN
          (SELECT idempotency_key FROM edits JOIN _outbox ON edit_id = id WHERE if_match > ?1)";
@@ -59,7 +58,7 @@ fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Sto
     edits.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))
 }
 
-/// Offers again what the feed had confirmed after the fork.
+/// Offers edits again that the feed confirmed after the fork.
 pub(crate) fn offer_after_fork(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
     let after = "SELECT id, kind, record_id FROM edit_history
                  WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";

@@ -12,9 +12,9 @@ use super::offer::{Why, give_back};
 use crate::store::edits::settle;
 use crate::store::{StoreError, mirror};
 
-/// The feed goes on from a place that nobody here knows. What the server had accepted up to the end of the first stretch
-/// after that is not told, unless it was seen to come with it or before (`known`), so at the end of the recovery the records
-/// alone show whether it is in.
+/// The feed goes on from an unknown position. Accepted edits up to the end of the first batch may be skipped, so their
+/// positions are forgotten, and the records show at the end of the reconcile whether the server has them. `known`:
+/// edits that were seen with this batch or before.
 pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
     let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev > ?1 AND s.rev <= ?2";
@@ -26,8 +26,8 @@ pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &H
     Ok(())
 }
 
-/// The edits that the feed has brought or passed already, though what is shown has not come so far: in a recovery that begins
-/// anew before its end.
+/// Accepted edits that the feed has shown although the rows are behind: in a reconcile that begins again before its
+/// end.
 pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
     let text = "SELECT s.edit_id FROM _acked s JOIN edits e ON e.id = s.edit_id
                     LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
@@ -36,8 +36,8 @@ pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreErro
     Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// A first read leaves out what was made here and deleted again while it lasts (contract 9.2), so that a record whose delete
-/// the server has accepted before this position, and which was not shown, is gone.
+/// Adds tombstones for deletes that the server accepted before this position. A backfill does not show records that
+/// were created and deleted during it (contract 9.2).
 pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
         "INSERT INTO _tombstones (kind, record_id, rev)
@@ -138,15 +138,15 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
     }
 }
 
-/// Whether a delete of the same record was made here after an edit, and is on its way or accepted.
+/// True when the record of an edit was deleted here afterwards, and the delete is being sent or accepted.
 fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 AND method = 'delete'
                     AND state NOT IN ('conflict', 'rejected'))";
     Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record, edit), |row| row.get(0))?)
 }
 
-/// A head below the position of an edit that was accepted before the server said so is the head of another history.
-/// Offers such edits again.
+/// Offers accepted edits again whose position is after the head. The server accepted them before it reported the head,
+/// so the head belongs to another history. `accepted`: the edits accepted at that time.
 pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) -> Result<(), StoreError> {
     let above =
         "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";
@@ -155,7 +155,7 @@ pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) ->
     give_back(tx, Why::Lost, &sent, &[])
 }
 
-/// The edits that the server has accepted and the feed has not brought.
+/// The edits that the server has accepted and the feed has not shown.
 pub(crate) fn acked_edits(connection: &Connection) -> Result<Vec<i64>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT edit_id FROM _acked")?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)

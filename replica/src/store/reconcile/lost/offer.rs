@@ -9,12 +9,13 @@ use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{normalize, outbox};
 use crate::store::{StoreError, base, log, rows};
 
-/// How sure it is that the server has lost an edit.
+/// How certain the loss of an edit is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Why {
-    /// It threw away the history that had it.
+    /// The server discarded the history that contained the edit.
     Lost,
-    /// It had accepted the edit and does not show it. A first read leaves out what came and went meanwhile (contract 9.2).
+    /// The server accepted the edit and does not show it. A backfill does not show records that were created and
+    /// deleted during it (contract 9.2).
     NotThere,
 }
 
@@ -27,8 +28,8 @@ impl Why {
         }
     }
 
-    /// What is logged of so many.
-    fn told(self, count: usize) -> String {
+    /// The line for `sync_log`.
+    fn log_line(self, count: usize) -> String {
         match self {
             Why::Lost => format!(
                 "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
@@ -40,16 +41,17 @@ impl Why {
     }
 }
 
-/// Whether edits wait for a person because the server has lost them.
+/// True when lost edits wait for a person.
 pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state = 'conflict' AND reason_code = ?1)";
     Ok(tx.prepare_cached(text)?.query_row([ReasonCode::LostByServer], |row| row.get(0))?)
 }
 
-/// Lost edits wait for a person again, under their old numbers; what they change stays visible here.
+/// Puts lost edits back, under their old numbers; a person must decide about them. The row still shows their changes.
+/// `sent`: edits that were accepted. `settled`: edits that had ended.
 pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
     for Lost { edit, .. } in sent {
-        // A retry is a new request: the bytes of the old one may be guarded by the lost history's numbers.
+        // A retry is a new request: the old one may name a revision of the discarded history.
         outbox::forget_request(tx, *edit)?;
         tx.execute("DELETE FROM _acked WHERE edit_id = ?1", [edit])?;
     }
@@ -67,7 +69,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
         let method: Method =
             tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
         if method == Method::Create {
-            // The server does not hold the record at all any more.
+            // The server does not have the record at all.
             for table in ["_base", "_tombstones"] {
                 tx.execute(
                     &format!("DELETE FROM {table} WHERE kind = ?1 AND record_id = ?2"),
@@ -84,12 +86,12 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
     }
     let count = sent.len() + settled.len();
     if count > 0 {
-        log(tx, "warning", &why.told(count))?;
+        log(tx, "warning", &why.log_line(count))?;
     }
     Ok(())
 }
 
-/// Keeps the row of a record as the server's form before edits are laid over it.
+/// Saves the row of a record as its base image, before edits are laid over it.
 pub(super) fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
     let has: Option<i64> = tx
         .query_row("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| row.get(0))

@@ -25,7 +25,7 @@ fn titled(rev: i64, id: &str, title: &str) -> hearth_contract::event::Event {
 }
 
 #[test]
-fn what_the_server_comes_to_agree_with_waits_for_nobody_any_more() {
+fn conflict_ends_when_server_agrees() {
     let (mut scene, tasks) = both_changed();
     scene.hear(vec![titled(8, tasks[0], "A"), titled(9, tasks[1], "Old"), titled(10, tasks[2], "Old")]);
     assert_eq!(scene.outcomes(), "1 merged");
@@ -36,7 +36,7 @@ fn what_the_server_comes_to_agree_with_waits_for_nobody_any_more() {
 }
 
 #[test]
-fn what_still_differs_goes_on_waiting_and_says_where() {
+fn conflict_names_remaining_fields() {
     let (mut scene, tasks) = both_changed();
     scene.hear(vec![titled(8, tasks[0], "C"), titled(9, tasks[1], "C"), titled(10, tasks[2], "C")]);
     assert_eq!(scene.states(), "conflict conflict conflict blocked");
@@ -51,7 +51,7 @@ fn what_still_differs_goes_on_waiting_and_says_where() {
 }
 
 #[test]
-fn what_was_overtaken_and_agrees_later_goes_as_a_new_request() {
+fn recheck_after_412_sends_new_request() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -67,7 +67,7 @@ fn what_was_overtaken_and_agrees_later_goes_as_a_new_request() {
 }
 
 #[test]
-fn what_may_have_been_in_is_let_go_by_a_person_unless_it_is_there() {
+fn maybe_applied_waits_unless_values_match() {
     for (title, states) in [("Paint", "conflict"), ("Other", "conflict"), ("Mine", "")] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -88,7 +88,7 @@ fn what_may_have_been_in_is_let_go_by_a_person_unless_it_is_there() {
 }
 
 #[test]
-fn what_was_refused_waits_for_a_person_whatever_comes() {
+fn rejected_edit_is_not_rechecked() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -98,7 +98,7 @@ fn what_was_refused_waits_for_a_person_whatever_comes() {
 }
 
 #[test]
-fn an_edit_is_not_settled_before_those_that_came_before_it() {
+fn recheck_keeps_order_of_edits() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);

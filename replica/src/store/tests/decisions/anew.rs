@@ -4,7 +4,7 @@ use super::*;
 use crate::model::ReasonCode;
 
 #[test]
-fn a_record_is_made_anew_only_once_its_deletion_is_in() {
+fn recreate_waits_for_delete() {
     for is_in in [true, false] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -38,7 +38,7 @@ fn a_record_is_made_anew_only_once_its_deletion_is_in() {
 }
 
 #[test]
-fn undo_of_a_create_and_of_a_delete() {
+fn undo_create_and_delete() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.undo(None).unwrap();
@@ -60,7 +60,7 @@ fn undo_of_a_create_and_of_a_delete() {
 }
 
 #[test]
-fn a_create_is_made_again_once() {
+fn undo_of_discarded_create_works_once() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO rooms (name) VALUES ('Twice')");
     scene.discard(1).unwrap();
@@ -85,7 +85,7 @@ fn a_create_is_made_again_once() {
 }
 
 #[test]
-fn a_finished_task_made_anew_has_no_second_next_one() {
+fn recreated_done_task_has_no_recurrence() {
     let chore = |id: i64, status: &str| {
         let fields = json!({ "title": "Filter", "priority": "low", "status": status, "recurrence": "monthly" });
         event(id, "updated", "task", TASK, fields)

@@ -8,7 +8,7 @@ const NOTHING_LEFT: &str =
     "somebody else had changed “Paint” in the same way, and that stands; nothing is left to undo";
 
 #[test]
-fn undo_leaves_what_the_server_had_before_the_change_came() {
+fn undo_leaves_already_applied_fields() {
     let chore = |id: i64, title: &str, notes: Option<&str>| {
         let fields = json!({ "title": title, "priority": "high", "notes": notes, "status": "open" });
         event(id, "updated", "task", TASK, fields)
@@ -60,7 +60,7 @@ fn undo_leaves_what_the_server_had_before_the_change_came() {
 }
 
 #[test]
-fn undo_leaves_what_came_to_be_so_there_while_it_waited_for_a_person() {
+fn undo_leaves_fields_set_during_conflict() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
@@ -72,7 +72,7 @@ fn undo_leaves_what_came_to_be_so_there_while_it_waited_for_a_person() {
 }
 
 #[test]
-fn undo_takes_back_what_was_refused_as_overtaken_and_went_again() {
+fn undo_after_412_restores_fields() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high', title = 'Mine'");

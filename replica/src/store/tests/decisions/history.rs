@@ -13,7 +13,7 @@ fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
 }
 
 #[test]
-fn the_history_says_what_undid_what() {
+fn history_names_undoing_edits() {
     const REASONS: &str = "SELECT group_concat(id || ' ' || coalesce(reason, '-'), ', ')
                            FROM (SELECT * FROM edit_history ORDER BY id)";
     let mut scene = Scene::new();
@@ -53,7 +53,7 @@ fn the_history_says_what_undid_what() {
 }
 
 #[test]
-fn a_clock_that_is_ahead_forgets_no_history() {
+fn clock_ahead_keeps_history() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
@@ -66,7 +66,7 @@ fn a_clock_that_is_ahead_forgets_no_history() {
 }
 
 #[test]
-fn where_nobody_edits_any_more_old_history_is_forgotten_too() {
+fn old_history_is_deleted_without_edits() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn undo_of_a_confirmed_change_leaves_what_was_changed_since() {
+fn undo_confirmed_leaves_later_changes() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
@@ -25,7 +25,7 @@ fn undo_of_a_confirmed_change_leaves_what_was_changed_since() {
 }
 
 #[test]
-fn who_opens_a_recurring_task_again_is_told_of_the_next_one() {
+fn undo_of_done_task_names_next_task() {
     for recurrence in [json!("monthly"), Value::Null] {
         let with = |id, status: &str| {
             let fields = json!({ "title": "Filter", "status": status, "recurrence": recurrence });
@@ -55,7 +55,7 @@ fn on_the_way_as_one() -> Scene {
 }
 
 #[test]
-fn a_delete_that_was_turned_away_is_undone_without_a_trace() {
+fn undo_of_key_refused_delete_leaves_nothing() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -69,7 +69,7 @@ fn a_delete_that_was_turned_away_is_undone_without_a_trace() {
 }
 
 #[test]
-fn of_two_changes_on_their_way_as_one_each_is_undone_alone() {
+fn undo_part_of_sending_edit() {
     let mut scene = on_the_way_as_one();
     scene.undo(Some(2)).unwrap();
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
@@ -85,7 +85,7 @@ fn of_two_changes_on_their_way_as_one_each_is_undone_alone() {
 }
 
 #[test]
-fn what_was_refused_as_one_is_taken_back_as_one() {
+fn undo_of_rejected_sum_reverts_all_parts() {
     let mut scene = on_the_way_as_one();
     scene
         .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
@@ -95,7 +95,7 @@ fn what_was_refused_as_one_is_taken_back_as_one() {
 }
 
 #[test]
-fn of_two_changes_that_were_turned_away_as_one_each_is_undone_alone() {
+fn undo_part_of_key_refused_edit() {
     let turned_away = || {
         let mut scene = on_the_way_as_one();
         scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
@@ -120,7 +120,7 @@ fn of_two_changes_that_were_turned_away_as_one_each_is_undone_alone() {
 }
 
 #[test]
-fn what_an_undo_had_taken_back_stands_when_the_undo_comes_to_nothing() {
+fn discarded_undo_keeps_change() {
     let undone = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -149,7 +149,7 @@ fn what_an_undo_had_taken_back_stands_when_the_undo_comes_to_nothing() {
 }
 
 #[test]
-fn what_an_undo_had_taken_back_stands_when_a_delete_takes_its_place() {
+fn superseded_undo_keeps_change() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
@@ -166,7 +166,7 @@ fn what_an_undo_had_taken_back_stands_when_a_delete_takes_its_place() {
 }
 
 #[test]
-fn undo_leaves_a_subject_whole() {
+fn undo_keeps_subject_whole() {
     let [car, first, second] = [ROOM, HOME, "0190a3b0-0000-7000-8000-00000000000e"];
     let manual = |id, title: &str, kind: &str, of: &str| {
         let fields = json!({ "title": title, "subject_type": kind, "subject_id": of });
@@ -190,7 +190,7 @@ fn undo_leaves_a_subject_whole() {
 }
 
 #[test]
-fn undo_leaves_a_subject_whole_that_was_written_in_two_steps() {
+fn undo_keeps_subject_of_two_edits_whole() {
     let [car, saw] = [ROOM, HOME];
     let manual = |id, kind: &str, of: &str| {
         event(id, "updated", "document", TASK, json!({ "title": "Manual", "subject_type": kind, "subject_id": of }))
@@ -223,7 +223,7 @@ fn undo_leaves_a_subject_whole_that_was_written_in_two_steps() {
 }
 
 #[test]
-fn undo_steps_back_through_what_is_on_its_way_as_one() {
+fn undo_steps_through_coalesced_edits() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
@@ -257,7 +257,7 @@ fn undo_steps_back_through_what_is_on_its_way_as_one() {
 }
 
 #[test]
-fn another_spelling_of_a_value_leaves_nothing_to_undo() {
+fn undo_of_equal_value_is_refused() {
     let car = |id: i64, make: Option<&str>| {
         let fields = json!({ "name": "Car", "purchase_price": "7.50", "make": make });
         event(id, "updated", "vehicle", TASK, fields)
@@ -281,7 +281,7 @@ fn another_spelling_of_a_value_leaves_nothing_to_undo() {
 }
 
 #[test]
-fn sentences_speak_of_the_record_by_its_name() {
+fn decision_sentences_name_record() {
     let mut scene = in_conflict();
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").starts_with("“Mine” needs you"));
     assert_eq!(scene.resolve(1, &Resolution::mine()).unwrap().said, "“Mine”: settled; the change goes to the server");
@@ -290,7 +290,7 @@ fn sentences_speak_of_the_record_by_its_name() {
 }
 
 #[test]
-fn undo_steps_back_through_what_was_done() {
+fn undo_steps_through_history() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
@@ -305,7 +305,7 @@ fn undo_steps_back_through_what_was_done() {
 }
 
 #[test]
-fn nothing_is_put_back_to_what_is_gone() {
+fn undo_leaves_out_dead_references() {
     let item = |id: i64, name: &str, room: &str| {
         event(id, "updated", "inventory", TASK, json!({ "name": name, "room_id": room, "quantity": 1 }))
     };
@@ -364,7 +364,7 @@ fn nothing_is_put_back_to_what_is_gone() {
 }
 
 #[test]
-fn what_is_taken_back_says_how_far_it_came() {
+fn undo_sentence_says_how_far_edit_was() {
     let taken_back = |verdict: WriteOutcome| {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -385,7 +385,7 @@ fn what_is_taken_back_says_how_far_it_came() {
 }
 
 #[test]
-fn the_profiles_first_words_can_be_taken_back() {
+fn undo_first_profile_update() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.undo(None).unwrap();
@@ -397,7 +397,7 @@ fn the_profiles_first_words_can_be_taken_back() {
 }
 
 #[test]
-fn what_was_given_up_is_not_what_was_before_a_part_either() {
+fn discard_updates_base_of_later_part() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -421,7 +421,7 @@ const PARTS: &str =
     "SELECT group_concat(id || ' ' || outcome || ' ' || patch, ', ') FROM (SELECT * FROM edit_history ORDER BY id)";
 
 #[test]
-fn the_history_of_what_went_as_one_says_what_became_of_it() {
+fn history_of_parts_has_their_outcomes() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -445,7 +445,7 @@ fn the_history_of_what_went_as_one_says_what_became_of_it() {
 }
 
 #[test]
-fn what_was_changed_after_it_was_refused_as_one_is_what_the_history_says() {
+fn history_of_changed_parts_has_new_values() {
     let mut scene = on_the_way_as_one();
     scene
         .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
@@ -460,7 +460,7 @@ fn what_was_changed_after_it_was_refused_as_one_is_what_the_history_says() {
 }
 
 #[test]
-fn what_an_edit_does_not_change_any_more_is_what_it_was_for_the_next() {
+fn change_updates_base_of_next_edit() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'A', notes = 'N'");
@@ -472,7 +472,7 @@ fn what_an_edit_does_not_change_any_more_is_what_it_was_for_the_next() {
 }
 
 #[test]
-fn what_cannot_be_undone_any_more_does_not_stand_in_the_way() {
+fn undo_newest_skips_impossible_changes() {
     let mut scene = Scene::new();
     scene.hear(vec![
         event(4, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
@@ -495,7 +495,7 @@ fn what_cannot_be_undone_any_more_does_not_stand_in_the_way() {
 }
 
 #[test]
-fn what_was_undone_on_its_way_and_came_to_nothing_can_be_made_again() {
+fn undone_edit_without_effect_can_be_redone() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");

@@ -5,7 +5,7 @@ use super::*;
 use crate::model::ReasonCode;
 
 #[test]
-fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
+fn edit_after_412_is_sent_with_new_key() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -22,7 +22,7 @@ fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
 }
 
 #[test]
-fn an_overtaken_edit_that_was_in_all_along_is_recognised() {
+fn edit_after_412_is_confirmed_by_key() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -35,7 +35,7 @@ fn an_overtaken_edit_that_was_in_all_along_is_recognised() {
 }
 
 #[test]
-fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
+fn separated_edit_is_confirmed_by_key() {
     let parted = || {
         let mut scene = Scene::new();
         scene.is_at_present(2);
@@ -70,7 +70,7 @@ fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
 }
 
 #[test]
-fn what_was_made_of_a_create_that_is_met_there_is_not_written_over_unseen() {
+fn existing_create_holds_later_edits() {
     let mut scene = Scene::new();
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
@@ -88,7 +88,7 @@ fn what_was_made_of_a_create_that_is_met_there_is_not_written_over_unseen() {
 }
 
 #[test]
-fn a_profile_that_did_not_exist_goes_again_only_in_step() {
+fn first_profile_update_resends_in_step_only() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
@@ -104,7 +104,7 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
 }
 
 #[test]
-fn a_create_that_somebody_deleted_before_its_answer_came_leaves_no_row() {
+fn create_deleted_before_response_has_no_row() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
@@ -117,7 +117,7 @@ fn a_create_that_somebody_deleted_before_its_answer_came_leaves_no_row() {
 }
 
 #[test]
-fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
+fn backfilled_profile_marks_update_maybe_applied() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
@@ -131,7 +131,7 @@ fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
 }
 
 #[test]
-fn what_may_be_in_takes_no_later_edit_along() {
+fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
@@ -149,7 +149,7 @@ fn what_may_be_in_takes_no_later_edit_along() {
 }
 
 #[test]
-fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_contact() {
+fn edit_after_412_resends_on_next_contact() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -165,7 +165,7 @@ fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_cont
 }
 
 #[test]
-fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is() {
+fn existing_profile_is_merged_after_feed() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
@@ -201,7 +201,7 @@ fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is(
 }
 
 #[test]
-fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
+fn edit_after_412_waits_for_feed_on_contact() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");

@@ -61,7 +61,7 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
 }
 
 #[test]
-fn of_lost_changes_of_one_field_the_first_goes_again_first() {
+fn lost_edits_of_field_are_sent_in_order() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
@@ -83,7 +83,7 @@ fn of_lost_changes_of_one_field_the_first_goes_again_first() {
 }
 
 #[test]
-fn what_the_server_lost_is_offered_again() {
+fn lost_edits_are_offered() {
     let mut scene = lost_history();
     let recovery = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     assert_eq!(recovery.since, Some(at(4).to_string()), "the newest of what both histories share");
@@ -119,7 +119,7 @@ fn what_the_server_lost_is_offered_again() {
 }
 
 #[test]
-fn without_a_known_fork_only_what_is_not_there_is_offered_again() {
+fn unknown_fork_offers_missing_edits() {
     let mut scene = lost_history();
     let recovery = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     assert_eq!((recovery.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
@@ -158,7 +158,7 @@ fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
 }
 
 #[test]
-fn what_was_found_in_place_is_looked_for_again_when_the_server_is_put_back_again() {
+fn second_restore_rechecks_found_edits() {
     let mut scene = lost_history();
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
@@ -173,7 +173,7 @@ fn what_was_found_in_place_is_looked_for_again_when_the_server_is_put_back_again
 }
 
 #[test]
-fn without_a_known_fork_what_somebody_had_written_over_is_not_called_lost() {
+fn unknown_fork_ignores_overwritten_edits() {
     let mut scene = lost_history();
     scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
     scene.is_at_present(10);
@@ -187,7 +187,7 @@ fn without_a_known_fork_what_somebody_had_written_over_is_not_called_lost() {
 }
 
 #[test]
-fn a_fork_that_was_not_known_is_not_known_by_the_next_one() {
+fn unknown_fork_stays_unknown() {
     let mut scene = lost_history();
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     // It is put back again before the first recovery has told what is lost.
@@ -216,7 +216,7 @@ fn unanswered_before(cause: &ReconcileCause) -> Scene {
 }
 
 #[test]
-fn a_request_that_insists_on_a_lost_revision_does_not_go_again() {
+fn request_with_lost_revision_is_dropped() {
     let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     // 6 is another's change now.
     let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
@@ -235,7 +235,7 @@ fn a_request_that_insists_on_a_lost_revision_does_not_go_again() {
 }
 
 #[test]
-fn without_a_known_fork_no_request_that_insists_on_a_revision_goes_again_by_itself() {
+fn unknown_fork_holds_requests_with_if_match() {
     let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     standing::greet(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
@@ -252,7 +252,7 @@ fn without_a_known_fork_no_request_that_insists_on_a_revision_goes_again_by_itse
 }
 
 #[test]
-fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
+fn bulk_with_lost_revision_is_dropped_whole() {
     let mut scene = Scene::new();
     let other = "0190a3b0-0000-7000-8000-000000000004";
     scene.hear(vec![event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
@@ -273,7 +273,7 @@ fn a_call_goes_as_a_whole_when_one_of_its_edits_insists_on_a_lost_revision() {
 }
 
 #[test]
-fn what_others_had_done_already_is_offered_when_the_server_loses_it() {
+fn merged_edit_is_offered_when_lost() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
@@ -286,7 +286,7 @@ fn what_others_had_done_already_is_offered_when_the_server_loses_it() {
 }
 
 #[test]
-fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() {
+fn acked_edit_missing_in_feed_is_offered() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -318,7 +318,7 @@ fn taken_and_gone(filled: bool) -> Scene {
 }
 
 #[test]
-fn what_came_and_went_in_a_gap_is_offered_again_with_its_values() {
+fn edit_overwritten_in_gap_is_offered() {
     let mut scene = taken_and_gone(true);
     scene.recovers(&gap());
     scene.is_at_present(90);
@@ -332,7 +332,7 @@ fn what_came_and_went_in_a_gap_is_offered_again_with_its_values() {
 }
 
 #[test]
-fn what_was_accepted_before_a_recovery_was_told_anything_is_judged_by_what_the_lists_show() {
+fn edit_acked_before_tail_is_compared_by_lists() {
     let mut scene = accepted_in_a_recovery(&gap(), None);
     // The server was put back to 7, unmarked, before it told anything after the cursor to go on from.
     scene.hear(vec![
@@ -349,7 +349,7 @@ fn what_was_accepted_before_a_recovery_was_told_anything_is_judged_by_what_the_l
 }
 
 #[test]
-fn what_was_accepted_in_a_gap_is_judged_by_what_the_lists_show() {
+fn edit_acked_in_gap_is_compared_by_lists() {
     for (shown, states, outcomes) in [("high", "", "1 confirmed"), ("low", "conflict", "")] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -368,7 +368,7 @@ fn what_was_accepted_in_a_gap_is_judged_by_what_the_lists_show() {
 }
 
 #[test]
-fn a_record_whose_end_alone_is_told_keeps_its_values_for_its_edits() {
+fn deleted_record_keeps_values_for_edits() {
     // A first replay leaves out what was there between (contract 9.2).
     let mut scene = taken_and_gone(false);
     scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
@@ -377,7 +377,7 @@ fn a_record_whose_end_alone_is_told_keeps_its_values_for_its_edits() {
 }
 
 #[test]
-fn what_the_new_history_has_accepted_already_is_not_lost() {
+fn edit_acked_by_new_history_is_not_lost() {
     let mut scene = lost_history();
     scene.does("UPDATE rooms SET paint_color = 'red'");
     scene.send(4);
@@ -406,7 +406,7 @@ fn what_the_new_history_has_accepted_already_is_not_lost() {
 }
 
 #[test]
-fn what_the_tail_of_a_recovery_brings_is_not_lost() {
+fn edit_in_tail_is_not_lost() {
     for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
@@ -418,7 +418,7 @@ fn what_the_tail_of_a_recovery_brings_is_not_lost() {
 }
 
 #[test]
-fn what_a_recovery_leaps_over_is_for_its_lists_to_tell() {
+fn skipped_edit_is_compared_by_lists() {
     // After a gap the feed goes on at 90, so it tells of neither.
     let mut scene = accepted_in_a_recovery(&gap(), None);
     reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
@@ -432,7 +432,7 @@ fn what_a_recovery_leaps_over_is_for_its_lists_to_tell() {
 }
 
 #[test]
-fn a_delete_whose_record_was_gone_before_a_recovery_is_done_at_its_end() {
+fn delete_of_missing_record_is_confirmed() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -450,7 +450,7 @@ fn a_delete_whose_record_was_gone_before_a_recovery_is_done_at_its_end() {
 }
 
 #[test]
-fn a_delete_that_was_lost_in_a_recovery_is_offered_again_after_it() {
+fn delete_lost_in_reconcile_is_offered() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -466,7 +466,7 @@ fn a_delete_that_was_lost_in_a_recovery_is_offered_again_after_it() {
 }
 
 #[test]
-fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
+fn head_below_acked_edit_means_restore() {
     let mut scene = accepted_at_6();
     let greet = |scene: &mut Scene, head, accepted: &[i64]| {
         standing::greet(&mut scene.db, &greeting(head, accepted), at(0)).unwrap();
@@ -481,7 +481,7 @@ fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
 }
 
 #[test]
-fn a_delete_that_only_the_lost_history_had_is_offered_again() {
+fn delete_of_discarded_history_is_offered() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("DELETE FROM tasks");
@@ -493,7 +493,7 @@ fn a_delete_that_only_the_lost_history_had_is_offered_again() {
 }
 
 #[test]
-fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
+fn lost_edit_of_deleted_record_is_offered() {
     let mut scene = lost_history();
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(3) });
     for (kind, ids) in
@@ -508,7 +508,7 @@ fn a_lost_edit_of_a_record_that_is_gone_is_offered_again() {
 }
 
 #[test]
-fn a_lost_change_of_a_record_that_was_lost_with_it_can_make_it_anew() {
+fn lost_update_can_recreate_lost_record() {
     for fork in [Some(5), None] {
         let mut scene = Scene::new();
         scene.is_at_present(5);
@@ -534,7 +534,7 @@ fn a_lost_change_of_a_record_that_was_lost_with_it_can_make_it_anew() {
 }
 
 #[test]
-fn what_was_made_and_deleted_here_and_is_not_there_is_no_loss() {
+fn created_and_deleted_here_is_not_lost() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));

@@ -43,7 +43,7 @@ fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
 }
 
 #[test]
-fn what_was_overwritten_or_deleted_here_is_not_lost() {
+fn overwritten_edit_is_not_lost() {
     let unknown = || ReconcileCause::Restored { resume: "r".into(), fork: None };
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
@@ -67,7 +67,7 @@ fn what_was_overwritten_or_deleted_here_is_not_lost() {
 }
 
 #[test]
-fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() {
+fn overwritten_edit_stays_after_discard() {
     let mut scene = overwritten_here();
     scene.does("UPDATE tasks SET title = 'D'");
     scene.send(5);
@@ -86,7 +86,7 @@ fn what_was_overwritten_is_not_lost_either_when_what_overwrote_it_is_given_up() 
 }
 
 #[test]
-fn what_is_lost_of_several_edits_of_a_record_can_all_be_sent_again() {
+fn several_lost_edits_of_record_resend() {
     let mut scene = overwritten_here();
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
@@ -104,7 +104,7 @@ fn restored(fork: Option<i64>) -> ReconcileCause {
 }
 
 #[test]
-fn what_was_overwritten_here_before_it_was_told_of_is_not_lost() {
+fn edit_overwritten_before_event_is_not_lost() {
     for cause in [gap(), restored(Some(5)), restored(None)] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "A", "low")]);
@@ -122,7 +122,7 @@ fn what_was_overwritten_here_before_it_was_told_of_is_not_lost() {
 }
 
 #[test]
-fn what_is_overwritten_here_while_a_recovery_lasts_is_not_lost() {
+fn edit_overwritten_in_reconcile_is_not_lost() {
     let mut scene = overwritten_here();
     scene.recovers(&restored(None));
     scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "C", "notes": "n", "priority": "low" }))], 20);
@@ -137,7 +137,7 @@ fn what_is_overwritten_here_while_a_recovery_lasts_is_not_lost() {
 }
 
 #[test]
-fn what_shows_again_because_what_overwrote_it_was_lost_is_lost_with_the_next() {
+fn reshown_edit_is_lost_by_next_restore() {
     for next in [Some(5), None] {
         let mut scene = overwritten_here();
         scene.recovers(&restored(None));
@@ -156,7 +156,7 @@ fn what_shows_again_because_what_overwrote_it_was_lost_is_lost_with_the_next() {
 }
 
 #[test]
-fn what_shows_again_because_somebody_elses_change_was_lost_is_lost_with_the_next() {
+fn reshown_edit_after_foreign_loss_is_lost_next() {
     let of = |title: &str| json!({ "title": title, "priority": "low" });
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "A", "low")]);
@@ -177,7 +177,7 @@ fn what_shows_again_because_somebody_elses_change_was_lost_is_lost_with_the_next
 }
 
 #[test]
-fn a_subject_that_was_changed_in_part_is_not_lost() {
+fn half_changed_subject_is_not_lost() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "A", "low")]);
     scene.is_at_present(5);
@@ -199,7 +199,7 @@ fn a_subject_that_was_changed_in_part_is_not_lost() {
 }
 
 #[test]
-fn what_is_made_again_after_it_was_lost_is_not_called_deleted() {
+fn recreated_record_is_not_deleted() {
     let mut scene = Scene::new();
     scene.is_at_present(5);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));

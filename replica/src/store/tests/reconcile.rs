@@ -45,6 +45,41 @@ impl Scene {
         reconcile::save_response(&mut self.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
         reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
+
+    /// The server lists these rooms, each at the revision of its number.
+    fn lists_rooms(&mut self, numbers: std::ops::RangeInclusive<i64>, as_of: i64) -> SweepOutcome {
+        let rooms: Vec<(String, i64)> = numbers.map(|n| (room_id(n), n)).collect();
+        let rooms: Vec<(&str, i64)> = rooms.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+        self.is_walked(Kind::Room, &rooms, as_of)
+    }
+}
+
+/// The id of a numbered room.
+fn room_id(n: i64) -> String {
+    format!("0190a3b0-0000-7000-8000-{n:012}")
+}
+
+/// A replica with this many rooms, the first at revision 1.
+fn with_rooms(count: i64) -> Scene {
+    let mut scene = Scene::new();
+    let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": "Room" }));
+    scene.hear((1..=count).map(room).collect());
+    scene
+}
+
+/// A task whose accepted delete lies in a gap: by position 90 the task is not listed.
+fn deleted_in_gap() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    scene.is_walked(Kind::Task, &[], 90);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene
 }
 
 fn gap() -> ReconcileCause {
@@ -52,7 +87,7 @@ fn gap() -> ReconcileCause {
 }
 
 #[test]
-fn a_gap_is_closed_without_losing_what_waits() {
+fn gap_reconcile_keeps_pending_edits() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.hear(vec![event(7, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
@@ -76,7 +111,7 @@ fn a_gap_is_closed_without_losing_what_waits() {
 }
 
 #[test]
-fn a_record_that_came_after_the_walk_began_is_not_gone() {
+fn record_after_listing_is_not_deleted() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.recovers(&gap());
@@ -88,7 +123,7 @@ fn a_record_that_came_after_the_walk_began_is_not_gone() {
 }
 
 #[test]
-fn an_accepted_edit_stays_laid_over_until_its_record_is_there() {
+fn acked_edit_stays_until_record_comes() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -104,14 +139,10 @@ fn an_accepted_edit_stays_laid_over_until_its_record_is_there() {
 }
 
 #[test]
-fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
-    let mut scene = Scene::new();
-    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
-    scene.hear((1..=100).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+fn mass_delete_guard_counts_per_collection() {
+    let mut scene = with_rooms(100);
     scene.recovers(&gap());
-    let walked: Vec<(String, i64)> = (1..=49).map(|n| (id(n), n)).collect();
-    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::TooMany { gone: 51, of: 100 });
+    assert_eq!(scene.lists_rooms(1..=49, 200), SweepOutcome::TooMany { gone: 51, of: 100 });
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "100");
     reconcile::ask_person(&mut scene.db, "51 of 100 rooms are gone").unwrap();
     let shown = status::read(&scene.db).unwrap();
@@ -122,44 +153,37 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling, "answered, so nobody is asked again");
     reconcile::note_wish(&mut scene.db, true).unwrap();
     assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling);
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::Done);
+    assert_eq!(scene.lists_rooms(1..=49, 200), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
 
 #[test]
-fn what_a_comparison_has_fetched_is_no_part_of_what_could_vanish() {
-    let mut scene = Scene::new();
-    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
-    scene.hear((1..=60).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+fn guard_ignores_records_fetched_meanwhile() {
+    let mut scene = with_rooms(60);
     scene.recovers(&gap());
-    let fetched = |from: i64, to: i64| (from..=to).map(|n| record(&id(n), n, json!({ "name": "Other" }))).collect();
+    let fetched =
+        |from: i64, to: i64| (from..=to).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect();
     scene.is_listed(Kind::Room, fetched(101, 400), 500);
     // It begins anew before its end.
     scene.recovers(&gap());
     scene.is_listed(Kind::Room, fetched(401, 500), 500);
-    let walked: Vec<(String, i64)> = (101..=500).map(|n| (id(n), n)).collect();
-    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 500), SweepOutcome::TooMany { gone: 60, of: 60 });
+    assert_eq!(scene.lists_rooms(101..=500, 500), SweepOutcome::TooMany { gone: 60, of: 60 });
     assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Room'"), "60");
 }
 
 /// A server that is put back again may lack also what was read since the first time.
 #[test]
-fn more_than_was_here_at_first_is_not_said_to_be_all() {
-    let mut scene = Scene::new();
-    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
-    scene.hear((1..=60).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+fn guard_reports_present_count() {
+    let mut scene = with_rooms(60);
     let put_back = ReconcileCause::Restored { resume: "r".into(), fork: Some(60) };
     scene.recovers(&put_back);
-    scene.is_listed(Kind::Room, (61..=100).map(|n| record(&id(n), n, json!({ "name": "Other" }))).collect(), 100);
+    scene.is_listed(Kind::Room, (61..=100).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect(), 100);
     scene.recovers(&put_back);
-    let walked: Vec<(String, i64)> = (1..=10).map(|n| (id(n), n)).collect();
-    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::TooMany { gone: 90, of: 100 });
+    assert_eq!(scene.lists_rooms(1..=10, 200), SweepOutcome::TooMany { gone: 90, of: 100 });
 }
 
 #[test]
-fn what_is_gone_and_stays_in_sight_does_not_vanish_again() {
+fn deleted_visible_record_is_counted_once() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -175,27 +199,17 @@ fn what_is_gone_and_stays_in_sight_does_not_vanish_again() {
 
 /// The stretch that a gap ends with may leave out a delete that the server had accepted; the walk shows it then.
 #[test]
-fn a_delete_that_a_gap_swallowed_is_kept_with_a_position() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
-    scene.does("DELETE FROM tasks");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
-    scene.recovers(&gap());
-    scene.is_at_present(90);
-    scene.is_walked(Kind::Task, &[], 90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+fn delete_in_gap_is_confirmed_with_position() {
+    let scene = deleted_in_gap();
     assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed90");
 }
 
 /// Only what somebody loses is counted, and told by its title.
 #[test]
-fn what_was_deleted_here_too_is_no_loss() {
-    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+fn guard_ignores_records_deleted_here() {
     let of_rooms = |all: i64, deleted: i64, cause: &ReconcileCause| {
         let mut scene = Scene::new();
-        let room = |n| event(n, "created", "room", &id(n), json!({ "name": format!("Room {n}") }));
+        let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": format!("Room {n}") }));
         scene.hear((1..=all).map(room).collect());
         scene.does(&format!("DELETE FROM rooms WHERE CAST(substr(name, 6) AS INTEGER) <= {deleted}"));
         scene.recovers(cause);
@@ -208,9 +222,7 @@ fn what_was_deleted_here_too_is_no_loss() {
 
     // Nothing is asked: sixty are gone, and all but ten of them were to go.
     let mut scene = of_rooms(100, 50, &gap());
-    let walked: Vec<(String, i64)> = (61..=100).map(|n| (id(n), n)).collect();
-    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::Done);
+    assert_eq!(scene.lists_rooms(61..=100, 200), SweepOutcome::Done);
     let words = said(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; 10 records were deleted there."), "{words}");
     assert!(words.contains("10 of 50 rooms were deleted there: Room 51, Room 52, "), "{words}");
@@ -218,32 +230,28 @@ fn what_was_deleted_here_too_is_no_loss() {
 
     // An older copy has neither what was deleted here nor what was made since; nobody has deleted that.
     let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
-    assert_eq!(scene.is_walked(Kind::Room, &[(&id(2), 2)], 200), SweepOutcome::Done);
+    assert_eq!(scene.is_walked(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
     let words = said(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
     assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
 }
 
 #[test]
-fn a_wish_beside_a_question_loses_no_walk() {
+fn wish_during_question_keeps_listing() {
     // A first read was cut off, the server was put back, and the recovery of that asks a person.
-    let mut scene = Scene::new();
-    let id = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
-    scene.hear((1..=100).map(|n| event(n, "created", "room", &id(n), json!({ "name": "Room" }))).collect());
+    let mut scene = with_rooms(100);
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
-    let walked: Vec<(String, i64)> = (1..=40).map(|n| (id(n), n)).collect();
-    let walked: Vec<(&str, i64)> = walked.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
+    assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
     reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
     let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
     assert_eq!(begun.map(|recovery| (recovery.step, recovery.question)), Some((ReconcileStep::Property, None)));
     reconcile::note_wish(&mut scene.db, true).unwrap();
-    assert_eq!(scene.is_walked(Kind::Room, &walked, 200), SweepOutcome::Done);
+    assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "40");
 }
 
 #[test]
-fn what_was_never_walked_is_not_swept() {
+fn sweep_without_listing_deletes_nothing() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.recovers(&gap());
@@ -259,7 +267,7 @@ fn what_was_never_walked_is_not_swept() {
 }
 
 #[test]
-fn a_word_for_deletions_is_for_those_that_it_was_asked_of() {
+fn agreement_covers_asked_deletions_only() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -289,7 +297,7 @@ fn ends(scene: &mut Scene, rev: i64, fields: Value) {
 }
 
 #[test]
-fn an_edit_that_may_have_been_in_and_undone_does_not_happen_twice() {
+fn maybe_applied_edit_is_not_applied_twice() {
     let mut scene = sent_before_a_gap();
     // Perhaps 6 was ours, and 7 set it back. The server has forgotten our key.
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
@@ -305,7 +313,7 @@ fn an_edit_that_may_have_been_in_and_undone_does_not_happen_twice() {
 }
 
 #[test]
-fn a_refusal_before_a_gap_tells_nothing_of_the_time_before_it() {
+fn rejection_before_gap_keeps_maybe_applied() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -322,7 +330,7 @@ fn a_refusal_before_a_gap_tells_nothing_of_the_time_before_it() {
 }
 
 #[test]
-fn an_edit_whose_effect_is_there_after_a_gap_is_done() {
+fn edit_shown_after_gap_is_merged() {
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));
     scene.send(1);
@@ -332,7 +340,7 @@ fn an_edit_whose_effect_is_there_after_a_gap_is_done() {
 }
 
 #[test]
-fn an_edit_that_cannot_have_been_in_goes_again_by_itself() {
+fn edit_not_applied_in_gap_is_resent() {
     // Nobody has changed the task: the request is not in, and whatever refuses it later tells the truth.
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
@@ -352,7 +360,7 @@ fn an_edit_that_cannot_have_been_in_goes_again_by_itself() {
 }
 
 #[test]
-fn a_first_update_of_the_profile_does_not_go_blindly_once_there_is_one() {
+fn first_profile_update_waits_once_it_exists() {
     let mut scene = Scene::new();
     scene.is_at_present(5);
     scene.does("INSERT INTO property (city) VALUES ('Bern')");
@@ -370,7 +378,7 @@ fn a_first_update_of_the_profile_does_not_go_blindly_once_there_is_one() {
 }
 
 #[test]
-fn an_overtaken_update_of_a_profile_that_is_none_any_more_makes_it() {
+fn update_of_lost_profile_creates_profile() {
     let mut scene = Scene::new();
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
     scene.is_at_present(3);
@@ -393,7 +401,7 @@ fn an_overtaken_update_of_a_profile_that_is_none_any_more_makes_it() {
 }
 
 #[test]
-fn only_what_is_newer_there_is_fetched_and_what_is_gone_meanwhile_goes_with_its_event() {
+fn listing_fetches_only_newer_records() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
@@ -432,7 +440,7 @@ fn only_what_is_newer_there_is_fetched_and_what_is_gone_meanwhile_goes_with_its_
 }
 
 #[test]
-fn what_a_list_shows_to_agree_goes_on_when_the_recovery_ends() {
+fn conflict_is_rechecked_after_reconcile() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_offered_again_is_compared_as_the_server_writes_it() {
+fn offered_edit_shows_normalized_values() {
     let mut scene = Scene::new();
     let car = |id, price: &str| {
         event(id, "updated", "vehicle", CAR, json!({ "name": "Car", "color": "red", "purchase_price": price }))
@@ -28,7 +28,7 @@ fn what_is_offered_again_is_compared_as_the_server_writes_it() {
 }
 
 #[test]
-fn what_was_lost_and_nothing_stands_against_is_not_shown_as_deleted_there() {
+fn offered_edit_is_not_shown_as_deleted() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
     scene.is_at_present(5);

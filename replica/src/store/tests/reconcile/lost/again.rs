@@ -7,7 +7,7 @@ fn restored(fork: Option<i64>) -> ReconcileCause {
 }
 
 #[test]
-fn what_the_tail_has_brought_is_known_when_a_second_gap_leaps() {
+fn second_gap_keeps_edits_seen_in_tail() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
@@ -52,7 +52,7 @@ fn gone_and_put_back_again(second: Option<i64>) -> Scene {
 }
 
 #[test]
-fn what_comes_back_with_the_next_copy_has_no_form_from_before() {
+fn record_of_next_copy_has_no_old_base() {
     for second in [None, Some(7)] {
         let mut scene = gone_and_put_back_again(second);
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 8);
@@ -79,7 +79,7 @@ fn what_comes_back_with_the_next_copy_has_no_form_from_before() {
 }
 
 #[test]
-fn what_was_found_in_place_and_written_over_since_is_not_lost_with_the_next_copy() {
+fn found_then_overwritten_edit_is_not_lost() {
     let mut scene = lost_history();
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     scene.recovers(&restored(None));
@@ -93,7 +93,7 @@ fn what_was_found_in_place_and_written_over_since_is_not_lost_with_the_next_copy
 }
 
 #[test]
-fn what_vanished_while_the_server_was_put_back_beneath_a_comparison_is_lost() {
+fn record_missing_after_second_restore_is_lost() {
     for cause in [gap(), ReconcileCause::Asked { accepted: true }] {
         let mut scene = lost_history();
         scene.is_at_present(8);
@@ -110,18 +110,9 @@ fn what_vanished_while_the_server_was_put_back_beneath_a_comparison_is_lost() {
 }
 
 #[test]
-fn a_delete_that_the_copy_holds_is_not_offered_however_late_it_was_answered() {
+fn delete_in_copy_is_not_offered() {
     // In a gap: it is known only that the task was gone by 90.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
-    scene.does("DELETE FROM tasks");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
-    scene.recovers(&gap());
-    scene.is_at_present(90);
-    scene.is_walked(Kind::Task, &[], 90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    let mut scene = deleted_in_gap();
     assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&restored(Some(50)));
     scene.is_walked(Kind::Task, &[], 60);

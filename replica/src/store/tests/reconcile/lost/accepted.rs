@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
+fn later_event_does_not_confirm_lost_edit() {
     let mut scene = accepted_at_6();
     // Put back to 5: 6 is another's change of the same record now, and after `restore` there is no 6 at all.
     scene.hear(vec![task(1_000_006, "Theirs", "low")]);
@@ -18,7 +18,7 @@ fn a_later_change_of_its_record_does_not_confirm_an_edit_that_was_lost() {
 }
 
 #[test]
-fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
+fn edit_passed_by_tail_is_offered() {
     let restored = ReconcileCause::Restored { resume: "r".into(), fork: Some(5) };
     for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
@@ -39,7 +39,7 @@ fn what_the_tail_of_a_recovery_passes_without_bringing_it_is_offered_again() {
 }
 
 #[test]
-fn what_came_and_went_while_the_first_read_lasted_is_not_said_to_be_lost() {
+fn edit_overwritten_in_backfill_is_not_lost() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);
@@ -53,7 +53,7 @@ fn what_came_and_went_while_the_first_read_lasted_is_not_said_to_be_lost() {
 }
 
 #[test]
-fn what_was_made_and_deleted_here_while_the_first_read_lasted_is_confirmed() {
+fn delete_during_backfill_is_confirmed() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);

@@ -1,0 +1,86 @@
+//! The parts of coalesced edits (`_coalesced`): each edit as it was made. Every part ends in the history under its own number.
+//! Must not know how requests are sent.
+
+use hearth_contract::check::Fields;
+use rusqlite::Transaction;
+
+use crate::model::Method;
+use crate::store::edits::prepared::text;
+use crate::store::{StoreError, rows};
+
+/// Stores an edit as it is now, as a part of the edit `of`, or of itself. An edit that already has parts passes them
+/// on.
+pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _coalesced SET of_edit = ?2 WHERE of_edit = ?1")?.execute((edit, of))?;
+    tx.prepare_cached(
+        "INSERT INTO _coalesced (edit_id, of_edit, method, patch, base, origin, created_at)
+         SELECT id, ?2, method, patch, base, origin, created_at FROM edits WHERE id = ?1
+         ON CONFLICT DO NOTHING",
+    )?
+    .execute((edit, of))?;
+    Ok(())
+}
+
+/// Restores the parts of an edit that the server does not have and no request carries: each part can be reverted alone
+/// again.
+pub(super) fn split(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    for text in [
+        "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason_code, reason, attempts,
+             next_attempt_at, origin, created_at)
+         SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason_code, e.reason, e.attempts,
+                e.next_attempt_at, p.origin, p.created_at
+         FROM _coalesced p JOIN edits e ON e.id = p.of_edit WHERE p.of_edit = ?1 AND p.edit_id <> ?1",
+        "UPDATE edits SET (method, patch, base) = (SELECT method, patch, base FROM _coalesced WHERE edit_id = ?1)
+         WHERE id = ?1 AND EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)",
+        "DELETE FROM _coalesced WHERE of_edit = ?1",
+    ] {
+        tx.prepare_cached(text)?.execute([edit])?;
+    }
+    Ok(())
+}
+
+/// Updates the parts of an edit whose values a decision has changed. The last part that has a field gets the value, or
+/// the first part when none has the field. Fields that the edit no longer has are removed from all parts.
+pub(super) fn update_parts(
+    tx: &Transaction<'_>,
+    edit: i64,
+    method: Method,
+    patch: &Fields,
+    base: &Fields,
+) -> Result<(), StoreError> {
+    // Parts before a delete were never sent and stay as they are.
+    if method == Method::Delete {
+        return Ok(());
+    }
+    let mut parts: Vec<(i64, Fields, Fields)> = Vec::new();
+    let mut statement =
+        tx.prepare_cached("SELECT edit_id, patch, base FROM _coalesced WHERE of_edit = ?1 ORDER BY edit_id")?;
+    let mut found = statement.query([edit])?;
+    while let Some(row) = found.next()? {
+        let side = |n: usize| -> Result<Fields, StoreError> { rows::object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
+        parts.push((row.get(0)?, side(1)?, side(2)?));
+    }
+    for (_, values, before) in &mut parts {
+        values.retain(|name, _| patch.contains_key(name));
+        before.retain(|name, _| patch.contains_key(name));
+    }
+    for (name, value) in patch {
+        let last = parts.iter().rposition(|(_, values, _)| values.contains_key(name)).unwrap_or(0);
+        if let Some((_, values, _)) = parts.get_mut(last) {
+            values.insert(name.clone(), value.clone());
+        }
+        let first = parts.iter().position(|(_, values, _)| values.contains_key(name)).unwrap_or(0);
+        if let Some((_, _, before)) = parts.get_mut(first)
+            && let Some(value) = base.get(name)
+        {
+            before.insert(name.clone(), value.clone());
+        }
+    }
+    for (number, (part, values, before)) in parts.iter().enumerate() {
+        tx.prepare_cached(
+            "UPDATE _coalesced SET patch = ?2, base = ?3, method = CASE WHEN ?4 THEN ?5 ELSE method END WHERE edit_id = ?1",
+        )?
+        .execute((part, text(values), text(before), number == 0, method))?;
+    }
+    Ok(())
+}
