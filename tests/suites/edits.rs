@@ -119,7 +119,7 @@ async fn a_delete_and_a_change_meet() {
     assert_eq!((second.sync(), first.sync()), (0, 5));
     let edit = first.json(&["edits"])[0]["id"].to_string();
     let refused = first.run(&["edits", "retry", &edit]);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("is made anew"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("resolve it as mine to create a new"));
     first.does(&["resolve", &edit, "mine"]);
     assert_eq!(first.sync(), 0);
     let there = client.walk("/v1/tasks").await;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::store::StoreError;
 use crate::store::merge::{BaseImage, normalized};
 
-/// Replaces the fields noted for an edit, and for every edit that is sent as one with it.
+/// Replaces the noted fields of an edit and of the edits in the same request.
 pub(super) fn record_fields(
     tx: &Transaction<'_>,
     edit: i64,
@@ -31,7 +31,7 @@ pub(super) fn record_fields(
     Ok(())
 }
 
-/// The numbers of an edit and of the edits that are sent as one with it.
+/// The numbers of an edit and of the edits in the same request.
 const AS_ONE: &str = "(SELECT ?1 AS id UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1)";
 
 /// The fields that are noted for an edit.

@@ -9,8 +9,8 @@ use crate::store::edits::prepared::{PreparedEdit, load, save};
 use crate::store::edits::settle;
 use crate::store::{StoreError, base};
 
-/// Combines an edit with later edits of its record that were never sent. None when the record was created and deleted
-/// before anything was sent.
+/// Combines an edit with later edits of the same record, none of which was sent. None when the combined edit creates
+/// and deletes the record.
 pub(super) fn coalesce(
     tx: &Transaction<'_>,
     mut sum: PreparedEdit,
@@ -32,7 +32,7 @@ pub(super) fn coalesce(
     }
     for part in joined {
         for (name, value) in part.base {
-            // The value before the first edit of a field is the value before the combined edit.
+            // The oldest base value of a field is the base of the combined edit.
             if !sum.patch.contains_key(&name) {
                 sum.base.entry(name).or_insert(value);
             }

@@ -233,28 +233,28 @@ pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<MergeResul
 }
 
 fn both_differ_sentence(name: &str) -> String {
-    format!("{name}: both sides still differ; settle it as mine, as theirs, or with another value for a field")
+    format!("{name}: both sides still differ; resolve it as mine, as theirs, or with another value for a field")
 }
 
 fn deleted_there_sentence(found: &PendingEdit) -> String {
+    let PendingEdit { name, kind, .. } = found;
     format!(
-        "{} was deleted on the server, and a deleted id is never used again: settled as mine it is made anew as another \
-         {}, as theirs it is given up",
-        found.name, found.kind
+        "{name} was deleted on the server, and a deleted id is never used again: resolve it as mine to create a new {kind}, \
+         or as theirs to discard the change"
     )
 }
 
 /// `is_there`: true when the record with the id is known and of the same kind.
 fn id_taken_sentence(found: &PendingEdit, is_there: bool) -> String {
+    let PendingEdit { name, kind, .. } = found;
     if !is_there {
         return format!(
-            "the id of {} is in use on the server for something else, and is never given twice: settled as mine it is made \
-             anew with another id, as theirs it is given up",
-            found.name
+            "the id of {name} is in use on the server for another record, and no id is used twice: resolve it as mine to \
+             create a {kind} with another id, or as theirs to discard the change"
         );
     }
     format!(
-        "the server has a {} of this id already: settled as mine {} is written over it, as theirs it is taken as it is",
-        found.kind, found.name
+        "the server already has a {kind} with this id: resolve it as mine to write {name} over it, or as theirs to keep the \
+         server's {kind}"
     )
 }

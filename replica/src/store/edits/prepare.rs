@@ -51,19 +51,11 @@ pub(super) fn prepare(
         }
         MergeResult::Send => {}
         MergeResult::AlreadyThere => {
-            // The edit ends at the record's revision, or at an unknown one: a server that is restored to before that
-            // has lost the edit too.
             let nothing = prepared.method == Method::Update && (prepared.patch.is_empty() || known.is_none());
+            let ending = if nothing { Ending::ChangesNothing } else { Ending::AlreadyThere };
+            // A server that is restored to before the record's revision has lost the edit too.
             let rev = known.and_then(|known| known.rev).unwrap_or(0);
-            end_edit(
-                tx,
-                edit,
-                kind,
-                &prepared.record,
-                rev,
-                if nothing { Ending::ChangesNothing } else { Ending::AlreadyThere },
-                now,
-            )?;
+            end_edit(tx, edit, kind, &prepared.record, rev, ending, now)?;
             return Ok(None);
         }
         MergeResult::DeletedThere => return wait_for_person(tx, &prepared, Reason::DeletedThere),

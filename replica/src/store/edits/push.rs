@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::model::{ConflictPolicy, Method};
+use crate::model::{ConflictPolicy, Method, OwnEvent};
 use crate::store::edits::acked::id_list;
 use crate::store::edits::coalesce::coalesce;
 use crate::store::edits::outbox::{forget_request, frozen_keys};
@@ -76,21 +76,7 @@ fn freeze_one(
         let Some((&edit, with)) = edits.split_first() else { continue };
         let fixed = edits.iter().find_map(|edit| keys.get(edit));
         if let Some(key) = fixed.filter(|_| !hearth_simulated::planted(hearth_simulated::Fault::RetryWithNewKey)) {
-            tx.prepare_cached(
-                "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
-                     WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
-            )?
-            .execute([key])?;
-            tx.prepare_cached(
-                "UPDATE _outbox SET own_event = 'maybe_applied'
-                     WHERE own_event = 'perhaps_missed' AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
-            )?
-            .execute([key])?;
-            tx.prepare_cached(
-                "UPDATE _requests SET unacked_attempts = unacked_attempts + 1 WHERE idempotency_key = ?1",
-            )?
-            .execute([key])?;
-            return load_request(tx, key);
+            return resend(tx, key);
         }
         let Some(prepared) = load(tx, edit)? else { continue };
         let Some(prepared) = coalesce(tx, prepared, with, now)? else { continue };
@@ -126,6 +112,23 @@ fn freeze_one(
     )?
     .execute([list])?;
     load_request(tx, new_key)
+}
+
+/// Counts another attempt of a frozen request. Events that were missed since the last attempt may include its own.
+fn resend(tx: &Transaction<'_>, key: &str) -> Result<Option<Request>, StoreError> {
+    tx.prepare_cached(
+        "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
+         WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
+    )?
+    .execute([key])?;
+    tx.prepare_cached(
+        "UPDATE _outbox SET own_event = ?3
+         WHERE own_event = ?2 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
+    )?
+    .execute((key, OwnEvent::PerhapsMissed, OwnEvent::MaybeApplied))?;
+    tx.prepare_cached("UPDATE _requests SET unacked_attempts = unacked_attempts + 1 WHERE idempotency_key = ?1")?
+        .execute([key])?;
+    load_request(tx, key)
 }
 
 /// A frozen request, as it was written down.

@@ -99,7 +99,7 @@ fn resolve_in(
     };
     match (judgement, whole) {
         (MergeResult::DeletedThere | MergeResult::IdTaken(_), None) => {
-            Err(refused(format!("{} can only be settled as a whole: as mine, or as theirs", found.name)))
+            Err(refused(format!("{} can only be resolved as a whole: as mine, or as theirs", found.name)))
         }
         (MergeResult::DeletedThere, Some(true)) => undo::make_anew(tx, &found, now).map(DecisionOutcome::Done),
         (MergeResult::IdTaken(conflicts), Some(true)) => {
@@ -125,7 +125,7 @@ fn resolve_in(
             resend(tx, found, text)
         }),
         (MergeResult::Conflict(_), None) if found.method == Method::Delete => {
-            Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
+            Err(refused(format!("{} is to be deleted: resolve it as mine, or as theirs", found.name)))
         }
         (MergeResult::DeletedThere | MergeResult::IdTaken(_), Some(false)) => {
             gate::pass(tx, |tx| take_theirs(tx, &found, true, now))

@@ -1,4 +1,4 @@
-//! What a person decides: retry, change, discard, resolve, undo.
+//! Decisions of a person: retry, change, discard, resolve, undo.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::store::edits::undo;
 use crate::store::edits::{Decided, decide};
 use crate::store::feed;
 
-mod agreed;
-mod anew;
-mod had;
+mod already_applied;
 mod history;
-mod taken_back;
+mod recheck;
+mod recreate;
+mod undoing;
 
 impl Scene {
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {
@@ -44,7 +44,7 @@ impl Scene {
             WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
         );
     }
-    /// The edit is confirmed and the feed has passed it.
+    /// The edit is confirmed, and the feed has passed its position.
     fn confirm(&mut self, edit: i64, event: hearth_contract::event::Event) {
         self.send(edit);
         self.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
@@ -60,7 +60,7 @@ fn object(value: Value) -> Fields {
     value.as_object().cloned().unwrap()
 }
 
-/// A task whose title both sides have changed, and whose priority only we have.
+/// A task whose title both sides changed, and whose priority only this replica changed.
 fn in_conflict() -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -123,7 +123,7 @@ fn resolve_mine_keeps_subject_whole() {
         let body: Value = serde_json::from_str(&scene.send(1).body.unwrap()).unwrap();
         assert_eq!(body, json!({ "subject_type": mine[0], "subject_id": mine[1] }));
 
-        // The same where the profile decides.
+        // The same when the policy decides.
         for (policy, then) in [(ConflictPolicy::Mine, &mine), (ConflictPolicy::Theirs, &theirs)] {
             let mut scene = Scene::new();
             scene.hear(vec![event(3, "created", "inventory", second, json!({ "name": "Drill" })), about(5, &before)]);
@@ -134,7 +134,7 @@ fn resolve_mine_keeps_subject_whole() {
         }
     }
 
-    // A subject of the same kind is named by its id alone.
+    // A subject of the same kind changes only its id.
     let mut scene = Scene::new();
     scene.hear(vec![
         event(3, "created", "inventory", second, json!({ "name": "Drill" })),
@@ -271,7 +271,7 @@ fn rejected_retry_is_maybe_applied() {
             1,
             WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
         );
-        // A night later the server has forgotten the key.
+        // The server has forgotten the key by the next day.
         scene.send(1);
         scene.answer(1, WriteOutcome::PreconditionFailed);
         (scene, key)
@@ -379,7 +379,10 @@ fn resolve_deleted_there_creates_or_discards() {
         scene
     };
     let mut scene = gone();
-    assert!(scene.retry(1).unwrap_err().contains("is made anew"), "it can only be made anew");
+    assert!(
+        scene.retry(1).unwrap_err().contains("resolve it as mine to create a new task"),
+        "it can only be made anew"
+    );
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(decided.said.contains("made anew"), "{}", decided.said);
     assert_eq!(scene.one("SELECT count(*) || min(title) || min(priority) FROM tasks"), "1Minelow");
@@ -407,7 +410,7 @@ fn update_of_deleted_create_stays_visible() {
     assert_eq!(scene.one(anew), r#"["create","Mine","And more"]"#);
 }
 
-/// The server may be put back to before the delete that it answered with, and then the feed never tells of one.
+/// A server restored to before the delete has no delete event to send.
 #[test]
 fn response_404_keeps_row_until_delete_event() {
     for resolution in [Resolution::mine(), Resolution::theirs()] {
@@ -424,7 +427,8 @@ fn response_404_keeps_row_until_delete_event() {
 #[test]
 fn response_404_is_forgotten_on_contact() {
     let mut scene = Scene::deleted_by_an_answer();
-    // Put back to before that delete, with the place of this replica: nothing but another answer can tell.
+    // The server is restored to before the delete, but not before the position of this replica: only another response
+    // shows the record.
     crate::store::standing::greet(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
     scene.does("DELETE FROM tasks");
     scene.discard(1).unwrap();
@@ -468,7 +472,7 @@ fn resolve_used_id() {
         scene.one("SELECT json_array(mine, theirs) FROM conflicts WHERE field = 'title'"),
         r#"["Mine","Theirs"]"#
     );
-    assert!(scene.retry(1).unwrap_err().contains("settled as mine “Mine” is written over it"));
+    assert!(scene.retry(1).unwrap_err().contains("resolve it as mine to write “Mine” over it"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(6)));
@@ -490,7 +494,7 @@ fn resolve_id_of_other_kind_makes_new_id() {
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     let refused = scene.retry(1).unwrap_err();
-    assert!(refused.contains("settled as mine it is made anew with another id"), "{refused}");
+    assert!(refused.contains("resolve it as mine to create a task with another id"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert_eq!(scene.one(&format!("SELECT count(*) || title || (id <> '{ROOM}') FROM tasks")), "1Mine1");
     assert_eq!(scene.one("SELECT name FROM rooms"), "Shed");

@@ -1,4 +1,4 @@
-//! Lists as screens read them: pages in every order, from every side, with conditions.
+//! Lists as screens read them: pages in every order, in both directions, with conditions.
 
 use hearth_contract::schema::Kind;
 
@@ -7,7 +7,7 @@ use crate::store::read::view::{Near, Pending, RowQuery, Sort};
 use crate::store::read::{overview, page, related, view};
 use crate::store::{Connection, gate, open};
 
-/// A home of items in rooms and tasks on days, many of them alike.
+/// A home of items in rooms and tasks on days, with many equal values.
 fn home() -> (std::path::PathBuf, Connection) {
     let directory = std::env::temp_dir().join(format!("hearth-lists-{}", uuid::Uuid::new_v4()));
     let connection = open::read_write(&directory.join("replica.db")).unwrap();
@@ -32,7 +32,7 @@ fn home() -> (std::path::PathBuf, Connection) {
     (directory, connection)
 }
 
-/// Whether edits of the first task wait and whether it was changed here, as a list and as the one row say it.
+/// Whether the first task has pending edits and was changed here, from the list and from the single row.
 fn of_first_task(connection: &Connection) -> [(Pending, bool); 2] {
     let listed = page::page(connection, &RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 1));
     let listed = listed.unwrap().rows.remove(0);

@@ -1,4 +1,4 @@
-//! How the server's word and local edits come together.
+//! How the server's records and local edits are laid over each other.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,8 @@ fn update_queues_changes_and_saves_base() {
     assert_eq!(scene.one("SELECT patch || base || origin FROM edits"), r#"{"priority":"high"}{"priority":"low"}sql"#);
     assert_eq!(scene.one("SELECT rev || (fields ->> 'priority') FROM _base"), "5low");
 
-    // Another's change of another field shows under ours; the same field stays ours until the feed has passed it.
+    // A change of another field shows under the local edit. The edited field keeps the local value until the feed
+    // passes the edit.
     scene.hear(vec![task(6, "Paint the shed", "urgent")]);
     assert_eq!(scene.one("SELECT title || ' ' || priority || ' ' || rev FROM tasks"), "Paint the shed high 6");
     scene.hear(vec![task(7, "Paint all", "low")]);
@@ -175,11 +176,11 @@ fn unknown_event_type_applies_payload() {
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
     scene.hear(vec![again(5, "restored", "late")]);
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
-    // It covers what waits as any other form of the record does.
+    // The event changes the base image as every other event.
     scene.does("UPDATE tasks SET notes = 'Mine'");
     scene.hear(vec![again(8, "restored", "Paint none")]);
     assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
-    // Without a record it says nothing that could be shown.
+    // An event without a record shows nothing.
     scene.hear(vec![event(9, "archived", "task", TASK, Value::Null)]);
     assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
     assert_eq!(scene.one("SELECT position FROM _sync"), "9");
@@ -209,7 +210,7 @@ fn unknown_event_is_logged_once() {
 #[test]
 fn lost_head_is_not_claimed() {
     let mut scene = Scene::new();
-    // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
+    // The server reported its head, was restored to an older copy, and then sent its feed from the beginning.
     standing::greet(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT position || '/' || head FROM sync_status"), "6/6");
@@ -220,7 +221,7 @@ fn greeting_head_is_not_position() {
     let mut scene = Scene::new();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
-    // That it was offline in between found no room, and the process ends before it says how it stands now.
+    // The disk had no room for the offline phase, and the process ends before the next phase is written.
     standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.one("SELECT phase FROM _sync"), "catching_up");
     scene.is_at_present(7);
@@ -250,7 +251,7 @@ fn update_seen_refuses_changed_value() {
     scene.hear(vec![task(6, "Paint the fence", "low")]);
     assert!(!update(&mut scene, "Mine", &seen));
     assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM edits) FROM tasks"), "Paint the fence0");
-    // Who has looked writes over it, and that is what the change is based on.
+    // The person has seen the new value; the change is based on that value.
     assert!(update(&mut scene, "Mine", &fields(json!({ "title": "Paint the fence" }))));
     assert_eq!(scene.one("SELECT base FROM edits"), r#"{"title":"Paint the fence"}"#);
     assert!(update(&mut scene, "Mine", &seen), "what is so already is nobody's loss");

@@ -1,4 +1,4 @@
-//! Recoveries as stories of the database: what stays, what goes, what is asked first.
+//! Reconciles: which records stay, which are deleted, and which deletions a person is asked about.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
@@ -164,14 +164,14 @@ fn guard_ignores_records_fetched_meanwhile() {
     let fetched =
         |from: i64, to: i64| (from..=to).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect();
     scene.is_listed(Kind::Room, fetched(101, 400), 500);
-    // It begins anew before its end.
+    // A second reconcile begins before the end of the first.
     scene.recovers(&gap());
     scene.is_listed(Kind::Room, fetched(401, 500), 500);
     assert_eq!(scene.lists_rooms(101..=500, 500), SweepOutcome::TooMany { gone: 60, of: 60 });
     assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Room'"), "60");
 }
 
-/// A server that is put back again may lack also what was read since the first time.
+/// A server that is restored twice may also lack records that were read after the first restore.
 #[test]
 fn guard_reports_present_count() {
     let mut scene = with_rooms(60);
@@ -197,14 +197,14 @@ fn deleted_visible_record_is_counted_once() {
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(said).as_str()), ("Mine", "1"));
 }
 
-/// The stretch that a gap ends with may leave out a delete that the server had accepted; the walk shows it then.
+/// The batch after a gap may leave out an accepted delete; the listing shows the delete then.
 #[test]
 fn delete_in_gap_is_confirmed_with_position() {
     let scene = deleted_in_gap();
     assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed90");
 }
 
-/// Only what somebody loses is counted, and told by its title.
+/// Only records that a person would miss are counted, and named by their titles.
 #[test]
 fn guard_ignores_records_deleted_here() {
     let of_rooms = |all: i64, deleted: i64, cause: &ReconcileCause| {
@@ -220,7 +220,7 @@ fn guard_ignores_records_deleted_here() {
         scene.one("SELECT group_concat(text, ' ') FROM (SELECT text FROM sync_log ORDER BY id DESC LIMIT 2)")
     };
 
-    // Nothing is asked: sixty are gone, and all but ten of them were to go.
+    // No question: 60 rooms are missing, and all but 10 of them were deleted here.
     let mut scene = of_rooms(100, 50, &gap());
     assert_eq!(scene.lists_rooms(61..=100, 200), SweepOutcome::Done);
     let words = said(&mut scene);
@@ -228,7 +228,7 @@ fn guard_ignores_records_deleted_here() {
     assert!(words.contains("10 of 50 rooms were deleted there: Room 51, Room 52, "), "{words}");
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
 
-    // An older copy has neither what was deleted here nor what was made since; nobody has deleted that.
+    // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
     let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
     assert_eq!(scene.is_walked(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
     let words = said(&mut scene);
@@ -238,7 +238,7 @@ fn guard_ignores_records_deleted_here() {
 
 #[test]
 fn wish_during_question_keeps_listing() {
-    // A first read was cut off, the server was put back, and the recovery of that asks a person.
+    // An interrupted backfill, a restore, and a question of the reconcile.
     let mut scene = with_rooms(100);
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
@@ -277,7 +277,7 @@ fn agreement_covers_asked_deletions_only() {
     assert!(!scene.recovers(&gap()).accepted, "what was forgotten since is of a later time");
 }
 
-/// A task whose update was sent at 5, without an answer; then a gap, in which somebody changed the task.
+/// A task whose update was sent at 5 without a response; then a gap in which somebody changed the task.
 fn sent_before_a_gap() -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -299,7 +299,7 @@ fn ends(scene: &mut Scene, rev: i64, fields: Value) {
 #[test]
 fn maybe_applied_edit_is_not_applied_twice() {
     let mut scene = sent_before_a_gap();
-    // Perhaps 6 was ours, and 7 set it back. The server has forgotten our key.
+    // Event 6 may be the update, and event 7 its reversal. The server has forgotten the key.
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
     assert_eq!(scene.plan(), [1], "a server that remembers the key tells");
     scene.send(1);
@@ -320,7 +320,7 @@ fn rejection_before_gap_keeps_maybe_applied() {
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
-    // It was in at 6, somebody set it back at 7, and the server has forgotten the key; then 6 is missed.
+    // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.recovers(&gap());
@@ -341,14 +341,14 @@ fn edit_shown_after_gap_is_merged() {
 
 #[test]
 fn edit_not_applied_in_gap_is_resent() {
-    // Nobody has changed the task: the request is not in, and whatever refuses it later tells the truth.
+    // Nobody changed the task: the request was not applied, and a later rejection is final.
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![task(91, "Theirs", "low")]);
     assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
-    // Or the refusal answers the only time that it was sent.
+    // The rejection may also answer the only attempt.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
@@ -428,7 +428,7 @@ fn listing_fetches_only_newer_records() {
     };
     reconcile::save_response(&mut scene.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
     let rooms = "SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)";
-    // What is not there any more was there as of the list: its end is for the tail to tell, and is waited for.
+    // A record that is missing now existed at the time of the list. Its delete event is still to come.
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);
     assert_eq!(scene.one(rooms), "10Room,11Room,12Room,25Newer");
     scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);

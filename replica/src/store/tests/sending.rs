@@ -1,4 +1,4 @@
-//! What exactly goes to the server: guards, three-way looks, what goes together.
+//! Requests: preconditions, the three-way merge, and which edits are coalesced.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn update_sends_if_match() {
     assert_eq!(request.if_match, Some(5));
     assert_eq!(scene.send(1), request, "a retry sends the same");
     scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
-    // The feed is behind; the answer is what the next change builds on.
+    // The feed is behind, and the next change builds on the response.
     scene.does("UPDATE tasks SET title = 'Mine too'");
     assert_eq!(scene.plan(), [2]);
     assert_eq!(scene.send(2).if_match, Some(8));
@@ -40,7 +40,7 @@ fn create_is_sent_before_references() {
     assert_eq!(scene.parcels(), [[3]], "it is on its way");
     scene.answer(3, WriteOutcome::Sent { rev: Some(5) });
     assert_eq!(scene.parcels(), [[1, 2]]);
-    // A record that a person must decide about holds those that refer to it.
+    // An edit that needs a person holds the edits that refer to its record.
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
@@ -70,7 +70,7 @@ fn position_of_other_history_confirms_nothing() {
     scene.hear(vec![task(5, "Paint", "low"), event(37, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does("INSERT INTO vehicles (name) VALUES ('Car')");
     scene.send(1);
-    // The server was put back to an older copy, which the stream has not said yet.
+    // The server was restored, and the stream has not shown the restore yet.
     scene.answer(1, WriteOutcome::Sent { rev: Some(23) });
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("sent", ""));
     scene.does("DELETE FROM tasks");
@@ -148,7 +148,7 @@ fn value_changed_back_is_not_sent() {
         assert_eq!(scene.freeze(&[vec![1, 2]], policy), None);
         assert_eq!(scene.outcomes(), "1 merged,2 merged");
         assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");
-        // Beside another change, that one alone is sent.
+        // Only the other change is sent.
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("UPDATE tasks SET title = 'Theirs', priority = 'high'");
         scene.hear(vec![task(7, "Theirs too", "low")]);
@@ -192,7 +192,7 @@ fn create_with_id_of_other_kind_is_not_sent() {
         "conflict: its id belongs to another kind, room"
     );
     assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
-    // Neither of two that only exist here has it yet.
+    // Both records exist only here, and neither server nor feed has them.
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
@@ -211,7 +211,7 @@ fn delete_of_changed_record_asks() {
         let view = "SELECT json_array(field, base, mine, theirs) FROM conflicts";
         assert_eq!(scene.one(view), r#"["priority","low",null,"urgent"]"#);
     }
-    // Without a change of its own, only its number has moved.
+    // Only the revision has changed.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("DELETE FROM tasks");
@@ -222,8 +222,8 @@ fn delete_of_changed_record_asks() {
 
 const OTHER: &str = "0190a3b0-0000-7000-8000-000000000003";
 
-/// A shed and an attic, and a lamp in the shed. The shed is deleted here, and then something is done to the lamp; the
-/// server has taken the delete, and the feed has come to the lamp's part in it.
+/// A lamp in a shed, and an attic. The shed is deleted here, and the lamp is edited afterwards. The server has accepted
+/// the delete, and the feed has shown that the lamp lost its room.
 fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![
@@ -263,7 +263,7 @@ fn reference_cleared_by_delete_is_no_change() {
     let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
     assert_eq!(scene.send(2).if_match, Some(4));
 
-    // What else was changed there is still a change, of this field or of another.
+    // Other changes on the server still conflict, in the same field or another.
     let moved = |name: &str| json!({ "name": name, "room_id": HOME, "quantity": 1 });
     let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
     scene.hear(vec![event(5, "updated", "inventory", TASK, moved("Lamp")), shed_is_gone()]);
@@ -281,7 +281,7 @@ fn reference_cleared_by_delete_is_no_change() {
 
 #[test]
 fn subject_cleared_by_delete_is_no_change() {
-    // A manual of a car that is deleted here; the feed tells of both.
+    // The manual of a car that is deleted here. The feed shows both.
     let scene = |then: &str, there: Value| {
         let mut scene = Scene::new();
         let manual = json!({ "title": "Manual", "subject_type": "vehicle", "subject_id": ROOM });
@@ -304,12 +304,12 @@ fn subject_cleared_by_delete_is_no_change() {
     assert_eq!(scene("DELETE FROM documents", cleared()).send(2).if_match, Some(4));
     let home = "UPDATE documents SET subject_type = 'home', subject_id = NULL";
     assert_eq!(body(&scene(home, cleared()).send(2))["subject_type"], "home");
-    // What only names another vehicle says that it is a vehicle, because there it is nothing any more.
+    // An edit that names another vehicle sends the kind as well: the server has cleared the kind.
     let of_the_bus = format!("UPDATE documents SET subject_id = '{OTHER}'");
     let mut moved = scene(&of_the_bus, cleared());
     assert_eq!(body(&moved.send(2)), json!({ "subject_id": OTHER, "subject_type": "vehicle" }));
     assert_eq!(moved.one("SELECT subject_type || subject_id FROM documents"), format!("vehicle{OTHER}"));
-    // Somebody has made it one of the home.
+    // Another client has made the home the subject.
     let of_the_home = json!({ "title": "Manual", "subject_type": "home", "subject_id": null });
     assert_eq!(scene(&of_the_bus, of_the_home).freeze(&[vec![2]], ConflictPolicy::Ask), None);
 }
@@ -425,7 +425,8 @@ fn mutual_references_do_not_deadlock() {
         event(2, "created", "task", TASK, of_room),
     ]);
     scene.is_at_present(2);
-    // Children first, as a script may write them: the task leaves the room for an item that is made in the room only then.
+    // Children first, in the order of a script: the task moves from the room to an item that the script creates in the
+    // room later.
     scene.does(&format!("UPDATE tasks SET subject_type = 'inventory', subject_id = '{HOME}'"));
     scene.does("UPDATE rooms SET name = 'Hall'");
     scene.does(&format!("INSERT INTO inventory (id, name, room_id) VALUES ('{HOME}', 'Rake', '{ROOM}')"));
@@ -434,7 +435,7 @@ fn mutual_references_do_not_deadlock() {
     scene.answer(3, WriteOutcome::Sent { rev: Some(3) });
     assert_eq!(scene.parcels(), [[1]]);
 
-    // In two rings at once: each of two tasks leaves the room of the item that the other is to be for.
+    // Two circles at once: each of two tasks moves from a room to an item in the other task's room.
     let [attic, saw, second] = [9, 8, 7].map(|n| format!("0190a3b0-0000-7000-8000-{n:012}"));
     let mut scene = Scene::new();
     let of = |room: &str| json!({ "title": "Paint", "subject_type": "room", "subject_id": room });
@@ -474,12 +475,12 @@ fn bulk_operations_have_own_if_match() {
     assert_eq!((&operations[1]["method"], &operations[1]["id"]), (&json!("create"), &json!(ROOM)));
     assert_eq!(scene.parcels(), [[1, 2]], "from now on they are one");
     assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), Some(request.clone()));
-    // One of them is recognised by the feed; the rest keep their request.
+    // The feed confirms one edit, and the others keep their request.
     scene.hear(vec![with_key(task(8, "Mine", "low"), &request.key)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
     let again = scene.freeze(&[vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((again.body, again.bulk, again.edits), (request.body, true, vec![(2, ROOM.to_owned())]));
-    // Refused as a whole, they go by themselves, under keys of their own.
+    // Rejected as a whole, the edits are sent one by one with new keys.
     scene.answer(2, WriteOutcome::SendAlone);
     let single = scene.send(2);
     assert_eq!((single.path.as_str(), single.key.as_str()), ("/v1/tasks", "key-2"));
@@ -500,7 +501,7 @@ fn adapted_edit_shows_in_row() {
         event(4, "updated", "document", TASK, manual("Theirs", Value::Null)),
         event(5, "deleted", "vehicle", ROOM, Value::Null),
     ]);
-    // The title is as it was, so it does not go; the kind of the subject must.
+    // The title is unchanged and is not sent; the kind of the subject must be sent.
     let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
     assert_eq!(body(&request), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
     assert_eq!(scene.one("SELECT title || subject_type || subject_id FROM documents"), format!("Theirsvehicle{HOME}"));
@@ -537,7 +538,7 @@ fn distant_edits_are_coalesced() {
     let mut ready = |limit| super::plan::plan(&mut scene.db, limit, &[]).unwrap().ready;
     let parcels = |ready: Vec<super::plan::Ready>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();
     assert_eq!(parcels(ready(2)), [vec![1, 12], vec![2, 13]]);
-    // The room's delete waits for the item, so it does not go with its create.
+    // The room's delete waits for the item, and is not coalesced with the room's create.
     assert_eq!(parcels(ready(10)).pop().unwrap(), [10]);
     assert_eq!(parcels(ready(64)), parcels(ready(10)), "the limit changes nothing but how many there are");
 }

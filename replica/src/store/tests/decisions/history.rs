@@ -1,10 +1,10 @@
-//! What the history says of edits that were settled, and for how long.
+//! What the history says of ended edits, and for how long.
 
 use super::*;
 
 const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
 
-/// A change of the task by somebody else, at the server's time; this machine's clock is a year ahead.
+/// A change of the task by somebody else, at the server's time. The local clock is a year ahead.
 fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
     let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
     let batch = feed::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
@@ -32,7 +32,7 @@ fn history_names_undoing_edits() {
     scene.confirm(4, task(8, "One", "low"));
     assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1; undone by edit 4, 4 undoes edit 3");
 
-    // One that goes with others says so too, and one that did not come to stand is made again.
+    // A coalesced edit names its undo too, and a discarded edit is made again.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
@@ -71,7 +71,7 @@ fn old_history_is_deleted_without_edits() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
-    // As many as nobody forgets at once.
+    // As many as one batch deletes.
     scene
         .db
         .execute_batch(

@@ -1,4 +1,4 @@
-//! What a server that was put back has lost, and what only looks so: offered again, confirmed, or waited for.
+//! Edits that a restored server has lost, or only seems to have lost: offered again, confirmed, or waiting.
 
 use super::*;
 use crate::model::{Origin, ReasonCode};
@@ -9,7 +9,7 @@ mod again;
 mod overwritten;
 mod shown;
 
-/// A room and a task that both histories share; afterwards, in the lost one: our update of the task, our car, and a
+/// A room and a task that both histories share. In the discarded history: an update of the task, a new car, and a
 /// document of somebody else.
 fn lost_history() -> Scene {
     let mut scene = Scene::new();
@@ -30,7 +30,7 @@ fn lost_history() -> Scene {
     scene
 }
 
-/// A task whose update the server has accepted at 6; the replica is at 5.
+/// A task whose update the server has accepted at 6. The replica is at 5.
 fn accepted_at_6() -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -41,8 +41,8 @@ fn accepted_at_6() -> Scene {
     scene
 }
 
-/// A car whose create the server took at 8 while a recovery was under way, and a task whose update it took at 9; neither
-/// event has come.
+/// During a reconcile, the server accepted the create of a car at 8 and an update of a task at 9. Neither event has
+/// come.
 fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -144,7 +144,7 @@ fn unknown_fork_offers_missing_edits() {
     assert_eq!(scene.one("SELECT floor || rev FROM rooms"), "24");
 }
 
-/// Ends a recovery whose lists show this task, this room and nothing else.
+/// Ends a reconcile whose lists show this task, this room and nothing else.
 fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
     let revs = [&task, &room].map(|it| it["rev"].as_i64().unwrap());
     scene.is_listed(Kind::Task, vec![task], as_of);
@@ -178,7 +178,7 @@ fn unknown_fork_ignores_overwritten_edits() {
     scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
     scene.is_at_present(10);
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
-    // The copy had all of it but the room's floor.
+    // The copy had everything but the room's floor.
     let room = record(ROOM, 4, json!({ "name": "Shed" }));
     ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
     assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "3conflict");
@@ -190,7 +190,7 @@ fn unknown_fork_ignores_overwritten_edits() {
 fn unknown_fork_stays_unknown() {
     let mut scene = lost_history();
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
-    // It is put back again before the first recovery has told what is lost.
+    // The server is restored again before the first reconcile has found what is lost.
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
@@ -200,7 +200,7 @@ fn unknown_fork_stays_unknown() {
     );
 }
 
-/// A task at 6 and a room at 4, both changed here by requests that got no answer; then the server is put back.
+/// A task at 6 and a room at 4, both changed here by requests without a response; the server is then restored.
 fn unanswered_before(cause: &ReconcileCause) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(6, "Paint", "low")]);
@@ -218,7 +218,7 @@ fn unanswered_before(cause: &ReconcileCause) -> Scene {
 #[test]
 fn request_with_lost_revision_is_dropped() {
     let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
-    // 6 is another's change now.
+    // Position 6 is now a change by somebody else.
     let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
     assert_eq!(scene.plan(), [1, 2]);
@@ -226,7 +226,7 @@ fn request_with_lost_revision_is_dropped() {
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 1"), "conflict");
     let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((room.key.as_str(), room.if_match), ("key-2", Some(4)), "what both histories share, it may insist on");
-    // And if nobody has changed what it changes, it goes by itself, as a new request.
+    // When nobody changed the same field, the edit is sent in a new request.
     let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
@@ -246,7 +246,7 @@ fn unknown_fork_holds_requests_with_if_match() {
     for edit in [1, 2] {
         assert_eq!(scene.freeze_as("again", &[vec![edit]], ConflictPolicy::Mine), None);
     }
-    // Perhaps the change of the task was in before the fork and was changed back since.
+    // The update of the task may have been applied before the fork and reversed since.
     assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
     assert_eq!(scene.outcomes(), "2 merged");
 }
@@ -296,7 +296,7 @@ fn acked_edit_missing_in_feed_is_offered() {
         scene.send(edit);
         scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
     }
-    // The server was put back to 5 and has gone on: 6 is another change now.
+    // The server was restored to 5 and has new events: 6 is another change now.
     scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
     assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict,2sent");
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high", "what a person did stays visible");
@@ -304,7 +304,8 @@ fn acked_edit_missing_in_feed_is_offered() {
     assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict");
 }
 
-/// A car that the server took and that never came back here, with an edit that it refused because the car was gone.
+/// A car that the server accepted and that never came back here, with an update that the server refused because the car
+/// was missing.
 fn taken_and_gone(filled: bool) -> Scene {
     let mut scene = Scene::new();
     if filled {
@@ -326,7 +327,7 @@ fn edit_overwritten_in_gap_is_offered() {
     reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0]);
     assert_eq!(scene.states(), "conflict blocked");
-    // Others deleted it, or the server was put back to before it; nobody here can know.
+    // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
     assert!(scene.one("SELECT reason FROM edits WHERE id = 1").contains("deleted there since, or lost"));
     assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
 }
@@ -334,7 +335,7 @@ fn edit_overwritten_in_gap_is_offered() {
 #[test]
 fn edit_acked_before_tail_is_compared_by_lists() {
     let mut scene = accepted_in_a_recovery(&gap(), None);
-    // The server was put back to 7, unmarked, before it told anything after the cursor to go on from.
+    // The server was restored to 7, unnoticed, before it sent an event after the cursor to resume from.
     scene.hear(vec![
         event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
         with_key(task(9, "Paint", "high"), "key-2"),
@@ -369,7 +370,7 @@ fn edit_acked_in_gap_is_compared_by_lists() {
 
 #[test]
 fn deleted_record_keeps_values_for_edits() {
-    // A first replay leaves out what was there between (contract 9.2).
+    // A backfill leaves out records that came and went in between (contract 9.2).
     let mut scene = taken_and_gone(false);
     scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
     assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
@@ -381,7 +382,7 @@ fn edit_acked_by_new_history_is_not_lost() {
     let mut scene = lost_history();
     scene.does("UPDATE rooms SET paint_color = 'red'");
     scene.send(4);
-    // The server has been put back to 5, and nobody here knows.
+    // The server was restored to 5, unnoticed.
     scene.answer(4, WriteOutcome::Sent { rev: Some(7) });
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
     scene.does("UPDATE rooms SET notes = 'later'");
@@ -419,7 +420,7 @@ fn edit_in_tail_is_not_lost() {
 
 #[test]
 fn skipped_edit_is_compared_by_lists() {
-    // After a gap the feed goes on at 90, so it tells of neither.
+    // After a gap, the feed resumes at 90 and shows neither record.
     let mut scene = accepted_in_a_recovery(&gap(), None);
     reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
     scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
@@ -440,7 +441,7 @@ fn delete_of_missing_record_is_confirmed() {
     scene.is_at_present(90);
     scene.does("DELETE FROM tasks");
     scene.send(1);
-    // Others deleted it in the gap, so no event of ours comes.
+    // Somebody deleted the record in the gap, and the edit's own event never comes.
     scene.answer(1, WriteOutcome::Sent { rev: Some(91) });
     scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
     assert_eq!(scene.states(), "sent");
@@ -485,7 +486,7 @@ fn delete_of_discarded_history_is_offered() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("DELETE FROM tasks");
-    // Somebody else has deleted it first, so both wanted the same.
+    // Somebody else deleted the record first, and both sides agree.
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
@@ -526,7 +527,7 @@ fn lost_update_can_recreate_lost_record() {
         assert_eq!(scene.one("SELECT state || method FROM edits"), "conflictupdate", "{fork:?}");
         assert_eq!(scene.one("SELECT name || make || color FROM vehicles"), "CarVolvored", "{fork:?}");
         let refused = decide::retry(&mut scene.db, 1).unwrap_err().to_string();
-        assert!(refused.contains("made anew"), "{refused}");
+        assert!(refused.contains("to create a new vehicle"), "{refused}");
         resolve::resolve(&mut scene.db, Origin::Cli, 1, &Resolution::mine(), at(0)).unwrap();
         let sent = "SELECT method || (patch ->> 'name') || (patch ->> 'color') FROM edits WHERE state = 'waiting'";
         assert_eq!(scene.one(sent), "createCarred", "{fork:?}");
@@ -540,7 +541,7 @@ fn created_and_deleted_here_is_not_lost() {
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.send(1);
     scene.does("DELETE FROM tasks");
-    // Its first answer was lost; somebody else deleted it, and the feed left out what came and went.
+    // The first response was lost, somebody else deleted the record, and the feed left out both events.
     scene.is_at_present(9);
     scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
     scene.send(2);

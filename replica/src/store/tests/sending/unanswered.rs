@@ -1,4 +1,4 @@
-//! What was sent and may be in: without an answer, or refused only when it was sent again.
+//! Requests that may have been applied: without a response, or rejected in a later attempt.
 
 use super::super::{at, greeting};
 use super::*;
@@ -27,7 +27,7 @@ fn edit_after_412_is_confirmed_by_key() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    // Its answer was lost, the server has forgotten the key, somebody has changed it back.
+    // The response was lost, the server has forgotten the key, and somebody has reversed the change.
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), task(7, "Paint", "low")]);
     assert_eq!(scene.outcomes(), "1 confirmed", "one effect, not two");
@@ -48,7 +48,7 @@ fn separated_edit_is_confirmed_by_key() {
             &mut scene,
             WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
         );
-        // It is in. Then somebody on the way refuses it.
+        // The request was applied. A proxy then rejects the next attempt.
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
         each(&mut scene, WriteOutcome::SendAlone);
         (scene, first.key)
@@ -62,7 +62,7 @@ fn separated_edit_is_confirmed_by_key() {
     scene.hear(vec![with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key)]);
     assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed,2 confirmed", vec![3]));
 
-    // If the feed has come to the present without them they are not in, and go each by itself.
+    // The feed is current and does not show the edits: they were not applied, and are sent one by one.
     let (mut scene, key) = parted();
     let single = scene.freeze_as("key-single", &[vec![1]], ConflictPolicy::Ask).unwrap();
     assert_eq!((single.path.as_str(), single.bulk), ("/v1/tasks", false));
@@ -77,7 +77,7 @@ fn existing_create_holds_later_edits() {
     scene.send(1);
     scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.does("UPDATE tasks SET notes = 'Mine too'");
-    // A day later its id is taken: by itself, and somebody has added notes since.
+    // A day later the id is used, by the edit itself, and somebody has added notes since.
     scene.answer(1, WriteOutcome::Exists { rev: 9 });
     assert_eq!((scene.states().as_str(), scene.plan()), ("sent waiting", vec![]));
     let fields = json!({ "title": "Mine", "notes": "Theirs", "priority": "medium", "status": "open" });
@@ -98,7 +98,7 @@ fn first_profile_update_resends_in_step_only() {
     crate::store::standing::greet(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
-    // What is shown of a key does not matter.
+    // The form of the key does not matter.
     crate::store::standing::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
 }
@@ -122,7 +122,8 @@ fn backfilled_profile_marks_update_maybe_applied() {
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
     scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
-    // Perhaps it was in, and this is what somebody has made of it since: a first read shows the newest form alone.
+    // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
+    // newest version.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     assert_eq!(scene.plan(), [1]);
@@ -141,7 +142,7 @@ fn maybe_applied_edit_is_not_coalesced() {
     scene.does("UPDATE property SET state = 'Flanders'");
     assert_eq!(scene.parcels(), [[1]]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "it is in doubt");
-    // Its own event comes after all: it was in, without what was written here since.
+    // The edit's own event comes later: the request was applied without the values written here since.
     scene.hear(vec![with_key(event(4, "updated", "property", HOME, json!({ "city": "Ghent" })), &first.key)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
     assert_eq!(scene.plan(), [2]);
@@ -157,7 +158,7 @@ fn edit_after_412_resends_on_next_contact() {
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
     scene.is_at_present(5);
-    // But the server was put back to 5, which is where this replica stands.
+    // The server was restored to 5, the position of this replica.
     crate::store::standing::greet(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
@@ -171,7 +172,7 @@ fn existing_profile_is_merged_after_feed() {
     scene.is_at_present(1);
     let first = scene.send(1);
     scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
-    // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
+    // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
@@ -179,7 +180,8 @@ fn existing_profile_is_merged_after_feed() {
     scene.hear(vec![ours, event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
 
-    // Somebody else's: it is judged against that; and where nothing comes, it goes again with the next contact.
+    // The event is somebody else's, and the edit is merged with it. Without an event, the edit is sent again on the
+    // next contact.
     for others in [true, false] {
         let mut scene = Scene::new();
         scene.does("INSERT INTO property (city) VALUES ('Ghent')");
@@ -207,7 +209,7 @@ fn edit_after_412_waits_for_feed_on_contact() {
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
     scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
-    // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
+    // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.is_at_present(5);

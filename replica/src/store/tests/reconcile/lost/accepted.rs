@@ -1,11 +1,12 @@
-//! Edits that the server had accepted and the feed has not brought: lost, gone again, or on their way.
+//! Edits that the server accepted and the feed has not shown: lost, overwritten, or still to come.
 
 use super::*;
 
 #[test]
 fn later_event_does_not_confirm_lost_edit() {
     let mut scene = accepted_at_6();
-    // Put back to 5: 6 is another's change of the same record now, and after `restore` there is no 6 at all.
+    // Restored to 5: position 6 is another change of the same record, and after `restore` there is no position 6 at
+    // all.
     scene.hear(vec![task(1_000_006, "Theirs", "low")]);
     assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
     let mut scene = accepted_at_6();
@@ -22,7 +23,7 @@ fn edit_passed_by_tail_is_offered() {
     let restored = ReconcileCause::Restored { resume: "r".into(), fork: Some(5) };
     for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
-        // The server was put back to 7, unmarked, and has gone on: 8 and 9 are others' changes now.
+        // The server was restored to 7, unnoticed, and has new events: 8 and 9 are changes by others.
         scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
         assert_eq!(scene.states(), "conflict sent", "{cause:?}");
         scene.hear(vec![task(10, "Theirs", "low")]);
@@ -45,7 +46,7 @@ fn edit_overwritten_in_backfill_is_not_lost() {
     scene.send(1);
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
-    // Others delete it there, and neither is told to who has never seen it (contract 9.2).
+    // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
     scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(21);
     assert_eq!(scene.states(), "conflict");

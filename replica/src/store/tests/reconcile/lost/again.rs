@@ -1,4 +1,4 @@
-//! A recovery upon a recovery: what the first has told stays so, and nothing of it stays behind.
+//! A second reconcile during or after the first: the results of the first stay, and its leftovers do not.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
         scene.send(edit);
         scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
     }
-    // Both came, and others have written over the one and deleted the other.
+    // Both events came, and others overwrote one record and deleted the other.
     scene.hear(vec![
         with_key(event(91, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1"),
         with_key(task(92, "Paint", "high"), "key-2"),
@@ -35,7 +35,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
     assert_eq!(scene.one("SELECT priority || (SELECT count(*) FROM vehicles) FROM tasks"), "low0");
 }
 
-/// Our update of a task is confirmed, and the task gone from the copy that the server was put back to first.
+/// The update of a task is confirmed, and the first copy of the restored server lacks the task.
 fn gone_and_put_back_again(second: Option<i64>) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -46,7 +46,7 @@ fn gone_and_put_back_again(second: Option<i64>) -> Scene {
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.recovers(&restored(None));
     assert_eq!(scene.is_walked(Kind::Task, &[], 9), SweepOutcome::Done);
-    // The right copy is put in place before the recovery has come to its end.
+    // The right copy is restored before the end of the reconcile.
     scene.recovers(&restored(second));
     scene
 }
@@ -61,7 +61,7 @@ fn record_of_next_copy_has_no_old_base() {
         reconcile::finish(&mut scene.db, at(0)).unwrap();
         assert_eq!((scene.states().as_str(), scene.one("SELECT count(*) FROM _base").as_str()), ("", "0"));
 
-        // Another change of it was lost: that is laid over what the copy has.
+        // Another change of the record was lost, and is laid over the version of the copy.
         let mut scene = gone_and_put_back_again(second);
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Other", "priority": "low" }))], 8);
         assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
@@ -70,7 +70,7 @@ fn record_of_next_copy_has_no_old_base() {
         assert_eq!(scene.states(), "conflict");
         assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Otherhigh6");
     }
-    // It is not there either: its last form is still what its edits are laid over.
+    // The copy lacks the record too: the edits are still laid over the last version.
     let mut scene = gone_and_put_back_again(None);
     assert_eq!(scene.is_walked(Kind::Task, &[], 8), SweepOutcome::Done);
     scene.is_at_present(8);
@@ -99,7 +99,7 @@ fn record_missing_after_second_restore_is_lost() {
         scene.is_at_present(8);
         scene.recovers(&cause);
         scene.is_at_present(9);
-        // Of this the feed has told nothing yet: the list is of the copy.
+        // The feed has shown nothing yet: the list is from the copy.
         assert_eq!(scene.is_walked(Kind::Vehicle, &[], 9), SweepOutcome::Done);
         scene.recovers(&restored(None));
         let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
@@ -111,7 +111,7 @@ fn record_missing_after_second_restore_is_lost() {
 
 #[test]
 fn delete_in_copy_is_not_offered() {
-    // In a gap: it is known only that the task was gone by 90.
+    // In a gap: the task is known to be deleted by 90.
     let mut scene = deleted_in_gap();
     assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&restored(Some(50)));
@@ -120,7 +120,7 @@ fn delete_in_copy_is_not_offered() {
     reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
 
-    // Somebody had deleted it before us, which the feed tells after our answer.
+    // Somebody deleted the task first, and the feed shows it after the response.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);

@@ -1,9 +1,9 @@
-//! Edits that a later edit of one's own wrote over: they were not there to be lost, unless the later one was lost itself.
+//! Edits that a later local edit overwrote: they cannot be lost, unless the later edit is lost itself.
 
 use super::*;
 use crate::model::Origin;
 
-/// A task whose title becomes B and then C, and a room that comes and goes.
+/// A task whose title becomes B and then C, and a room that is created and deleted.
 const OVERWRITING: [&str; 4] = [
     "UPDATE tasks SET title = 'B', notes = 'n'",
     "INSERT INTO rooms (id, name) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Shed')",
@@ -11,7 +11,7 @@ const OVERWRITING: [&str; 4] = [
     "DELETE FROM rooms",
 ];
 
-/// A task whose title became B and then C, and a room that came and went: all confirmed, the task last at 8.
+/// A task whose title became B and then C, and a room that was created and deleted: all confirmed, the task last at 8.
 fn overwritten_here() -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "A", "low")]);
@@ -30,7 +30,7 @@ fn overwritten_here() -> Scene {
     scene
 }
 
-/// Ends a recovery whose lists show the task so, and the room if `there`.
+/// Ends a reconcile whose lists show the task like this, and the room if `there`.
 fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
     scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 20);
     scene.is_walked(Kind::Task, &[(TASK, rev)], 20);
@@ -50,12 +50,12 @@ fn overwritten_edit_is_not_lost() {
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
     assert_eq!(scene.states(), "");
     assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
-    // Put back again, and now it is known to where; it is not known where these had been.
+    // Restored again, now with a known fork; the positions of these edits stay unknown.
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(8) });
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
     assert_eq!(scene.states(), "");
 
-    // To before the second title and the end of the room: these are lost, and what was before them is there.
+    // Restored to before the second title and the room's delete: both are lost, and the state before them is there.
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
     ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);

@@ -1,4 +1,4 @@
-//! What `conflicts` shows of edits that the server has lost.
+//! The rows of `conflicts` for lost edits.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn offered_edit_shows_normalized_values() {
     )]);
     assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
-    // The new history has made the same of the price, and the car of another color.
+    // The new history has made the same change of the price, and a car of another color.
     let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, now)], 6);
     assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "color");

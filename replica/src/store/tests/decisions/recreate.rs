@@ -1,4 +1,4 @@
-//! Records that are made anew because their deletion, or their making, was taken back.
+//! Records that are made anew after their delete or their create was undone.
 
 use super::*;
 use crate::model::ReasonCode;
@@ -67,12 +67,12 @@ fn undo_of_discarded_create_works_once() {
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
     assert_eq!(scene.undo(Some(1)).unwrap_err(), "this change is made again already, by edit 2; undo 2 takes it back");
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1");
-    // The new one is a change like any other.
+    // The new record can be changed as any other.
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "0");
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(3), "it is none again");
 
-    // What came to stand as another record is there already.
+    // The change that became another record is there already.
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
@@ -99,7 +99,7 @@ fn recreated_done_task_has_no_recurrence() {
     assert!(said.ends_with("without recurrence, because a task that is done has had its next one"), "{said}");
     assert_eq!(scene.one(recurrence), "done");
 
-    // The server was the first to say that it is done, or it has never heard of it.
+    // The task was done on the server first, or the server has never heard of it.
     for (there, then, kept) in [
         ("done", "UPDATE tasks SET notes = 'N'", "done"),
         ("open", "UPDATE tasks SET status = 'done'", "donemonthly"),

@@ -1,9 +1,9 @@
-//! What the server had already is nobody's change here, and undo leaves it.
+//! Fields that the server already had belong to somebody else, and undo leaves them.
 
 use super::*;
 use crate::model::ReasonCode;
 
-/// What undo says of a change that the server had in full.
+/// The sentence of undo about a change that the server already had.
 const NOTHING_LEFT: &str =
     "somebody else had changed “Paint” in the same way, and that stands; nothing is left to undo";
 
@@ -13,7 +13,7 @@ fn undo_leaves_already_applied_fields() {
         let fields = json!({ "title": title, "priority": "high", "notes": notes, "status": "open" });
         event(id, "updated", "task", TASK, fields)
     };
-    // All of it: somebody else was first, and that is theirs.
+    // All fields: somebody else was first.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
@@ -23,7 +23,7 @@ fn undo_leaves_already_applied_fields() {
     assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 
-    // A part of it; on its way as well as when it is confirmed.
+    // One field, before and after the confirmation.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
@@ -36,7 +36,7 @@ fn undo_leaves_already_applied_fields() {
     assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
     assert_eq!(scene.one("SELECT priority || coalesce(notes, '') FROM tasks"), "high");
 
-    // Of two that went as one, each.
+    // Two coalesced edits, one by one.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'urgent'");
@@ -47,7 +47,7 @@ fn undo_leaves_already_applied_fields() {
     scene.hear(vec![chore(7, "Paint", Some("N"))]);
     assert_eq!(scene.undo(Some(2)).unwrap().said, "“Paint”: notes as before");
 
-    // Beside a field that a person has decided about.
+    // Beside a field that a person has resolved.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
@@ -79,7 +79,7 @@ fn undo_after_412_restores_fields() {
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
-    // What had been so there is not so any more, and a person says that it shall be.
+    // The values were equal before, differ now, and a person resolves the conflict.
     scene.hear(vec![task(7, "Paint", "urgent")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.resolve(1, &Resolution::mine()).unwrap();

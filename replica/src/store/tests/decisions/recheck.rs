@@ -1,9 +1,9 @@
-//! What waits for a person because both sides differed, once they do not any more.
+//! Conflicts that end because both sides agree now.
 
 use super::*;
 use crate::store::tests::with_key;
 
-/// Two changes and a delete in conflict, with a later change of the first that waits for it.
+/// Two updates and a delete in conflict, and a later update that waits for the first.
 fn both_changed() -> (Scene, [&'static str; 3]) {
     let tasks = [TASK, "0190a3b0-0000-7000-8000-000000000012", "0190a3b0-0000-7000-8000-000000000013"];
     let mut scene = Scene::new();
@@ -75,7 +75,7 @@ fn maybe_applied_waits_unless_values_match() {
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
-        // The server was put back to 5 and has gone on.
+        // The server was restored to 5 and has new events since.
         scene.hear(vec![event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
         assert_eq!(scene.states(), "conflict");
         let reason = scene.one("SELECT reason FROM edits");
@@ -112,7 +112,8 @@ fn recheck_keeps_order_of_edits() {
     scene.does("UPDATE tasks SET title = 'Three'");
     scene.send(3);
     scene.answer(3, WriteOutcome::Sent { rev: Some(8) });
-    // Both are lost; what others write then is as the later one, and the earlier one must not come over it.
+    // Both edits are lost. Another client then writes the value of the later edit, and the earlier edit must not
+    // overwrite it.
     scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     assert_eq!(scene.states(), "conflict conflict");
     scene.hear(vec![task(9, "Three", "low")]);

@@ -1,4 +1,4 @@
-//! What is taken back, and undo.
+//! Reverted edits and undo.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn undo_confirmed_leaves_later_changes() {
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirslow");
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already, by edit 2"));
 
-    // Undo of the undo is redo, whether it was sent or not; then the first stands again.
+    // Undo of an undo is a redo, sent or not; the first change then stands again.
     scene.confirm(2, task(8, "Theirs", "low"));
     scene.undo(Some(2)).unwrap();
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
@@ -38,13 +38,13 @@ fn undo_of_done_task_names_next_task() {
         let said = scene.undo(None).unwrap().said;
         let next = "; its next one, which the server makes when it is done, is left: done again, it makes another";
         assert_eq!(said, format!("“Filter”: status as before{}", if recurrence.is_null() { "" } else { next }));
-        // To do it again makes another, but takes none back.
+        // A second redo would make another record, and reverts none.
         scene.confirm(2, with(7, "open"));
         assert_eq!(scene.undo(Some(2)).unwrap().said, "“Filter”: status as before");
     }
 }
 
-/// Two changes of a task of which the second came before the first was sent, on their way as one.
+/// Two changes of a task, made before the first was sent, in one request.
 fn on_the_way_as_one() -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -77,7 +77,7 @@ fn undo_part_of_sending_edit() {
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already"));
 
-    // The first alone leaves what the second has made of it.
+    // Undo of the first change leaves the values of the second.
     let mut scene = on_the_way_as_one();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("“Two”: title has been changed since"), "{refused}");
@@ -111,7 +111,7 @@ fn undo_part_of_key_refused_edit() {
         assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
     }
 
-    // What is left of it goes, and both go as one again where nothing was undone.
+    // The remaining change ends, and both are coalesced again where nothing was undone.
     let mut scene = turned_away();
     assert_eq!(scene.parcels(), [[1, 2]]);
     scene.undo(Some(2)).unwrap();
@@ -128,7 +128,7 @@ fn discarded_undo_keeps_change() {
         scene.confirm(1, task(6, "One", "low"));
         scene
     };
-    // It went as one with another change, and both were given up.
+    // The change was coalesced with another one, and both were discarded.
     let mut scene = undone();
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
@@ -139,7 +139,7 @@ fn discarded_undo_keeps_change() {
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     assert_eq!(scene.undo(None).unwrap().said, "“One”: title as before");
 
-    // The profile let others win against it.
+    // The policy took the server's values.
     let mut scene = undone();
     scene.undo(Some(1)).unwrap();
     scene.hear(vec![task(7, "Theirs", "low")]);
@@ -215,7 +215,7 @@ fn undo_keeps_subject_of_two_edits_whole() {
     assert_eq!(scene.one(subject), format!("inventory{saw}"));
     scene.undo(None).unwrap_err();
     assert_eq!(scene.one(subject), format!("inventory{saw}"));
-    // The half that was written first cannot go back by itself.
+    // The half that was written first cannot be undone alone.
     let mut scene = written();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("subject_type has been changed since"), "{refused}");
@@ -239,7 +239,7 @@ fn undo_steps_through_coalesced_edits() {
     assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
     assert_eq!(scene.undo(None).unwrap().said, "“Nook” is deleted again");
 
-    // What was refused as one is as new as the last of it.
+    // A rejected coalesced edit is as new as its last part.
     let mut scene = Scene::new();
     scene.hear(vec![
         task(5, "Paint", "low"),
@@ -333,7 +333,7 @@ fn undo_leaves_out_dead_references() {
         "“Old lamp”: what room_id named is gone, so there is nothing left to undo"
     );
 
-    // What lost is not brought back to what is gone either.
+    // Losing values are not restored to a deleted record either.
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
@@ -349,7 +349,7 @@ fn undo_leaves_out_dead_references() {
     scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
     assert_eq!(scene.undo(Some(1)).unwrap_err(), "“Lamp”: what room_id named is gone, so it stays as it is");
 
-    // A subject is one thing in two fields.
+    // A subject is one value in two fields.
     let manual = |id: i64, kind: &str, of: Option<&str>| {
         let fields = json!({ "title": "Manual", "subject_type": kind, "subject_id": of });
         event(id, "updated", "document", ROOM, fields)
@@ -408,7 +408,7 @@ fn discard_updates_base_of_later_part() {
     scene.does("UPDATE tasks SET priority = 'high'");
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
     scene.answer(2, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
-    // The feed passes it without the first, so the server was put back to before.
+    // The feed passes the position without the first edit: the server was restored to before it.
     scene.hear(vec![event(10, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.discard(1).unwrap();
     scene.send(2);
@@ -416,7 +416,7 @@ fn discard_updates_base_of_later_part() {
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painthigh");
 }
 
-/// The parts of an edit that stand in the history, as they were taken.
+/// The parts of an edit in the history, in their order.
 const PARTS: &str =
     "SELECT group_concat(id || ' ' || outcome || ' ' || patch, ', ') FROM (SELECT * FROM edit_history ORDER BY id)";
 
@@ -432,7 +432,7 @@ fn history_of_parts_has_their_outcomes() {
     scene.confirm(1, task(7, "Theirs", "high"));
     assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
 
-    // The same where the profile decides.
+    // The same when the policy decides.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
