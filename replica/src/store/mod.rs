@@ -11,6 +11,7 @@
 pub(crate) mod edits;
 pub(crate) mod gate;
 pub(crate) mod journal;
+mod migrations;
 pub(crate) mod mirror;
 pub(crate) mod open;
 pub(crate) mod place;
@@ -119,6 +120,11 @@ pub enum StoreError {
         /// What this program would make of it.
         ours: String,
     },
+    /// The database was made before the first release: its tables differ from those of every release.
+    #[error(
+        "the replica database was made before the first release of Hearth, and this version cannot read its tables"
+    )]
+    BeforeRelease,
     /// The database holds what nobody can have written there: its file was changed under it.
     #[error("the replica database holds {0}")]
     Garbled(String),
@@ -138,7 +144,7 @@ impl From<refinery::Error> for StoreError {
         use refinery::error::Kind;
         let met = match error.kind() {
             Kind::MissingVersion(migration) => {
-                Some(StoreError::Newer { theirs: migration.to_string(), ours: open::migrated() })
+                Some(StoreError::Newer { theirs: migration.to_string(), ours: migrations::newest() })
             }
             Kind::Connection(_, cause) => match cause.downcast_ref() {
                 Some(rusqlite::Error::SqliteFailure(code, text)) => {
@@ -156,9 +162,9 @@ impl From<refinery::Error> for StoreError {
 impl StoreError {
     /// Whether the file is no sound database; nothing but a rebuild helps, if that still does.
     pub fn is_damaged(&self) -> bool {
-        use StoreError::{Emptied, Encoded, Garbled, Lacks, Missing, TooOften};
+        use StoreError::{BeforeRelease, Emptied, Encoded, Garbled, Lacks, Missing, TooOften};
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        matches!(self, Missing(_) | Emptied(_) | Encoded(_) | Lacks(_) | TooOften(_) | Garbled(_))
+        matches!(self, Missing(_) | Emptied(_) | Encoded(_) | Lacks(_) | TooOften(_) | Garbled(_) | BeforeRelease)
             || matches!(self, StoreError::Sqlite(error)
             if matches!(error, rusqlite::Error::Utf8Error(..))
                 || matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))

@@ -6,14 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::profile;
-use crate::store::{StoreError, gate, log, place, reserve, schema};
-
-mod migrations {
-    refinery::embed_migrations!("../migrations/replica");
-}
+use crate::store::{StoreError, gate, log, migrations, place, reserve, schema};
 
 /// How long a connection waits for another writer. Long, because a stranger's script may hold a transaction.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,12 +28,6 @@ const STATEMENTS_MAX: usize = 256;
 /// What is said in the journal of a database that was made where another was before.
 const INSTEAD: &str = "There was a database here before, and it is gone: edits that only it held are not in this new one. \
      Where it is found, end what syncs this one and put it back in its place.";
-
-/// The last migration there is, by name: what a database that is up to date has run.
-pub(crate) fn migrated() -> String {
-    let runner = migrations::migrations::runner();
-    runner.get_migrations().iter().max().map(ToString::to_string).unwrap_or_default()
-}
 
 /// A file that belongs to a database: its lock, its bell. A profile's `replica.db` has a directory of its own, so its
 /// companions have plain names there; any other database names them after itself.
@@ -104,7 +94,7 @@ fn open(db: &Path) -> Result<Connection, StoreError> {
             connection.pragma_update(None, "journal_mode", "WAL")?;
         }
         if !schema::is_current(&connection)? {
-            migrations::migrations::runner().run(&mut connection)?;
+            migrations::runner().run(&mut connection)?;
             schema::renew(&mut connection)?;
             if is_gone {
                 gate::keep(&mut connection, |tx| log(tx, "warning", INSTEAD))?;
@@ -191,21 +181,22 @@ fn can_be_database(db: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether the file holds tables and none of ours. Another program may keep the history of its migrations under the same
-/// name, as the server does; its first one tells whose it is. One without any was cut off while it was made.
+/// True when the file holds tables and none of them is a replica's. The server's database has a table of migrations with
+/// the same name. An empty table of migrations alone is a replica whose creation was interrupted.
 fn is_foreign(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT count(*) > 0, count(*) FILTER (WHERE name = '_sync') > 0, count(*) FILTER (WHERE name = ?1) > 0
-                    FROM sqlite_schema";
-    let seen = connection.query_row(text, [schema::MIGRATED], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let (holds_any, holds_ours, has_history): (bool, bool, bool) = seen;
-    if holds_ours || !has_history {
-        return Ok(holds_any && !holds_ours);
+    let text = "SELECT count(*) > 0, count(*) FILTER (WHERE name IN ('_sync', '_gate', '_schema')) > 0
+                FROM sqlite_schema WHERE name <> ?1 AND tbl_name <> ?1";
+    let (has_tables, is_ours): (bool, bool) =
+        connection.query_row(text, [migrations::TABLE], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if has_tables || is_ours {
+        return Ok(!is_ours);
     }
-    let text = format!("SELECT name FROM {} WHERE version = 1", schema::MIGRATED);
-    let first: Option<String> = connection.query_row(&text, [], |row| row.get(0)).optional()?;
-    let runner = migrations::migrations::runner();
-    let ours = runner.get_migrations().iter().min().map(|migration| migration.name().to_owned());
-    Ok(first.is_some() && first != ours)
+    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+    if !connection.query_row(text, [migrations::TABLE], |row| row.get(0))? {
+        return Ok(false);
+    }
+    let text = format!("SELECT EXISTS (SELECT 1 FROM {})", migrations::TABLE);
+    Ok(connection.query_row(&text, [], |row| row.get(0))?)
 }
 
 /// An error unless texts are UTF-8, as SQLite keeps them unless it is told otherwise: the triggers count their bytes.
@@ -436,7 +427,7 @@ mod tests {
         let directory = tempdir();
         fs::create_dir_all(&directory).unwrap();
         let db = directory.join("app.db");
-        let of_a_server = format!("{HISTORY}; INSERT INTO refinery_schema_history VALUES (1, 'house', '', '7')");
+        let of_a_server = format!("{HISTORY}; INSERT INTO _migrations VALUES (1, 'initial', '', '7')");
         for made in ["CREATE TABLE documents (x)", &of_a_server] {
             let _ = fs::remove_file(&db);
             Connection::open(&db).unwrap().execute_batch(made).unwrap();
@@ -472,7 +463,7 @@ mod tests {
     }
 
     /// Where the runner of migrations notes which of them were run.
-    const HISTORY: &str = "CREATE TABLE refinery_schema_history
+    const HISTORY: &str = "CREATE TABLE _migrations
         (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255))";
 
     #[test]
@@ -480,7 +471,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let whole = directory.path().join("whole.db");
         read_write(&whole).unwrap();
-        for (n, lost) in ["DROP TABLE _sync", "DROP TABLE refinery_schema_history"].into_iter().enumerate() {
+        for (n, lost) in ["DROP TABLE _sync", "DROP TABLE _migrations"].into_iter().enumerate() {
             let db = directory.path().join(format!("{n}.db"));
             fs::copy(&whole, &db).unwrap();
             Connection::open(&db).unwrap().execute_batch(lost).unwrap();

@@ -524,8 +524,8 @@ fn a_database_of_another_program_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("hearth.db");
     let made = "PRAGMA journal_mode = WAL; CREATE TABLE homes (id);
-        CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name TEXT, applied_on TEXT, checksum TEXT);
-        INSERT INTO refinery_schema_history VALUES (1, 'house', '2026-01-01T00:00:00Z', '7')";
+        CREATE TABLE _migrations (version INT4 PRIMARY KEY, name TEXT, applied_on TEXT, checksum TEXT);
+        INSERT INTO _migrations VALUES (1, 'house', '2026-01-01T00:00:00Z', '7')";
     assert!(sqlite3(&db, made).status.success());
     write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
     for command in ["run", "rebuild", "sync", "status", "run"] {

@@ -93,7 +93,9 @@ fn prepare(kept: &Path, blank: &Connection, new: &Path) -> Result<Rescue, StoreE
     let name = kept.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     gate::keep(&mut new, |tx| {
         let (edits, were) = (rescue.edits, if rescue.edits == 1 { "edit was" } else { "edits were" });
-        let text = format!("The database was damaged; {edits} {were} carried over. It is kept as {name}.");
+        let text = format!(
+            "The database was replaced by a new one; {edits} {were} carried over. The old file is kept as {name}."
+        );
         log(tx, "warning", &text)?;
         rescue.lost.iter().try_for_each(|sentence| log(tx, "warning", sentence))
     })?;

@@ -10,8 +10,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ffi};
 
-use crate::store::StoreError;
 use crate::store::open::beside;
+use crate::store::{StoreError, migrations};
 
 /// Rows that are asked for one by one where a table is broken in its middle.
 const PROBES_MAX: i64 = 10_000;
@@ -113,7 +113,9 @@ pub(crate) fn open(copy: &Path, sound: &Connection, names: &[&str]) -> Result<Op
     let of_found = are_listed(&found, sound, names)?;
     let (list, is_whole) = list(&found)?;
     let opened = |connection, list| Opened { connection, list, is_whole };
-    if !of_found.contains(&false) {
+    // The columns of such a database stand in another order: only its own list of tables tells their names.
+    let is_before_release = list.iter().any(|listed| listed.name == migrations::TABLE_BEFORE_RELEASE);
+    if is_before_release || !of_found.contains(&false) {
         return Ok(Some(opened(found, list)));
     }
     // Nothing that could be read without it is given up for it.

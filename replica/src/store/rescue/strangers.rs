@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, params_from_iter};
 
 use super::columns;
 use super::salvage::{self, Listed, Salvaged, quoted};
-use crate::store::StoreError;
+use crate::store::{StoreError, migrations};
 
 /// One thing that somebody has made.
 pub(super) struct Made {
@@ -37,7 +37,8 @@ pub(super) fn read(
         }
     }
     // What begins so is internal, of this version of ours or another.
-    all.retain(|Listed { name, .. }| !name.starts_with('_') && !name.starts_with("sqlite_") && !known.contains(name));
+    let is_internal = |name: &str| name.starts_with('_') || name == migrations::TABLE_BEFORE_RELEASE;
+    all.retain(|Listed { name, .. }| !is_internal(name) && !name.starts_with("sqlite_") && !known.contains(name));
     let is_virtual = |text: &String| text.trim_start().to_ascii_uppercase().starts_with("CREATE VIRTUAL");
     let engines: Vec<String> = all
         .iter()

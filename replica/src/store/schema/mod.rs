@@ -20,7 +20,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::store::schema::triggers::column_type;
 pub(super) use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE};
-use crate::store::{NOW, StoreError};
+use crate::store::{NOW, StoreError, migrations};
 
 /// The version of the public tables and views. The first number changes when a script could break.
 pub(crate) const SCHEMA_VERSION: &str = "1.0";
@@ -45,35 +45,41 @@ pub(crate) const KEPT: [(&str, &str); 17] = [
     ("edit_history", HINT),
     ("sync_log", HINT),
 ];
-/// Where the runner of migrations writes which of them were run; it only ever adds to it.
-pub(crate) const MIGRATED: &str = "refinery_schema_history";
 const HINT: &str = "write to rooms, inventory, vehicles, documents, tasks or property instead";
 
-/// Whether the database was made by exactly this description.
+/// True when exactly this build made the generated tables, triggers and views. An error when a newer version made them, or
+/// a version from before the first release.
 pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
-    let made: bool =
-        connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_schema')", [], |r| r.get(0))?;
-    if !made {
-        return Ok(false);
+    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+    let has_table = |name: &str| connection.query_row(text, [name], |row| row.get::<_, bool>(0));
+    if has_table("_sync")? && has_table(migrations::TABLE_BEFORE_RELEASE)? {
+        return Err(StoreError::BeforeRelease);
+    }
+    let is_unfinished = || match has_table("_sync")? && !has_table(migrations::TABLE)? {
+        true => Err(StoreError::BeforeRelease),
+        false => Ok(false),
+    };
+    if !has_table("_schema")? {
+        return is_unfinished();
     }
     let found: Option<(String, String)> = connection
         .query_row("SELECT stamp, version FROM _schema", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((stamp, version)) = found else { return Ok(false) };
+    let Some((stamp, version)) = found else { return is_unfinished() };
     if numbers(&version) > numbers(SCHEMA_VERSION) {
         // To make its triggers and views anew from an older description would take away what the newer one knows.
         return Err(StoreError::Newer { theirs: version, ours: SCHEMA_VERSION.to_owned() });
     }
-    let current = stamp == DESCRIPTION.stamp;
-    if current {
-        whole(connection)?;
+    if stamp != DESCRIPTION.stamp {
+        return is_unfinished();
     }
-    Ok(current)
+    whole(connection)?;
+    Ok(true)
 }
 
 /// An error unless the tables are there that only migrations make: what they held is not made again by a new table.
 fn whole(connection: &Connection) -> Result<(), StoreError> {
-    let made = KEPT.iter().map(|(table, _)| *table).chain(["_gate", "search", MIGRATED]).collect::<Vec<_>>();
+    let made = KEPT.iter().map(|(table, _)| *table).chain(["_gate", "search", migrations::TABLE]).collect::<Vec<_>>();
     let lost: Option<String> = connection.query_row(
         "SELECT group_concat(value, ', ') FROM json_each(?1)
          WHERE value NOT IN (SELECT name FROM sqlite_schema WHERE type = 'table')",
@@ -131,7 +137,7 @@ fn generated() -> Vec<String> {
     let mut all: Vec<String> = RESOURCES.iter().flat_map(triggers::of).collect();
     all.extend(KEPT.iter().flat_map(|(table, hint)| triggers::guards(table, hint)));
     all.extend(triggers::guards_of_gate(HINT));
-    all.extend(["UPDATE", "DELETE"].map(|verb| triggers::guard(MIGRATED, verb, "1", HINT)));
+    all.extend(["UPDATE", "DELETE"].map(|verb| triggers::guard(migrations::TABLE, verb, "1", HINT)));
     all.extend(views::VIEWS.iter().map(|(name, query)| format!("CREATE VIEW {name} AS{query}")));
     all.extend(order::indexes());
     all
@@ -162,7 +168,7 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, StoreError
 fn stamp_of(generated: &[String]) -> String {
     let tables: Vec<String> = RESOURCES.iter().map(create_table).collect();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let migrated = crate::store::open::migrated();
+    let migrated = migrations::newest();
     for byte in tables.iter().chain(generated).chain([&migrated]).flat_map(|text| text.bytes().chain([0])) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }

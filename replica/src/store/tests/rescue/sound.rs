@@ -151,7 +151,7 @@ fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginnin
 
 #[test]
 fn a_table_that_was_dropped_is_damage() {
-    for table in ["_tombstones", "search", "_schema", "_gate", "refinery_schema_history"] {
+    for table in ["_tombstones", "search", "_schema", "_gate", "_migrations"] {
         let wreck = Wreck::new();
         wreck.scene.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();
@@ -218,7 +218,7 @@ const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search O
 #[test]
 fn which_migrations_were_run_is_not_forgotten() {
     let scene = Scene::new();
-    for text in ["DELETE FROM refinery_schema_history", "UPDATE refinery_schema_history SET checksum = ''"] {
+    for text in ["DELETE FROM _migrations", "UPDATE _migrations SET checksum = ''"] {
         assert!(scene.sql(text).unwrap_err().contains("kept by the replica itself"), "{text}");
     }
 }
