@@ -6,11 +6,13 @@
 CREATE TABLE _gate (
     -- One row. The triggers that queue edits and the guards of internal tables act only while `open` is 0. The sync opens
     -- and closes the gate inside one transaction, so no other connection ever reads an open gate.
-    one    INTEGER PRIMARY KEY CHECK (one = 1),
-    open   INTEGER NOT NULL DEFAULT 0,
-    origin TEXT NOT NULL DEFAULT 'sql', -- who edits in this transaction: tui, cli or sql
-    mark   TEXT,                        -- JSON: ids of the existing rows that an INSERT meets; tells REPLACE from an upsert
-    turn   INTEGER NOT NULL DEFAULT 0   -- rises with each change of `open`; an UPDATE of `open` alone is refused
+    one          INTEGER PRIMARY KEY CHECK (one = 1),
+    open         INTEGER NOT NULL DEFAULT 0,
+    origin       TEXT NOT NULL DEFAULT 'sql', -- who edits in this transaction: tui, cli or sql
+    -- JSON object, by table: the id of the existing row that an INSERT meets. Tells REPLACE from an upsert.
+    existing_ids TEXT,
+    -- Rises by one with each change of `open`. An UPDATE of `open` alone is refused.
+    change_count INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO _gate (one) VALUES (1);
 
@@ -31,8 +33,8 @@ CREATE TABLE _sync (
     phase             TEXT NOT NULL DEFAULT 'new',
     reason            TEXT,                       -- why the phase is what it is, as a sentence
     blocked_by        TEXT,                       -- why the phase is `blocked`, as a fixed word; NULL in other phases
-    filled            INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
-    replay            INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
+    backfilled        INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
+    replaying         INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
     cursor            TEXT,                       -- where the feed goes on; NULL is its beginning
     position          INTEGER NOT NULL DEFAULT 0, -- the last event that the rows reflect
     head              INTEGER,                    -- the newest position that the server has reported
@@ -45,8 +47,9 @@ CREATE TABLE _sync (
     verified_at       TEXT,
     daemon_pid        INTEGER,
     paused            INTEGER NOT NULL DEFAULT 0, -- 1: a person has paused syncing
-    reconcile         INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile; 2: and agrees to its deletions
-    hurried           INTEGER NOT NULL DEFAULT 0  -- how often people asked for an attempt at once
+    reconcile_requested INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile
+    deletions_accepted  INTEGER NOT NULL DEFAULT 0, -- 1: and agrees to all its deletions
+    retry_requests      INTEGER NOT NULL DEFAULT 0  -- how often people asked for an attempt at once
 ) STRICT;
 INSERT INTO _sync (one) VALUES (1);
 
@@ -204,7 +207,7 @@ CREATE TABLE edit_history (
 CREATE INDEX _edit_history_settled ON edit_history (settled_at);
 
 CREATE TABLE sync_log (
-    -- What happened, in plain words; the newest 10,000 lines.
+    -- What happened, for people; the newest 10,000 lines.
     id    INTEGER PRIMARY KEY AUTOINCREMENT,
     at    TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     level TEXT NOT NULL,                               -- info, warning
@@ -212,9 +215,9 @@ CREATE TABLE sync_log (
 ) STRICT;
 
 CREATE VIRTUAL TABLE search
-    -- What records of every kind are found by: a row for each, kept in step by triggers. Words match from their start,
-    -- accents and case do not count: SELECT title FROM search WHERE search MATCH 'chim*' ORDER BY rank.
-    -- kind, record_id: which record. title: its name. body: its other texts, codes such as a vin among them.
+    -- One row for each record of every kind, kept up to date by triggers. Words match from their start; accents and case do
+    -- not count: SELECT title FROM search WHERE search MATCH 'chim*' ORDER BY rank.
+    -- kind, record_id: the record. title: its name. body: its other texts, including codes such as a vin.
     USING fts5(
     kind UNINDEXED, record_id UNINDEXED, title, body,
     prefix = '2 3', tokenize = 'unicode61 remove_diacritics 2'

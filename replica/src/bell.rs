@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::store::place::Place;
-use crate::store::{Connection, StoreError, open};
+use crate::store::presence::OpenedFile;
+use crate::store::{Connection, StoreError, connection, files};
 
 /// How often the database's change counter is read when no file system tells of a change. A lost bell costs this
 /// long, nothing else.
@@ -56,9 +56,9 @@ enum Knock {
 /// Calls `on_change`, from a thread of its own, after each change of the database by any connection of any process.
 /// Changes close together are one call.
 pub fn watch(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<BellWatch, StoreError> {
-    let connection = open::read_only(db)?;
-    let place = Place::of(db);
-    let seen = open::data_version(&connection)?;
+    let connection = connection::read_only(db)?;
+    let place = OpenedFile::new(db);
+    let seen = connection::data_version(&connection)?;
     let (knock, knocks) = channel();
     let watcher = notification(db, knock.clone());
     let thread = std::thread::Builder::new()
@@ -71,16 +71,16 @@ pub fn watch(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<BellWat
 /// Touches the marker file, after a commit. Failure is no matter: the poll is the floor.
 pub fn ring(db: &Path) {
     let marker = marker(db);
-    if let Ok(file) = open::private_file(&marker) {
+    if let Ok(file) = files::private_file(&marker) {
         let _ = file.set_modified(std::time::SystemTime::now());
     }
 }
 
 fn marker(db: &Path) -> PathBuf {
-    open::companion(db, "bell")
+    files::companion(db, "bell")
 }
 
-fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
+fn listen(connection: &Connection, place: &OpenedFile, mut seen: i64, knocks: &Receiver<Knock>, on_change: impl Fn()) {
     let mut soon = LOOK_AGAIN_MILLIS.len();
     let mut kept = true;
     loop {
@@ -97,11 +97,11 @@ fn listen(connection: &Connection, place: &Place, mut seen: i64, knocks: &Receiv
             }
         }
         // That the file is not there any more is a change too, of which no counter tells.
-        if std::mem::replace(&mut kept, place.is_kept().is_ok()) && !kept {
+        if std::mem::replace(&mut kept, place.ensure_unmoved().is_ok()) && !kept {
             on_change();
         }
         // The counter decides, so a bell without a change wakes nobody.
-        match open::data_version(connection) {
+        match connection::data_version(connection) {
             Ok(version) if version == seen => {}
             Ok(version) => {
                 seen = version;
@@ -145,7 +145,7 @@ mod tests {
     fn a_change_is_heard_and_a_bare_ring_is_not() {
         let directory = std::env::temp_dir().join(format!("hearth-bell-{}", uuid::Uuid::new_v4()));
         let db = directory.join("replica.db");
-        let connection = open::read_write(&db).unwrap();
+        let connection = crate::store::open::read_write(&db).unwrap();
         let (heard, hears) = channel();
         let watch = watch(&db, move || heard.send(()).unwrap_or_default()).unwrap();
 
@@ -161,7 +161,7 @@ mod tests {
     fn a_file_that_is_taken_away_is_a_change() {
         let directory = std::env::temp_dir().join(format!("hearth-bell-{}", uuid::Uuid::new_v4()));
         let db = directory.join("replica.db");
-        let _open = open::read_write(&db).unwrap();
+        let _open = crate::store::open::read_write(&db).unwrap();
         let (heard, hears) = channel();
         let watch = watch(&db, move || heard.send(()).unwrap_or_default()).unwrap();
         std::fs::rename(&db, directory.join("aside.db")).unwrap();

@@ -33,7 +33,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use store::Connection;
-pub use store::place::Place;
+pub use store::presence::OpenedFile;
 
 pub use model::{
     BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled,
@@ -46,27 +46,27 @@ pub use store::edits::EditError;
 pub use store::edits::decide::Decided;
 pub use store::edits::judge::ConflictPolicy;
 pub use store::edits::resolve::{Choice, Resolution};
-pub use store::journal::LogLine;
+pub use store::export::ExportSummary;
+pub use store::read::counts::ReplicaCounts;
 pub use store::read::filter::{Condition, Test, WAITING};
-pub use store::read::find::{Found, ID_PREFIX_MIN};
+pub use store::read::find::{ID_PREFIX_MIN, IdMatch};
 pub use store::read::overview::{Days, Expiring, Figures, Latest, Overview};
-pub use store::read::page::{Group, Totals};
 pub use store::read::query::{Rows, Table, read_query};
 pub use store::read::related::{Change, Related};
-pub use store::read::tally::Tally;
+pub use store::read::totals::{Group, Totals};
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
-pub use store::read::why::{Origin as ValueOrigin, Source, Why};
+pub use store::read::why::{Source, ValueOrigin, Why};
 pub use store::recovery::verify::{Difference, How, Listing, Verification};
-pub use store::rescue::copy::Copied;
-pub use store::rescue::{KEPT_MAX, Rescue};
+pub use store::salvage::{DAMAGED_COPIES_MAX, RebuildReport};
 pub use store::status::Status;
+pub use store::sync_log::LogLine;
 
 /// One connection to a replica. Every call is one short transaction.
 #[derive(Debug)]
 pub struct Replica {
     connection: RefCell<Connection>,
     db: PathBuf,
-    place: Place,
+    place: OpenedFile,
     origin: Origin,
 }
 
@@ -74,7 +74,7 @@ impl Replica {
     /// Opens or creates the database: directory 0700, file 0600, schema up to date.
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let connection = store::open::read_write(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
+        Ok(Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin })
     }
 
     /// Reads that belong together, such as the pages of a list: what others write meanwhile is in none of them. Nothing can be
@@ -90,12 +90,12 @@ impl Replica {
 
     /// What the rows of a list come to, and the groups of its order. Days are dates; `week` is the last of this week.
     pub fn totals(&self, query: &RowQuery, today: &str, week: &str) -> Result<Totals, StoreError> {
-        store::read::page::totals(&self.connection.borrow(), query, today, week)
+        store::read::totals::totals(&self.connection.borrow(), query, today, week)
     }
 
     /// What needs attention.
     pub fn overview(&self, days: &Days) -> Result<Overview, StoreError> {
-        store::read::overview::read(&self.connection.borrow(), days)
+        store::read::overview::load_overview(&self.connection.borrow(), days)
     }
 
     /// What the home is worth, and how many records changed on each day since one.
@@ -125,12 +125,12 @@ impl Replica {
 
     /// Ids and titles of a kind, by title; for choosing what a reference points at.
     pub fn titles(&self, kind: Kind, words: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
-        store::read::view::titles(&self.connection.borrow(), kind, words, limit)
+        store::read::page::titles(&self.connection.borrow(), kind, words, limit)
     }
 
     /// Where the replica stands.
     pub fn status(&self) -> Result<Status, StoreError> {
-        store::status::read(&self.connection.borrow())
+        store::status::load_status(&self.connection.borrow())
     }
 
     /// The edits that are not settled, oldest first.
@@ -168,7 +168,7 @@ impl Replica {
     /// The numbers that the last change through this replica drew, in their order: of the edits it queued, and of the values
     /// that lost by it, which undoing brings back. Whoever else writes meanwhile has no part in them.
     pub fn made(&self) -> Result<Vec<i64>, StoreError> {
-        store::gate::drawn(&self.connection.borrow())
+        store::gate::last_edit_ids(&self.connection.borrow())
     }
 
     /// The fields that were changed here and there and wait for a decision.
@@ -180,15 +180,15 @@ impl Replica {
     /// stays so, because two homes must not mix.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
         let home = sync::home(server, home);
-        store::standing::adopt(&mut *self.writing()?, &home)
+        store::sync_state::adopt_home(&mut *self.writing()?, &home)
     }
 
     /// The connection, to write with: never to a file that nobody will find again.
     fn writing(&self) -> Result<RefMut<'_, Connection>, StoreError> {
-        self.place.is_kept()?;
+        self.place.ensure_unmoved()?;
         self.connection
             .try_borrow_mut()
-            .map_err(|_| StoreError::Odd("a change among reads that are of one moment".to_owned()))
+            .map_err(|_| StoreError::Unexpected("a change among reads that are of one moment".to_owned()))
     }
 
     fn changed<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::store::open;
+use crate::store::files;
 
 /// A log file that has grown to this is put aside as `FILE.1`, in place of the one before.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -43,7 +43,7 @@ pub fn to_stderr(form: Form, level: &str) {
 
 /// Tells to the log file of a database, which holds at most two mebibytes with the one before it. Gives its name.
 pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
-    let path = open::companion(db, "log");
+    let path = files::companion(db, "log");
     let file = LogFile::open(path.clone())?;
     // What the screen itself has to say is told as well.
     let (filter, misread) = filter("hearth", level);
@@ -93,7 +93,7 @@ struct LogFile {
 
 impl LogFile {
     fn open(path: PathBuf) -> io::Result<LogFile> {
-        open::private_file(&path)?;
+        files::private_file(&path)?;
         // Two screens on one database write to its end in turn, each over nothing of the other's.
         let file = File::options().append(true).open(&path)?;
         let bytes = file.metadata()?.len();
@@ -104,7 +104,7 @@ impl LogFile {
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.bytes >= FILE_BYTES_MAX {
-            std::fs::rename(&self.path, open::beside(&self.path, ".1"))?;
+            std::fs::rename(&self.path, files::beside(&self.path, ".1"))?;
             *self = LogFile::open(self.path.clone())?;
         }
         let written = self.file.write(line)?;
@@ -153,7 +153,7 @@ mod tests {
         for _ in 0..40 {
             file.write_all(&line).unwrap();
         }
-        let aside = open::beside(&path, ".1");
+        let aside = files::beside(&path, ".1");
         let sizes = [&path, &aside].map(|path| std::fs::metadata(path).unwrap().len());
         assert!(sizes.iter().all(|size| *size <= FILE_BYTES_MAX), "{sizes:?}");
         [path, aside].iter().for_each(|path| std::fs::remove_file(path).unwrap());

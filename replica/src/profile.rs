@@ -11,7 +11,7 @@ use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::store::edits::judge::ConflictPolicy;
-use crate::store::open::{make_private_directory, private_file};
+use crate::store::files::{make_private_directory, private_file};
 use crate::sync::SyncConfig;
 
 /// The profile that is meant when none is named.
@@ -215,15 +215,6 @@ fn is_unit_installed() -> bool {
     let own = BaseDirs::new().map(|known| known.config_dir().join("systemd/user"));
     let of_all = ["/etc/systemd/user", "/usr/lib/systemd/user"].map(PathBuf::from);
     own.into_iter().chain(of_all).any(|units| units.join("hearth-replica@.service").exists())
-}
-
-/// Whether the database of a profile stands in a directory, which then holds nothing else.
-pub(crate) fn is_directory_of_one(directory: &Path) -> bool {
-    let Ok(known) = directories() else { return false };
-    let is_within = |directory: &Path, all: &Path| directory.parent() == Some(all);
-    let all = known.data_dir();
-    is_within(directory, all)
-        || matches!((fs::canonicalize(directory), fs::canonicalize(all)), (Ok(one), Ok(all)) if is_within(&one, &all))
 }
 
 fn read(config: &Path) -> Result<Config, ProfileError> {

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::store::StoreError;
 use crate::sync::{SyncConfig, SyncError, SyncLock};
-use crate::{Origin, Replica, Rescue, rebuild};
+use crate::{Origin, RebuildReport, Replica, rebuild};
 
 /// How often a database that turns out to be damaged is made anew before a person has to look.
 const REBUILDS_MAX: u32 = 2;
@@ -17,7 +17,7 @@ pub async fn keep_in_step(
     origin: Origin,
     mut lock: SyncLock,
     mut syncing: impl AsyncFnMut(SyncLock) -> Result<(), SyncError>,
-    mut rebuilt: impl FnMut(&Rescue),
+    mut rebuilt: impl FnMut(&RebuildReport),
 ) -> Result<(), SyncError> {
     let mut rebuilds = 0;
     loop {
@@ -54,7 +54,7 @@ fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     let calls_for_it = |error: &StoreError| error.is_damaged() && !matches!(error, StoreError::Missing(_));
     let again = || Replica::open(&config.db, origin).is_err_and(|error| calls_for_it(&error));
     // To open what another version has renewed would make it as it was.
-    let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::Renewed);
+    let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::SchemaReplaced);
     calls_for_it(error) || (!is_settled && again())
 }
 

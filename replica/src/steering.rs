@@ -7,7 +7,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use crate::store::recovery::verify;
-use crate::store::{journal, open, standing, wishes};
+use crate::store::{connection, control, sync_log, sync_state};
 use crate::{Listing, LogLine, Replica, StoreError, Verification, bell};
 
 impl Replica {
@@ -28,27 +28,27 @@ impl Replica {
 
     /// The same, for so long at most while another program holds the database.
     pub fn hurry_within(&self, limit: Duration) -> Result<(), StoreError> {
-        open::wait_at_most(&mut *self.writing()?, limit, wishes::hurry)?;
+        connection::with_busy_timeout(&mut *self.writing()?, limit, control::request_retry)?;
         bell::ring(&self.db);
         Ok(())
     }
 
     /// An error if another program holds the database, and goes on to for so long, so that nobody else can write to it.
     pub fn is_free_within(&self, limit: Duration) -> Result<(), StoreError> {
-        open::wait_at_most(&mut *self.writing()?, limit, open::hold)
+        connection::with_busy_timeout(&mut *self.writing()?, limit, connection::check_writable)
     }
 
     /// Asks for a recovery: everything is compared with the server and brought in step. `accept_deletions` agrees to
     /// as many deletions as come of it.
     pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {
-        wishes::set_reconcile(&mut *self.writing()?, accept_deletions)?;
+        control::request_reconcile(&mut *self.writing()?, accept_deletions)?;
         bell::ring(&self.db);
         Ok(())
     }
 
     /// Where the replica stands in the server's feed, in the server's own words.
     pub fn cursor(&self) -> Result<Option<String>, StoreError> {
-        Ok(standing::read(&self.connection.borrow())?.cursor)
+        Ok(sync_state::load_state(&self.connection.borrow())?.cursor)
     }
 
     /// Compares everything with what the server lists ([`crate::sync::listings`]); `repair` makes what differs as it is
@@ -63,11 +63,11 @@ impl Replica {
 
     /// The newest lines of the journal, newest first.
     pub fn log(&self, limit: usize) -> Result<Vec<LogLine>, StoreError> {
-        journal::newest(&self.connection.borrow(), limit)
+        sync_log::newest_lines(&self.connection.borrow(), limit)
     }
 
     fn set_paused(&self, paused: bool) -> Result<bool, StoreError> {
-        let changed = wishes::set_paused(&mut *self.writing()?, paused)?;
+        let changed = control::set_paused(&mut *self.writing()?, paused)?;
         bell::ring(&self.db);
         Ok(changed)
     }

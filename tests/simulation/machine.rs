@@ -184,7 +184,7 @@ impl Machine {
     /// Whether it reads the feed for the first time, has read some of it, and has not come to where it began. Once the
     /// server was put back under it, it recovers instead, along a cursor that may expire.
     pub fn is_filling(&self) -> bool {
-        let text = "SELECT NOT filled AND NOT replay AND position > 0 AND position < ?1
+        let text = "SELECT NOT backfilled AND NOT replaying AND position > 0 AND position < ?1
                         AND NOT EXISTS (SELECT 1 FROM _reconcile)
                     FROM _sync";
         let up_to = [self.reads_up_to];

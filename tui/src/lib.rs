@@ -35,7 +35,7 @@ use std::time::Duration;
 use anyhow::Context;
 use hearth_replica::doctor::{Trouble, trouble};
 use hearth_replica::sync::{SyncConfig, SyncLock};
-use hearth_replica::{Origin, Replica, Rescue, StoreError, address, log};
+use hearth_replica::{Origin, RebuildReport, Replica, StoreError, address, log};
 
 use crate::app::{App, Setup};
 use crate::config::Config;
@@ -133,7 +133,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
 
 /// Opens the database. One that is damaged is made anew, as it would be under a running program, if there is a server to
 /// read it from and no other process that syncs it and will do so.
-fn opened(options: &UiOptions) -> anyhow::Result<(Replica, Option<Rescue>)> {
+fn opened(options: &UiOptions) -> anyhow::Result<(Replica, Option<RebuildReport>)> {
     let db = &options.db;
     let cannot = |error: StoreError| {
         let Trouble { text, next, .. } = trouble(db, &error);

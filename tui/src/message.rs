@@ -4,7 +4,8 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, Rescue, Resolution, Row, RowPage, RowQuery, Status, Totals,
+    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, RebuildReport, Resolution, Row, RowPage, RowQuery, Status,
+    Totals,
 };
 use time::Date;
 
@@ -44,7 +45,7 @@ pub enum Message {
     /// It begins anew, because what had ended it is over.
     SyncBegins,
     /// The database was damaged and has been made anew.
-    Rebuilt(Rescue),
+    Rebuilt(RebuildReport),
     /// The program was stopped from outside and goes on.
     Continued,
     /// The machine or the terminal wants the program to end.

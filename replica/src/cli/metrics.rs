@@ -104,6 +104,6 @@ fn write(db: &Path) -> Result<String, StoreError> {
     let records: Vec<_> = tally.records.iter().map(|(kind, n)| (label("kind", kind.as_str()), *n as f64)).collect();
     tell("records", "Records, by kind.", &records);
     tell("database_bytes", "Size of the database.", &one(Some(tally.database_bytes as f64)));
-    tell("log_bytes", "Size of its write-ahead log.", &one(Some(tally.log_bytes as f64)));
+    tell("log_bytes", "Size of its write-ahead log.", &one(Some(tally.wal_bytes as f64)));
     Ok(text)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use hearth_replica::doctor::quoted;
 use hearth_replica::log::{self, Form};
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
-use hearth_replica::{Phase, Replica, Rescue};
+use hearth_replica::{Phase, RebuildReport, Replica};
 use serde_json::json;
 
 use super::{Context, Exit, Failure, duration, goal, holder, output, run, stop, sync};
@@ -93,7 +93,7 @@ fn hear_first(context: &Context, config: &SyncConfig, lock: SyncLock, limit: Dur
 }
 
 /// Says what became of the database.
-pub(super) fn tell(rescue: &Rescue) {
+pub(super) fn tell(rescue: &RebuildReport) {
     let edits = output::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");
     match &rescue.kept_as {
         Some(kept) => {
@@ -102,7 +102,11 @@ pub(super) fn tell(rescue: &Rescue) {
         }
         None => {
             let stay = if rescue.edits == 1 { "stays" } else { "stay" };
-            let how = if rescue.lacked { "what the database lacked is there again" } else { "the database is sound" };
+            let how = if rescue.recreated_objects {
+                "what the database lacked is there again"
+            } else {
+                "the database is sound"
+            };
             output::note(&format!("{how}; everything is read again, and {edits} {stay}"));
         }
     }

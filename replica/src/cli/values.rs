@@ -6,7 +6,7 @@ use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
 use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYPE};
-use hearth_replica::{Condition, Found, ID_PREFIX_MIN, Replica, Test};
+use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, Test};
 use serde_json::{Number, Value};
 
 use super::{Exit, Failure};
@@ -122,14 +122,14 @@ pub(super) fn record(replica: &Replica, id: &str, also_gone: bool) -> Result<(Ki
         return Ok((Kind::Property, row.map(|row| row.id).unwrap_or_default()));
     }
     match replica.find(id, &Kind::ALL, also_gone)? {
-        Found::One(kind, id) => Ok((kind, id)),
-        Found::Nothing if id.len() < ID_PREFIX_MIN => Err(Failure::new(
+        IdMatch::One(kind, id) => Ok((kind, id)),
+        IdMatch::Nothing if id.len() < ID_PREFIX_MIN => Err(Failure::new(
             Exit::Usage,
             format!("{id:?} is too short for an id: type at least {ID_PREFIX_MIN} of its characters"),
         )),
-        Found::Nothing => Err(Failure::new(Exit::NotFound, format!("there is no record whose id begins with {id}"))
+        IdMatch::Nothing => Err(Failure::new(Exit::NotFound, format!("there is no record whose id begins with {id}"))
             .hint("hearth-replica search WORDS, or hearth-replica list KIND")),
-        Found::Many(several) => Err(ambiguous(replica, id, &several)?),
+        IdMatch::Many(several) => Err(ambiguous(replica, id, &several)?),
     }
 }
 
@@ -183,11 +183,11 @@ fn body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fi
 /// The whole id of a record that a field shall refer to. What is no beginning of an id is left for the check to judge.
 fn referred(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
     match replica.find(id, targets, false)? {
-        Found::One(_, id) => Ok(Some(id)),
-        Found::Many(several) => Err(ambiguous(replica, id, &several)?),
+        IdMatch::One(_, id) => Ok(Some(id)),
+        IdMatch::Many(several) => Err(ambiguous(replica, id, &several)?),
         // A whole id may be of a record that has not come yet; the server is the judge of that.
-        Found::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
-        Found::Nothing => {
+        IdMatch::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
+        IdMatch::Nothing => {
             let kinds: Vec<&str> = targets.iter().map(|kind| kind.as_str()).collect();
             let text = format!("{}: there is no {} whose id begins with {id}", field.name, kinds.join(" or "));
             let table = targets.first().map_or("KIND", |kind| kind.collection());

@@ -7,8 +7,9 @@ use super::{Finding, Grade, Matter, REBUILD, another_key, count, first_step, key
 use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
-use crate::store::rescue::health::{self, Health};
-use crate::store::{is_typed, named, open, refusing, unwritable};
+use crate::store::health::{self, Health};
+use crate::store::schema::user_objects::{broken_triggers, explain_refusal, is_typed_table, refusing_objects};
+use crate::store::{connection, open};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
 
@@ -43,12 +44,12 @@ pub(super) fn examine(profile: &Profile) -> Seen {
         };
         return Seen { findings: vec![Finding::fault(Matter::Setup, text, next)], ..Seen::default() };
     }
-    let health = match health::read(db) {
+    let health = match health::examine(db) {
         Ok(health) => health,
         Err(error) => {
             // To look at an index evaluates it too.
             let error = match open::read_write(db) {
-                Ok(connection) => named(&connection, error),
+                Ok(connection) => explain_refusal(&connection, error),
                 Err(_) => error,
             };
             return Seen { findings: vec![unreadable(profile, &error)], ..Seen::default() };
@@ -74,7 +75,7 @@ fn unsound(health: &Health) -> Option<Finding> {
         let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
         return Some(Finding::fault(Matter::Database, text, REBUILD));
     }
-    if !health.finds_all {
+    if !health.search_complete {
         let text =
             "search does not hold what the tables hold, because something else wrote to it; not every record is found";
         return Some(Finding::new(Matter::Database, Grade::Warning, text, "hearth-replica verify --repair"));
@@ -92,7 +93,7 @@ fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Findi
         let records = count(tally.records.iter().map(|(_, count)| count).sum(), "record", "records");
         let text = format!(
             "sound, {records}, {}, schema {}",
-            size(tally.database_bytes + tally.log_bytes),
+            size(tally.database_bytes + tally.wal_bytes),
             status.schema_version
         );
         findings.push(Finding::fine(Matter::Database, text));
@@ -100,7 +101,7 @@ fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Findi
     if health.broken.is_empty() && health.missing.is_empty() {
         findings.extend(made_by_others(&profile.db, health)?);
     }
-    findings.push(process(profile, &status, health.said_pid));
+    findings.push(process(profile, &status, health.recorded_pid));
     findings.extend(held(profile, &replica));
     findings.extend(edits(&status));
     Ok((findings, status))
@@ -108,7 +109,7 @@ fn look(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Findi
 
 /// Whether another program keeps everybody from writing. Reading shows nothing of that.
 fn held(profile: &Profile, replica: &Replica) -> Option<Finding> {
-    match open::hold(&mut replica.connection.borrow_mut()) {
+    match connection::check_writable(&mut replica.connection.borrow_mut()) {
         Err(error) if error.is_busy() => Some(unreadable(profile, &error)),
         // What is wrong with the disk is told with it.
         _ => None,
@@ -119,7 +120,7 @@ fn held(profile: &Profile, replica: &Replica) -> Option<Finding> {
 fn made_by_others(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     findings.extend(health.ungated.iter().map(|(name, table)| {
-        let (when, next) = if is_typed(table) {
+        let (when, next) = if is_typed_table(table) {
             (
                 "fires on what the sync writes too",
                 "DROP TRIGGER, and make it anew with WHEN (SELECT open FROM _gate) = 0",
@@ -141,11 +142,11 @@ fn made_by_others(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError
         Finding::new(Matter::Feed, Grade::Warning, text, without_unique(name))
     }));
     let connection = open::read_write(db)?;
-    findings.extend(refusing(&connection)?.into_iter().map(|what| {
+    findings.extend(refusing_objects(&connection)?.into_iter().map(|what| {
         let text = format!("{what} is not the replica's own; no sync gets past a record that it refuses");
         Finding::new(Matter::Feed, Grade::Notice, text, format!("{WITHOUT}, if a sync fails by it"))
     }));
-    findings.extend(unwritable(&connection)?.into_iter().map(|(what, said)| {
+    findings.extend(broken_triggers(&connection)?.into_iter().map(|(what, said)| {
         let text = format!("nothing can be written because of {what}: {said}; no sync gets past that");
         Finding::new(Matter::Feed, Grade::Warning, text, WITHOUT)
     }));
@@ -161,7 +162,8 @@ fn unreadable(profile: &Profile, error: &StoreError) -> Finding {
         Cause::Busy => (Matter::Process, trouble.text),
         Cause::Full | Cause::Unwritten => (Matter::Disk, trouble.text),
         Cause::Other
-            if matches!(error, StoreError::Hindered { .. } | StoreError::Barred { .. }) || error.is_of_sql() =>
+            if matches!(error, StoreError::RefusedByUserObject { .. } | StoreError::RefusedByUniqueIndex { .. })
+                || error.is_refused_statement() =>
         {
             (Matter::Database, trouble.text)
         }

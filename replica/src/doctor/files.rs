@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::{Finding, Grade, Matter, count, quoted, size};
 use crate::profile::Profile;
-use crate::store::open::{beside, companion};
-pub use crate::store::place::directory;
-pub(super) use crate::store::place::free;
-use crate::store::rescue;
+pub use crate::store::files::directory;
+pub(super) use crate::store::files::free_bytes as free;
+use crate::store::files::{beside, companion};
+use crate::store::salvage;
 
 /// Below this a backfill, or a script's large transaction, may not find room.
 const FREE_BYTES_MIN: u64 = 200 << 20;
@@ -32,11 +32,11 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
             format!("lsof {}, end that program, then: sqlite3 {0} 'PRAGMA wal_checkpoint(TRUNCATE)'", quoted(db)),
         ));
     }
-    let copies = rescue::damaged_copies(db);
+    let copies = salvage::damaged_copies(db);
     if let Some(oldest) = copies.first() {
         findings.push(Finding::new(
             Matter::Files,
-            if copies.len() < rescue::KEPT_MAX { Grade::Notice } else { Grade::Warning },
+            if copies.len() < salvage::DAMAGED_COPIES_MAX { Grade::Notice } else { Grade::Warning },
             format!(
                 "{} of the database kept; the oldest is {}",
                 count(copies.len() as i64, "damaged copy", "damaged copies"),

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::files::directory;
 use super::{AGREE, ANOTHER_HOME, REBUILD, quoted};
 use crate::model::BlockCause;
-use crate::store::open::beside;
-use crate::store::{StoreError, place};
+use crate::store::files::beside;
+use crate::store::{StoreError, files};
 
 /// SQLite's primary result codes, which never change: it may not write, it cannot open.
 const READONLY: i32 = 8;
@@ -51,7 +51,7 @@ pub struct Trouble {
 pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
     let (cause, file) = (cause(db, error), db.display());
     let (text, next) = match cause {
-        Cause::Damaged if matches!(error, StoreError::TooOften(_)) => {
+        Cause::Damaged if matches!(error, StoreError::TooManyDamagedCopies(_)) => {
             let copies = beside(db, ".damaged-");
             (error.to_string(), format!("ls -l {0}*, rm those that are not needed, then: {REBUILD}", quoted(&copies)))
         }
@@ -65,7 +65,7 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
             (error.to_string(), look)
         }
         Cause::Foreign => (error.to_string(), "name another file with --db, or none".to_owned()),
-        Cause::Newer if matches!(error, StoreError::Renewed) => (error.to_string(), "the same again".to_owned()),
+        Cause::Newer if matches!(error, StoreError::SchemaReplaced) => (error.to_string(), "the same again".to_owned()),
         Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
         Cause::Busy => (
             format!("another program is writing to {file} and does not come to an end"),
@@ -82,8 +82,10 @@ pub fn trouble(db: &Path, error: &StoreError) -> Trouble {
         Cause::Unwritten => (unwritten(&file.to_string(), error), look_at_disk(db)),
         Cause::Other => {
             let next = match error {
-                StoreError::Barred { index, .. } => format!("{}; then the same again", without_unique(index)),
-                StoreError::Hindered { .. } => format!("{WITHOUT}; then the same again"),
+                StoreError::RefusedByUniqueIndex { index, .. } => {
+                    format!("{}; then the same again", without_unique(index))
+                }
+                StoreError::RefusedByUserObject { .. } => format!("{WITHOUT}; then the same again"),
                 StoreError::Migration(_) => format!(
                     "sqlite3 {} .schema, and rename what is not the replica's own and has the name of something of its; then \
                      the same again",
@@ -139,17 +141,17 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ => None,
     };
     match error {
-        StoreError::Newer { .. } | StoreError::Renewed => Cause::Newer,
-        StoreError::Foreign(_) | StoreError::NoDatabase(_) => Cause::Foreign,
+        StoreError::Newer { .. } | StoreError::SchemaReplaced => Cause::Newer,
+        StoreError::Foreign(_) | StoreError::NotADatabase(_) => Cause::Foreign,
         StoreError::Moved(_) => Cause::Moved,
         _ if error.is_damaged() => Cause::Damaged,
-        _ if error.is_for_room(db) => Cause::Full,
-        _ if error.is_unwritten() => Cause::Unwritten,
+        _ if error.is_out_of_room(db) => Cause::Full,
+        _ if error.is_write_failure() => Cause::Unwritten,
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::Shut,
         _ => match code {
             // It was opened for looking alone because there was no room for more.
-            Some(READONLY) if place::is_full(directory(db)) => Cause::Full,
+            Some(READONLY) if files::is_disk_full(directory(db)) => Cause::Full,
             Some(READONLY | CANTOPEN) => Cause::Shut,
             _ => Cause::Other,
         },

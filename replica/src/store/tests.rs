@@ -4,7 +4,7 @@ mod decisions;
 mod lists;
 mod overlay;
 mod recovery;
-mod rescue;
+mod salvage;
 mod scripts;
 mod search;
 mod sending;
@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::{answers, plan, push};
-use crate::store::standing::Home;
-use crate::store::{mirror, open, standing};
+use crate::store::sync_state::Home;
+use crate::store::{mirror, open, sync_state};
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-000000000001";
 const TASK: &str = "0190a3b0-0000-7000-8000-000000000002";
@@ -52,16 +52,16 @@ fn home() -> Home {
     }
 }
 
-fn greeting(head: i64, accepted: &[i64]) -> standing::Greeting {
+fn greeting(head: i64, accepted: &[i64]) -> sync_state::Greeting {
     let accepted = accepted.to_vec();
-    standing::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
+    sync_state::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
 }
 
 impl Scene {
     fn new() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
         let mut db = open::read_write(&directory.join("replica.db")).unwrap();
-        assert!(standing::adopt(&mut db, &home()).unwrap());
+        assert!(sync_state::adopt_home(&mut db, &home()).unwrap());
         Scene { directory, db }
     }
 
@@ -78,7 +78,7 @@ impl Scene {
 
     /// One value, as text.
     fn one(&self, text: &str) -> String {
-        self.db.query_row(text, [], |row| Ok(super::rows::from_sql(row.get_ref(0)?))).map_or_else(
+        self.db.query_row(text, [], |row| Ok(super::rows::sql_to_json(row.get_ref(0)?))).map_or_else(
             |error| error.to_string(),
             |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned),
         )

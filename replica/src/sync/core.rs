@@ -87,7 +87,7 @@ pub(crate) struct Core {
     until: Until,
     link: Link,
     cursor: Option<String>,
-    filled: bool,
+    backfilled: bool,
     home: Option<String>,
     /// Why the link is down or held, in plain words.
     reason: Option<String>,
@@ -140,7 +140,7 @@ impl Core {
             until,
             link: Link::Ended,
             cursor: None,
-            filled: false,
+            backfilled: false,
             home: None,
             reason: None,
             key_refused: None,
@@ -194,8 +194,8 @@ impl Core {
         // A start ends nothing: a wish that is told after it may answer the question on which it would end.
         let begins = matches!(input, Input::Started { .. });
         match input {
-            Input::Started { cursor, filled, home, recovery, paused } => {
-                (self.cursor, self.filled, self.home, self.disk) = (cursor, filled, home, None);
+            Input::Started { cursor, backfilled, home, recovery, paused } => {
+                (self.cursor, self.backfilled, self.home, self.disk) = (cursor, backfilled, home, None);
                 self.applying = 0;
                 self.forget_push();
                 self.take_up(recovery);
@@ -399,7 +399,7 @@ impl Core {
 
     fn apply(&mut self, now: Millis, stretch: Stretch, polled: bool, effects: &mut Vec<Effect>) {
         self.forgotten = false;
-        self.filled |= stretch.ready.is_some() && self.recovering.is_none();
+        self.backfilled |= stretch.ready.is_some() && self.recovering.is_none();
         self.touched_at = now;
         self.applying += 1;
         let phase = self.phase();

@@ -237,7 +237,7 @@ async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(StoreError::Odd("work that the runtime dropped as it ended".to_owned())),
+            Err(_) => Err(StoreError::Unexpected("work that the runtime dropped as it ended".to_owned())),
         },
     }
 }

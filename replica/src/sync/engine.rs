@@ -26,8 +26,10 @@ use crate::doctor::unwritten;
 use crate::model::BlockCause;
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::numbers;
-use crate::store::place::Place;
-use crate::store::{Connection, StoreError, open, recovery, reserve, standing, wishes};
+use crate::store::presence::OpenedFile;
+use crate::store::{
+    Connection, StoreError, connection, control, disk_reserve, gate, open, recovery, schema, sync_state,
+};
 
 /// Why nothing goes on while the disk is full.
 const NO_ROOM: &str = "the disk that holds the replica is full; make room, and it goes on by itself";
@@ -39,7 +41,7 @@ pub struct Engine {
     core: Core,
     connection: Connection,
     db: PathBuf,
-    place: Place,
+    place: OpenedFile,
     server: String,
     /// The process that syncs, as others read it.
     process: Option<u32>,
@@ -50,7 +52,7 @@ pub struct Engine {
     /// The edits that the server had accepted when it was last asked for its head.
     accepted: Vec<i64>,
     /// How often it was told to hurry so far.
-    hurried: i64,
+    retry_requests: i64,
     /// The database as it was last looked at: others' commits change it, ours do not.
     seen: i64,
     /// Its tables and triggers as they were when it was last written to.
@@ -84,11 +86,11 @@ impl Engine {
         connection.busy_timeout(HELD_LOOK)?;
         Ok(Engine {
             core,
-            seen: open::data_version(&connection)?,
+            seen: connection::data_version(&connection)?,
             schema: None,
             connection,
             db: db.to_owned(),
-            place: Place::of(db),
+            place: OpenedFile::new(db),
             server: server.to_owned(),
             process: None,
             policy,
@@ -96,7 +98,7 @@ impl Engine {
             asked: HashMap::new(),
             tickets: 0,
             accepted: Vec::new(),
-            hurried: 0,
+            retry_requests: 0,
             done: Done::default(),
             outlet: None,
             give_up: Arc::default(),
@@ -119,23 +121,23 @@ impl Engine {
     /// Begins where the database stands; this process is named as the one that syncs.
     pub fn start(&mut self, process: u32, now: Moment) -> Result<Done, StoreError> {
         self.process = Some(process);
-        unless_unwritten(reserve::hold(&self.db))?;
+        unless_unwritten(disk_reserve::allocate(&self.db))?;
         let mut full = None;
-        if let Err(error) = self.keep(|c| standing::set_daemon(c, Some(process), now.wall)) {
+        if let Err(error) = self.keep(|c| sync_state::set_daemon(c, Some(process), now.wall)) {
             full = Some(self.why_unwritten(&error));
             unless_unwritten(Err(error))?;
             // An earlier process may have left with the disk full and this still set aside, which is there to say so: a log
             // that is taken over would have it.
-            open::take_over_log(&self.connection, &self.db, false)?;
-            reserve::release(&self.db);
-            unless_unwritten(self.keep(|c| standing::set_daemon(c, Some(process), now.wall)))?;
+            connection::set_autocheckpoint(&self.connection, &self.db, false)?;
+            disk_reserve::release(&self.db);
+            unless_unwritten(self.keep(|c| sync_state::set_daemon(c, Some(process), now.wall)))?;
         }
         unless_unwritten(self.patiently(numbers::set_right))?;
-        let refused = self.patiently(|c| standing::refused(c))?;
+        let refused = self.patiently(|c| sync_state::key_refusal(c))?;
         self.telling.begin(refused);
         if let Some((cause, reason)) = full {
             let done = self.tell(now, [Input::DiskFull { reason, cause }])?;
-            open::take_over_log(&self.connection, &self.db, true)?;
+            connection::set_autocheckpoint(&self.connection, &self.db, true)?;
             return Ok(done);
         }
         let begun = self.begun()?;
@@ -144,11 +146,11 @@ impl Engine {
 
     /// Takes in what happened, carries out what it means here, and says what is to be done outside.
     pub fn hear(&mut self, now: Moment, heard: Heard) -> Result<Done, StoreError> {
-        self.place.is_kept()?;
+        self.place.ensure_unmoved()?;
         let input = match heard {
             Heard::DatabaseChanged => {
                 // The bell tells of our own commits too.
-                let seen = self.patiently(|c| open::data_version(c))?;
+                let seen = self.patiently(|c| connection::data_version(c))?;
                 if std::mem::replace(&mut self.seen, seen) == seen {
                     return Ok(Done::default());
                 }
@@ -183,7 +185,7 @@ impl Engine {
 
     /// Nobody shall read any longer that a process syncs.
     pub fn leave(&mut self, now: Moment) -> Result<(), StoreError> {
-        unless_unwritten(self.keep(|c| standing::set_daemon(c, None, now.wall)))
+        unless_unwritten(self.keep(|c| sync_state::set_daemon(c, None, now.wall)))
     }
 
     /// What to begin from: where the database stands, and what people wish.
@@ -193,15 +195,17 @@ impl Engine {
 
     /// Where the database stands.
     fn standing(&mut self) -> Result<Input, StoreError> {
-        let standing::Standing { cursor, filled, home_id: home } = self.patiently(|c| standing::read(c))?;
+        let sync_state::SyncState { cursor, backfilled, home_id: home } =
+            self.patiently(|c| sync_state::load_state(c))?;
         let recovery = self.patiently(|c| recovery::read(c))?;
-        let paused = self.patiently(|c| wishes::read(c))?.paused;
-        Ok(Input::Started { cursor, filled, home, recovery, paused })
+        let paused = self.patiently(|c| control::load_requests(c))?.paused;
+        Ok(Input::Started { cursor, backfilled, home, recovery, paused })
     }
 
     fn wishes(&mut self) -> Result<Input, StoreError> {
-        let wishes::Wishes { paused, reconcile, hurried } = self.patiently(|c| wishes::read(c))?;
-        let hurry = hurried > std::mem::replace(&mut self.hurried, hurried);
+        let control::ControlRequests { paused, reconcile, retry_requests } =
+            self.patiently(|c| control::load_requests(c))?;
+        let hurry = retry_requests > std::mem::replace(&mut self.retry_requests, retry_requests);
         Ok(Input::Wished { paused, reconcile, hurry })
     }
 
@@ -227,16 +231,16 @@ impl Engine {
                 match carried_out {
                     Ok(more) => inputs.extend(more),
                     Err(error)
-                        if error.is_unwritten()
+                        if error.is_write_failure()
                             && hearth_simulated::planted(hearth_simulated::Fault::DiskFullIsSuccess) => {}
-                    Err(error) if error.is_unwritten() => {
+                    Err(error) if error.is_write_failure() => {
                         // Nothing of this effect was written, and what follows rests on it.
                         tracing::warn!(%error, "not written");
                         // Before room is given back.
                         let (cause, reason) = self.why_unwritten(&error);
                         // To take the log over may need room as well, and what is set aside is there to say what is wrong.
-                        is_log_left = open::give_back_log(&self.connection).is_err();
-                        reserve::release(&self.db);
+                        is_log_left = connection::checkpoint_truncate(&self.connection).is_err();
+                        disk_reserve::release(&self.db);
                         inputs = VecDeque::from([Input::DiskFull { reason, cause }]);
                         break;
                     }
@@ -244,7 +248,7 @@ impl Engine {
                 }
             }
         }
-        if is_log_left && let Err(error) = open::give_back_log(&self.connection) {
+        if is_log_left && let Err(error) = connection::checkpoint_truncate(&self.connection) {
             tracing::warn!(%error, "the log's room could not be given back");
         }
         Ok(std::mem::take(&mut self.done))
@@ -252,7 +256,7 @@ impl Engine {
 
     /// Why nothing goes on while the disk does not take what is written.
     fn why_unwritten(&self, error: &StoreError) -> (BlockCause, String) {
-        if error.is_for_room(&self.db) {
+        if error.is_out_of_room(&self.db) {
             return (BlockCause::DiskFull, NO_ROOM.to_owned());
         }
         let why = unwritten("the replica", error) + "; it goes on by itself once that is over";
@@ -262,13 +266,13 @@ impl Engine {
     /// Writes.
     fn keep<T>(&mut self, work: impl FnMut(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         // A trigger may have been made, or be gone.
-        let schema = self.patiently(|c| open::schema_version(c))?;
+        let schema = self.patiently(|c| connection::schema_version(c))?;
         if self.schema != Some(schema) {
             // A newer program may know columns that this one would pass over.
-            if !self.patiently(|c| open::is_current(c))? {
-                return Err(StoreError::Renewed);
+            if !self.patiently(|c| schema::is_current(c))? {
+                return Err(StoreError::SchemaReplaced);
             }
-            self.patiently(|c| open::spare_triggers(c))?;
+            self.patiently(|c| gate::skip_own_triggers(c))?;
             self.schema = Some(schema);
         }
         let value = self.patiently(work)?;
@@ -298,7 +302,7 @@ impl Engine {
 /// What only says how things stand may stay unsaid while there is no room; it is said again.
 fn unless_unwritten(result: Result<(), StoreError>) -> Result<(), StoreError> {
     match result {
-        Err(error) if error.is_unwritten() => {
+        Err(error) if error.is_write_failure() => {
             tracing::warn!(%error, "how things stand could not be written down");
             Ok(())
         }

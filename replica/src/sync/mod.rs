@@ -9,7 +9,6 @@
 //! - [`client`], [`stream`], [`sse`]: HTTP, and the stream's frames as the core's inputs.
 //! - [`ear`]: the same for a driver that has the bytes already and waits for nothing.
 //! - [`listing`]: everything that a server lists, for a comparison.
-//! - [`lock`]: the right to sync a database.
 
 mod brief;
 mod client;
@@ -19,7 +18,6 @@ mod ear;
 mod engine;
 mod keyfile;
 mod listing;
-mod lock;
 mod sse;
 mod stream;
 mod walked;
@@ -30,6 +28,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 
 pub use self::core::{Identity, Limits, Millis, Stretch, Verdict};
+pub use crate::store::lock::SyncLock;
 pub(crate) use client::meet;
 pub use client::{ClientError, head, identify, shown};
 pub(crate) use driver::wall_clock;
@@ -37,7 +36,6 @@ pub use ear::Ear;
 pub(crate) use engine::meaning::home;
 pub use engine::{Chance, Deed, Done, Engine, Heard, Moment};
 pub use listing::listings;
-pub use lock::SyncLock;
 pub use wire::{Answer, Ask};
 
 use crate::model::BlockCause;

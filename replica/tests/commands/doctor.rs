@@ -259,7 +259,7 @@ fn a_database_in_utf16_is_made_anew() {
         .output()
         .unwrap();
     assert!(restored.status.success(), "{}", text(&restored.stderr));
-    assert_found(&db, 8, "fault", "database", "keeps its texts as UTF-16le", "hearth-replica rebuild");
+    assert_found(&db, 8, "fault", "database", "stores its texts as UTF-16le", "hearth-replica rebuild");
     replica(&db, &["rebuild", "--timeout", "100ms"]);
     assert_eq!(
         text(&replica(&db, &["query", "SELECT patch FROM edits", "--csv"]).stdout).lines().last(),
@@ -359,8 +359,8 @@ fn a_server_that_is_none_is_told_once() {
 fn who_has_no_contact_keeps_nothing_in_step() {
     let (dir, db) = of("http://127.0.0.1:9");
     let _lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
-    let gone = "daemon_pid = 1, phase = 'offline', reconcile = 1, offline_since = '2026-01-01T00:00:00.000Z'";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {gone}"));
+    let gone = "daemon_pid = 1, phase = 'offline', reconcile_requested = 1, offline_since = '2026-01-01T00:00:00.000Z'";
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', {gone}"));
     let told = text(&replica(&db, &["doctor"]).stdout);
     let words = "has the right to sync; reconciling, without contact since 2026-01-01T00:00:00.000Z";
     assert!(told.contains(words), "{told}");
@@ -375,7 +375,7 @@ fn faults_of_who_syncs_and_of_what_waits() {
 
     let (_dir, db) = of(&good_server());
     let ago = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-10 days')";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, current_at = {ago}, retention_seconds = 864000 + 3600"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, current_at = {ago}, retention_seconds = 864000 + 3600"));
     assert_found(&db, 1, "warning", "feed", "the server forgets where this replica stands", "--until-current");
     as_keeper(&db, "UPDATE _sync SET retention_seconds = 3600");
     assert_found(&db, 1, "warning", "feed", "away longer than the server remembers", "--until-current");
@@ -383,11 +383,11 @@ fn faults_of_who_syncs_and_of_what_waits() {
     // Nobody is in step while nobody syncs, however short a time ago he was.
     let (_dir, db) = of(&good_server());
     let soon = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'offline', current_at = {soon}"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'offline', current_at = {soon}"));
     assert_found(&db, 0, "note", "feed", "last proven in step", "--until-current");
 
     let (_dir, db) = of(&good_server());
-    let blocked = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason =";
+    let blocked = "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason =";
     let question = "'60 of 80 tasks are gone'";
     as_keeper(&db, &format!("{blocked} NULL"));
     let asks = "INSERT INTO _reconcile (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
@@ -433,7 +433,7 @@ fn what_stopped_the_last_sync_is_judged_by_the_key_of_now() {
 #[test]
 fn a_question_is_not_hidden_by_an_absence() {
     let (_dir, db) = of(&good_server());
-    let away = "filled = 1, cursor = 'c', current_at = '2020-01-01T00:00:00.000Z', retention_seconds = 60";
+    let away = "backfilled = 1, cursor = 'c', current_at = '2020-01-01T00:00:00.000Z', retention_seconds = 60";
     as_keeper(&db, &format!("UPDATE _sync SET {away}, phase = 'reconciling'"));
     as_keeper(&db, "INSERT INTO _reconcile (one, cause, tail, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')");
     assert_found(&db, 0, "note", "feed", "comparison with the server", "--until-current");
@@ -454,7 +454,7 @@ fn a_process_that_has_just_begun_is_not_given_up() {
         let at = format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{ago}')");
         let process = std::process::id();
         let text = format!(
-            "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, last_contact_at = {at}"
+            "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, last_contact_at = {at}"
         );
         as_keeper(&db, &text);
     };
@@ -496,7 +496,7 @@ fn what_to_type_about_a_file_can_be_typed_whatever_its_path() {
 fn a_process_that_cannot_be_seen_is_there_as_long_as_it_has_the_lock() {
     let (_dir, db) = of(&good_server());
     let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
-    let live = "filled = 1, cursor = 'c', phase = 'live', daemon_pid = 2147483647";
+    let live = "backfilled = 1, cursor = 'c', phase = 'live', daemon_pid = 2147483647";
     as_keeper(&db, &format!("UPDATE _sync SET {live}, last_contact_at = {now}"));
     let phase = || super::json(&db, &["status"])["phase"].clone();
     let lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();

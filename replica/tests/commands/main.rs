@@ -44,7 +44,7 @@ fn write_profile(db: &Path, server: &str, key: &str) {
 
 /// What only the replica's keeper may write, for a test that wants to find it so.
 fn as_keeper(db: &Path, sql: &str) {
-    let gate = |open| format!("UPDATE _gate SET open = {open}, turn = turn + 1;");
+    let gate = |open| format!("UPDATE _gate SET open = {open}, change_count = change_count + 1;");
     let output = sqlite3(db, &format!("BEGIN; {} {sql}; {} COMMIT;", gate(1), gate(0)));
     assert!(output.status.success(), "{sql}: {}", text(&output.stderr));
 }

@@ -42,7 +42,7 @@ fn a_record_is_added_shown_changed_and_removed() {
 fn what_the_server_has_says_what_it_waits_for() {
     let (_dir, db, room) = with_a_room();
     let edits = |standing: &str| {
-        as_keeper(&db, &format!("UPDATE edits SET state = 'sent'; UPDATE _sync SET filled = 1, {standing}"));
+        as_keeper(&db, &format!("UPDATE edits SET state = 'sent'; UPDATE _sync SET backfilled = 1, {standing}"));
         let edits = json(&db, &["edits"])[0]["reason"].as_str().unwrap().to_owned();
         assert_eq!(json(&db, &["why", &room])["edits"][0]["reason"], edits);
         (edits, text(&replica(&db, &["status"]).stdout))
@@ -57,9 +57,9 @@ fn what_the_server_has_says_what_it_waits_for() {
         "{status}"
     );
     as_keeper(&db, "DELETE FROM _reconcile");
-    let (reason, status) = edits("phase = 'offline', reconcile = 1");
+    let (reason, status) = edits("phase = 'offline', reconcile_requested = 1");
     assert!(reason.contains("when the comparison has ended") && status.contains("when that has ended"), "{reason}");
-    let (reason, status) = edits("reconcile = 0");
+    let (reason, status) = edits("reconcile_requested = 0");
     assert!(reason.contains("when the feed has brought it") && !status.contains("confirmed"), "{status}");
 }
 

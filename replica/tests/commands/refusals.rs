@@ -109,7 +109,7 @@ fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
 const QUESTION: &str = "61 of 61 tasks are gone on the server; a person must say whether that is right";
 
 /// A recovery that waits for a person's word on that.
-const ASKS: &str = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked';
+const ASKS: &str = "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked';
     INSERT INTO _reconcile (one, cause, tail, step, kind, as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3,
     '61 of 61 tasks are gone on the server; a person must say whether that is right')";
 
@@ -138,7 +138,7 @@ fn a_rebuild_begins_nothing_anew_while_a_person_is_asked() {
         let said = "SELECT count(*) FROM sync_log WHERE text LIKE 'Reading everything again%'";
         text(&sqlite3(db, said).stdout)
     };
-    let paused = "UPDATE _sync SET filled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
+    let paused = "UPDATE _sync SET backfilled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
     for (stands, code, words) in [(ASKS, 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
         let (_dir, db) = of(&good_server());
         as_keeper(&db, stands);
@@ -435,7 +435,7 @@ fn what_cannot_be_written_to_where_it_stands_can_be_looked_into() {
 fn a_status_waits_for_a_decision_only_where_there_is_one() {
     let (_dir, db) = alone();
     let reason = "the disk that holds the replica is full; make room, and it goes on by itself";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
     let status = text(&replica(&db, &["status"]).stdout);
     assert!(status.starts_with(&format!("Stopped: {reason}.")), "{status}");
 }
@@ -551,7 +551,7 @@ fn a_block_that_no_decision_ends_is_not_called_a_decision_for_an_edit_that_waits
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     let reason = "this replica is of home a, but the server answers as home b";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
     let status = text(&replica(&db, &["status"]).stdout);
     assert!(status.starts_with(&format!("Stopped: {reason}; 1 edit for you to decide on.")), "{status}");
 }

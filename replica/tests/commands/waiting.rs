@@ -72,7 +72,7 @@ fn is_live(db: &Path) {
     as_keeper(
         db,
         &format!(
-            "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, head = 0, \
+            "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, head = 0, \
              last_contact_at = {now}, current_at = {now}, transport = 'stream'"
         ),
     );
@@ -104,7 +104,7 @@ fn who_waits_for_another_process_that_wants_a_key_asks_the_server_itself() {
         let _lock = SyncLock::try_take(&db).unwrap().unwrap();
         let wants =
             format!("daemon_pid = {}, phase = 'needs_key', reason = 'The key was revoked.'", std::process::id());
-        as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {wants}"));
+        as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', {wants}"));
         refusal(&db, &["sync", "--timeout", "20s"])
     };
     let (code, said) = told("http://127.0.0.1:9");
@@ -222,7 +222,7 @@ fn what_a_server_says_does_not_steer_a_terminal() {
     assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said:?}");
 
     let reason = "'bad ' || char(27) || ']0;mine' || char(7, 10) || 'In step with the server.'";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = {reason}"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason = {reason}"));
     as_keeper(&db, "UPDATE _sync SET home_name = 'My' || char(10) || 'home' || char(27)");
     let told = text(&super::replica(&db, &["status"]).stdout);
     assert!(told.contains("bad  ]0;mine  In step with the server.") && told.contains("My home"), "{told:?}");

@@ -2,7 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Choice, Edit, EditState, Hit, Method, Origin, Pending, Phase, Rescue, Row, RowPage, Status};
+use hearth_replica::{
+    Choice, Edit, EditState, Hit, Method, Origin, Pending, Phase, RebuildReport, Row, RowPage, Status,
+};
 use serde_json::json;
 
 use crate::app::{App, Edits, Layer, Setup};
@@ -340,7 +342,7 @@ fn a_notice_goes_away_by_itself() {
 #[test]
 fn a_database_that_was_made_anew_is_opened_again_before_it_is_read() {
     let mut app = with_tasks(three());
-    let rescue = Rescue { edits: 2, ..Rescue::default() };
+    let rescue = RebuildReport { edits: 2, ..RebuildReport::default() };
     let effects = app.update(now(), Message::Rebuilt(rescue));
     assert!(matches!(&effects[..], [Effect::Reopen, Effect::Page(..), ..]), "{effects:?}");
     let said = "The database was damaged and is read anew from the server: the 2 changes that waited go on.";

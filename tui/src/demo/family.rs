@@ -42,7 +42,7 @@ pub(super) fn act(replica: &Replica, dice: &mut Rng) -> anyhow::Result<()> {
 /// Some records of a kind about a place in it.
 fn in_sight(replica: &Replica, kind: Kind, place: f64) -> Result<Vec<Seen>, StoreError> {
     let sort = Sort { column: "created_at", descending: true };
-    let page = |offset, limit| replica.rows(&RowQuery { offset, ..RowQuery::of(kind, sort, limit) });
+    let page = |offset, limit| replica.rows(&RowQuery { offset, ..RowQuery::all(kind, sort, limit) });
     let total = page(0, 0)?.total;
     let offset = (total.saturating_sub(IN_SIGHT) as f64 * place) as usize;
     let rows = page(offset, IN_SIGHT)?.rows;

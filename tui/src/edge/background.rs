@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{future, io};
 
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
-use hearth_replica::{Origin, Place, Rescue, StoreError};
+use hearth_replica::{OpenedFile, Origin, RebuildReport, StoreError};
 use tokio::sync::watch;
 
 use crate::message::Message;
@@ -109,13 +109,13 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
         let _ = stopped.wait_for(|stop| *stop).await;
         return;
     };
-    let place = Place::of(&config.db);
+    let place = OpenedFile::new(&config.db);
     let mut told = None;
     loop {
         let pause = match SyncLock::try_take(&config.db) {
             Ok(Some(lock)) => {
                 let syncing = async |lock| sync::run(config.clone(), lock, Until::Stopped, stopped.clone()).await;
-                let rebuilt = |rescue: &Rescue| {
+                let rebuilt = |rescue: &RebuildReport| {
                     rescue.lost.iter().for_each(|sentence| tracing::warn!("{sentence}"));
                     let _ = messages.send(Message::Rebuilt(rescue.clone()));
                 };
@@ -163,8 +163,8 @@ async fn keep_in_step(config: Option<SyncConfig>, messages: Sender<Message>, mut
 }
 
 /// Waits until the path of the database leads to it again. Until then nothing is opened, which would make another.
-async fn put_back(place: &Place) {
-    while place.is_kept().is_err() {
+async fn put_back(place: &OpenedFile) {
+    while place.ensure_unmoved().is_err() {
         tokio::time::sleep(RETRY).await;
     }
 }

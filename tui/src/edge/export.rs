@@ -124,7 +124,7 @@ mod tests {
             let Value::Object(fields) = json!({ "name": name }) else { unreachable!() };
             replica.create(Kind::Room, &fields).unwrap();
         }
-        let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, usize::MAX >> 1);
+        let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, usize::MAX >> 1);
         let today = parse_date("2026-11-21").unwrap();
         let said = write(&replica, directory.path(), Form::Csv, &query, today).unwrap();
         assert!(said.starts_with("3 rooms in ") && said.ends_with("hearth-rooms-2026-11-21.csv"), "{said}");
@@ -171,7 +171,7 @@ mod tests {
         // The one of the second page goes to the top of the list.
         let rename = || other.update(Kind::Room, &ids[PAGE], &named("Attic".to_owned())).unwrap();
         let mut file = Beside { text: Vec::new(), then: Some(rename) };
-        let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, PAGE);
+        let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, PAGE);
         assert_eq!(fill(&replica, &mut file, Form::Json, &query).unwrap(), PAGE + 1);
         assert!(file.then.is_none());
         let rooms: Vec<Value> = serde_json::from_slice(&file.text).unwrap();

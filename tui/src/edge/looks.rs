@@ -85,7 +85,7 @@ pub(super) fn about(replica: &Replica, words: &str) -> Option<(Kind, String, Str
 pub(super) fn counts(replica: &Replica) -> Vec<(Kind, usize)> {
     let count = |kind: Kind| {
         let sort = Sort { column: "updated_at", descending: false };
-        let page = replica.rows(&RowQuery::of(kind, sort, 0));
+        let page = replica.rows(&RowQuery::all(kind, sort, 0));
         page.ok().map(|page| (kind, page.total))
     };
     Kind::COLLECTIONS.into_iter().filter_map(count).collect()

@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use hearth_replica::{EditOutcome, EditProgress, EditState, Method, Rescue};
+use hearth_replica::{EditOutcome, EditProgress, EditState, Method, RebuildReport};
 
 use super::glyphs::Tone;
 use super::{capital, choice, counted, full_day, of_any, reason, singular, text};
@@ -41,7 +41,7 @@ pub fn edit_progress(progress: EditProgress) -> (&'static str, Tone) {
 pub const GONE: &str = "It is not there any more: someone has deleted it.";
 
 /// What became of a database that was damaged.
-pub fn rebuilt(rescue: &Rescue) -> String {
+pub fn rebuilt(rescue: &RebuildReport) -> String {
     let edits = match rescue.edits {
         0 => "no change waited in it".to_owned(),
         1 => "the change that waited goes on".to_owned(),

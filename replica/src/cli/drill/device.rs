@@ -121,7 +121,7 @@ impl Device {
     /// All rows of a kind, in the order of their making.
     pub(super) fn rows(&self, kind: Kind) -> Result<Vec<Row>, Stop> {
         let sort = Sort { column: "created_at", descending: false };
-        Ok(self.replica.rows(&RowQuery::of(kind, sort, usize::MAX >> 1))?.rows)
+        Ok(self.replica.rows(&RowQuery::all(kind, sort, usize::MAX >> 1))?.rows)
     }
 
     /// The row of a kind at a place, counted from the oldest.

@@ -63,7 +63,7 @@ pub(crate) fn record(
     if !concerns_any(connection, verdicts)? {
         return Ok(());
     }
-    gate::keep_cheaply(connection, |tx| {
+    gate::sync_tx_without_fsync(connection, |tx| {
         let (mut sent, mut met) = (Vec::new(), Vec::new());
         let mut turned_away = Vec::new();
         for (edit, verdict) in verdicts {

@@ -61,9 +61,10 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<Pending>, StoreE
         })
         .optional()?;
     let Some(((word, record, method), patch, base, state)) = found else { return Ok(None) };
-    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    let kind =
+        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
     let in_doubt = state == EditState::Sent || push::fixed(tx, edit)?.is_some() || push::may_be_in(tx, edit)?;
-    let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
+    let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
     let name = quoted(&history::title(tx, kind, &record, &[&patch, &base])?);
     Ok(Some(Pending { id: edit, name, kind, record, method, patch, base, state, in_doubt }))
 }
@@ -90,7 +91,7 @@ pub(super) fn said(sentence: impl Into<String>) -> Decided {
 
 /// Lets edits that the server refused, or that are in conflict, go to the server again.
 pub(crate) fn retry_each(connection: &mut Connection, edits: &[i64]) -> Result<Decisions, EditError> {
-    each::decide(connection, Origin::Sql, edits, |tx, edit| gate::pass(tx, |tx| retry_in(tx, edit)))
+    each::decide(connection, Origin::Sql, edits, |tx, edit| gate::with_guards_off(tx, |tx| retry_in(tx, edit)))
 }
 
 /// The same of one.
@@ -176,7 +177,7 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
         decided.said = format!("the change may be on the server already, so it is undone there: {}", decided.said);
         return Ok(decided);
     }
-    gate::pass(tx, |tx| {
+    gate::with_guards_off(tx, |tx| {
         let (with, named) = rests_on(tx, &found)?;
         take_back::take_back(tx, edit, EditOutcome::Discarded, None, now)?;
         Ok(said(format!("{name}: the change is given up{with}{named}")))
@@ -211,7 +212,7 @@ pub(crate) fn change(
     now: Timestamp,
 ) -> Result<Decided, EditError> {
     each::only(each::decide(connection, Origin::Sql, &[edit], |tx, edit| {
-        gate::pass(tx, |tx| change_in(tx, edit, fields, now))
+        gate::with_guards_off(tx, |tx| change_in(tx, edit, fields, now))
     }))
 }
 

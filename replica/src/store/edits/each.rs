@@ -34,13 +34,13 @@ pub(super) fn decide<T: Copy>(
     all: &[T],
     mut work: impl FnMut(&Transaction<'_>, T) -> Result<Came, EditError>,
 ) -> Result<Decisions, EditError> {
-    gate::edit(connection, origin, |tx| {
+    gate::edit_tx(connection, origin, |tx| {
         let mut came = Vec::with_capacity(all.len());
         for one in all {
             came.push(apart(tx, |tx| work(tx, *one))?);
         }
         if came.iter().any(|came| matches!(came, Ok(Came::Out(_) | Came::Goes(..)))) {
-            gate::pass(tx, plan::mark)?;
+            gate::with_guards_off(tx, plan::mark)?;
         }
         came.into_iter().map(|came| came_out(tx, came)).collect()
     })

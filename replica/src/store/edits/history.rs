@@ -47,9 +47,9 @@ pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreE
         Ok(Conflict {
             edit_id: row.get("edit_id")?,
             field: row.get("field")?,
-            base: rows::from_sql(row.get_ref("base")?),
-            mine: rows::from_sql(row.get_ref("mine")?),
-            theirs: rows::from_sql(row.get_ref("theirs")?),
+            base: rows::sql_to_json(row.get_ref("base")?),
+            mine: rows::sql_to_json(row.get_ref("mine")?),
+            theirs: rows::sql_to_json(row.get_ref("theirs")?),
             theirs_at: row.get("theirs_at")?,
             title: title(connection, kind, &record_id, &[])?,
             kind,
@@ -62,8 +62,8 @@ pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreE
 
 fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError> {
     let (kind, record_id) = (kind(row)?, row.get::<_, String>("record_id")?);
-    let patch = rows::object(&row.get::<_, String>("patch")?)?;
-    let base = rows::object(&row.get::<_, String>("base")?)?;
+    let patch = rows::parse_object(&row.get::<_, String>("patch")?)?;
+    let base = rows::parse_object(&row.get::<_, String>("base")?)?;
     Ok(Settled {
         id: row.get("id")?,
         method: row.get("method")?,
@@ -83,13 +83,13 @@ fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError
 
 fn kind(row: &SqlRow<'_>) -> Result<Kind, StoreError> {
     let word: String = row.get("kind")?;
-    Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))
+    Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))
 }
 
 /// What a record is called: as it stands here, or as it last was.
 pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
     let name = resource(kind).title;
-    let stored = rows::get(connection, kind, id)?;
+    let stored = rows::load_row(connection, kind, id)?;
     let fields = stored.as_ref().map(|stored| &stored.fields).into_iter().chain(before.iter().copied());
     let title = fields.filter_map(|fields| fields.get(name)?.as_str()).find(|title| !title.is_empty());
     if let Some(title) = title {

@@ -87,7 +87,7 @@ pub(crate) fn create(
     kind: Kind,
     fields: &Fields,
 ) -> Result<String, EditError> {
-    gate::edit(connection, origin, |tx| create_in(tx, kind, fields))
+    gate::edit_tx(connection, origin, |tx| create_in(tx, kind, fields))
 }
 
 /// Updates the fields of a record that differ. The home's profile comes into being by its first update.
@@ -98,7 +98,7 @@ pub(crate) fn update(
     id: &str,
     fields: &Fields,
 ) -> Result<(), EditError> {
-    gate::edit(connection, origin, |tx| update_in(tx, kind, id, fields))
+    gate::edit_tx(connection, origin, |tx| update_in(tx, kind, id, fields))
 }
 
 /// [`update`], unless a field of `seen` has another value by now than was seen and than is wanted; then nothing is written
@@ -111,7 +111,7 @@ pub(crate) fn update_seen(
     fields: &Fields,
     seen: &Fields,
 ) -> Result<bool, EditError> {
-    gate::edit(connection, origin, |tx| {
+    gate::edit_tx(connection, origin, |tx| {
         let is = is_as_seen(tx, kind, id, fields, seen)?;
         if is {
             update_in(tx, kind, id, fields)?;
@@ -123,7 +123,7 @@ pub(crate) fn update_seen(
 /// Whether every field of `seen` still has its value, or has the one that is wanted already.
 fn is_as_seen(tx: &Connection, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
     let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
-    let present = id.map(|id| rows::get(tx, kind, &id)).transpose()?.flatten();
+    let present = id.map(|id| rows::load_row(tx, kind, &id)).transpose()?.flatten();
     // Of a record that is gone the update says so; a profile that is not there yet has no values.
     let Some(present) = present else { return Ok(true) };
     // In one spelling: a value that comes back as the server writes it is the same value.
@@ -136,17 +136,17 @@ fn is_as_seen(tx: &Connection, kind: Kind, id: &str, fields: &Fields, seen: &Fie
 
 /// Deletes a record.
 pub(crate) fn delete(connection: &mut Connection, origin: Origin, kind: Kind, id: &str) -> Result<(), EditError> {
-    gate::edit(connection, origin, |tx| delete_in(tx, kind, id))
+    gate::edit_tx(connection, origin, |tx| delete_in(tx, kind, id))
 }
 
 /// [`update`], within an editor's transaction.
 pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
     let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
     let Some(id) = id else { return create_in(tx, kind, fields).map(drop) };
-    let Some(present) = rows::get(tx, kind, &id)? else { return Err(EditError::NotFound) };
+    let Some(present) = rows::load_row(tx, kind, &id)? else { return Err(EditError::NotFound) };
     let changed: Vec<(&str, Sql)> = known(kind, fields)?
         .into_iter()
-        .filter(|(name, value)| rows::to_sql(present.fields.get(*name)) != *value)
+        .filter(|(name, value)| rows::json_to_sql(present.fields.get(*name)) != *value)
         .collect();
     if changed.is_empty() {
         return Ok(());
@@ -155,7 +155,7 @@ pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fie
     let mut values = vec![Sql::from(id)];
     values.extend(changed.into_iter().map(|(_, value)| value));
     let text = format!("UPDATE {} SET {} WHERE id = ?1", kind.collection(), set.join(", "));
-    tx.execute(&text, rows::bound(&values).as_slice())?;
+    tx.execute(&text, rows::as_params(&values).as_slice())?;
     Ok(())
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
         Some(id) => id.to_owned(),
         None => fresh_id().to_string(),
     };
-    if !kind.is_singleton() && rows::get(tx, kind, &id)?.is_some() {
+    if !kind.is_singleton() && rows::load_row(tx, kind, &id)?.is_some() {
         return Err(EditError::Refused(format!("a {kind} with the id {id} is there already; change that one")));
     }
     let mut names = vec!["id"];
@@ -193,7 +193,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
     }
     let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
     let text = format!("INSERT INTO {} ({}) VALUES ({})", kind.collection(), names.join(", "), marks.join(", "));
-    tx.execute(&text, rows::bound(&values).as_slice())?;
+    tx.execute(&text, rows::as_params(&values).as_slice())?;
     Ok(match profile_id(tx)? {
         Some(profile) if kind.is_singleton() => profile,
         _ => id,
@@ -206,7 +206,7 @@ fn known(kind: Kind, fields: &Fields) -> Result<Vec<(&'static str, Sql)>, EditEr
         .iter()
         .filter(|(name, _)| name.as_str() != "id")
         .map(|(name, value)| match resource(kind).field(name) {
-            Some(field) => Ok((field.name, rows::to_sql(Some(value)))),
+            Some(field) => Ok((field.name, rows::json_to_sql(Some(value)))),
             None => Err(EditError::Refused(format!("{kind} has no field {name}"))),
         })
         .collect()
@@ -250,9 +250,10 @@ fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<E
 
 fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
     let word: String = row.get("kind")?;
-    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
-    let patch = rows::object(&row.get::<_, String>("patch")?)?;
-    let base = rows::object(&row.get::<_, String>("base")?)?;
+    let kind =
+        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+    let patch = rows::parse_object(&row.get::<_, String>("patch")?)?;
+    let base = rows::parse_object(&row.get::<_, String>("base")?)?;
     // A deleted record is no longer in the search index; its last values are the edit's base.
     let name = resource(kind).title;
     let named = |fields: &Fields| fields.get(name).and_then(Value::as_str).map(str::to_owned);

@@ -25,7 +25,7 @@ pub(crate) fn set_right(connection: &mut Connection) -> Result<(), StoreError> {
     if connection.query_row(&is_right, [], |row| row.get(0))? {
         return Ok(());
     }
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         tx.execute_batch(
             "INSERT INTO sqlite_sequence (name, seq)
                  SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits')",

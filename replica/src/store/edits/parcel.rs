@@ -48,8 +48,9 @@ pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<Parcel>, StoreEr
         })
         .optional()?;
     let Some(((word, record, method), patch, base, (overtaken, in_doubt))) = found else { return Ok(None) };
-    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
-    let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
+    let kind =
+        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+    let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
     Ok(Some(Parcel { edit, kind, record, method, patch, base, overtaken, in_doubt }))
 }
 
@@ -295,7 +296,7 @@ fn complete_subject(
 
 /// Of which kind a record is that can be a subject, if it is there or is known to have been.
 fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
-    first_subject(|kind| Ok(rows::get(tx, kind, record)?.is_some() || is_deleted(tx, kind, record)?))
+    first_subject(|kind| Ok(rows::load_row(tx, kind, record)?.is_some() || is_deleted(tx, kind, record)?))
 }
 
 /// Of which other kind the server has a record with this id.

@@ -54,7 +54,8 @@ pub(super) fn follow(
         tx.prepare_cached("SELECT edit_id, patch, base FROM _coalesced WHERE of_edit = ?1 ORDER BY edit_id")?;
     let mut found = statement.query([edit])?;
     while let Some(row) = found.next()? {
-        let side = |n: usize| -> Result<Fields, StoreError> { rows::object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
+        let side =
+            |n: usize| -> Result<Fields, StoreError> { rows::parse_object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
         parts.push((row.get(0)?, side(1)?, side(2)?));
     }
     for (_, values, before) in &mut parts {

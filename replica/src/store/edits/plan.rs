@@ -71,7 +71,7 @@ pub(crate) fn plan(connection: &mut Connection, limit: usize, apart: &[Kind]) ->
     if changes.is_empty() {
         return Ok(Plan { ready, open: is_open(connection)? });
     }
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         // Read again: another connection may have added edits meanwhile.
         let (ready, changes) = examine(tx, limit, apart)?;
         write(tx, changes)?;
@@ -110,7 +110,7 @@ fn is_open(connection: &Connection) -> Result<bool, StoreError> {
 /// of a key that is refused.
 fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
     let text =
-        "SELECT filled AND NOT replay AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
+        "SELECT backfilled AND NOT replaying AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
                 FROM _sync";
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
@@ -158,7 +158,7 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
             }
         }
         let Some(kind) = Kind::parse(&word) else {
-            return Err(StoreError::Garbled(format!("an edit of unknown kind {word}")));
+            return Err(StoreError::InvalidContent(format!("an edit of unknown kind {word}")));
         };
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
         let bytes = texts[0].len() + OPERATION_BYTES;
@@ -347,7 +347,7 @@ fn references(kind: Kind, texts: [&str; 2]) -> Result<Vec<String>, StoreError> {
     if fields.is_empty() || !texts.iter().any(|text| fields.iter().any(|field| text.contains(field.name))) {
         return Ok(Vec::new());
     }
-    let sides: Vec<Fields> = texts.into_iter().map(rows::object).collect::<Result<_, _>>()?;
+    let sides: Vec<Fields> = texts.into_iter().map(rows::parse_object).collect::<Result<_, _>>()?;
     let mut ids: Vec<String> = fields
         .into_iter()
         .flat_map(|field| sides.iter().filter_map(|side| side.get(field.name)?.as_str().map(str::to_owned)))

@@ -59,7 +59,7 @@ pub(crate) fn freeze(
     policy: ConflictPolicy,
     now: Timestamp,
 ) -> Result<Vec<Option<Request>>, StoreError> {
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         wanted.iter().map(|Wanted { parcels, new_key }| freeze_one(tx, parcels, new_key, policy, now)).collect()
     })
 }
@@ -172,7 +172,8 @@ type Frozen = (&'static str, String, Option<String>);
 
 fn single(parcel: &Parcel) -> Result<Frozen, StoreError> {
     let Parcel { kind, record, .. } = parcel;
-    let id = Uuid::try_parse(record).map_err(|_| StoreError::Garbled(format!("an edit of the record {record}")))?;
+    let id =
+        Uuid::try_parse(record).map_err(|_| StoreError::InvalidContent(format!("an edit of the record {record}")))?;
     Ok(match parcel.method {
         Method::Create => {
             let mut body = Map::new();

@@ -99,7 +99,7 @@ fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Tim
                 return undo::make_anew(tx, &found, now).map(Came::Out);
             }
             // The record is there, so what was meant as a new one becomes a change of it.
-            gate::pass(tx, |tx| {
+            gate::with_guards_off(tx, |tx| {
                 found.method = Method::Update;
                 found.patch = clashes.iter().map(|clash| (clash.field.to_owned(), clash.mine.clone())).collect();
                 found.base = Fields::new();
@@ -108,7 +108,7 @@ fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Tim
                 again(tx, found, text)
             })
         }
-        (Judgement::Clash(clashes), Some(true)) if found.method == Method::Delete => gate::pass(tx, |tx| {
+        (Judgement::Clash(clashes), Some(true)) if found.method == Method::Delete => gate::with_guards_off(tx, |tx| {
             found.base.extend(clashes.into_iter().map(|clash| (clash.field.to_owned(), clash.theirs)));
             let text = format!("{} is deleted as it is now", found.name);
             again(tx, found, text)
@@ -116,13 +116,19 @@ fn resolve_in(tx: &Transaction<'_>, edit: i64, resolution: &Resolution, now: Tim
         (Judgement::Clash(_), None) if found.method == Method::Delete => {
             Err(refused(format!("{} is to be deleted: settle it as mine, or as theirs", found.name)))
         }
-        (Judgement::Gone | Judgement::Taken(_), Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, true, now)),
-        (Judgement::Clash(_), Some(false)) if found.method == Method::Delete => {
-            gate::pass(tx, |tx| give_in(tx, &found, false, now))
+        (Judgement::Gone | Judgement::Taken(_), Some(false)) => {
+            gate::with_guards_off(tx, |tx| give_in(tx, &found, true, now))
         }
-        (Judgement::Clash(clashes), _) => gate::pass(tx, |tx| resolve_fields(tx, found, &clashes, resolution, now)),
-        (Judgement::Go | Judgement::Done, Some(false)) => gate::pass(tx, |tx| give_in(tx, &found, false, now)),
-        (Judgement::Go | Judgement::Done, _) => gate::pass(tx, |tx| {
+        (Judgement::Clash(_), Some(false)) if found.method == Method::Delete => {
+            gate::with_guards_off(tx, |tx| give_in(tx, &found, false, now))
+        }
+        (Judgement::Clash(clashes), _) => {
+            gate::with_guards_off(tx, |tx| resolve_fields(tx, found, &clashes, resolution, now))
+        }
+        (Judgement::Go | Judgement::Done, Some(false)) => {
+            gate::with_guards_off(tx, |tx| give_in(tx, &found, false, now))
+        }
+        (Judgement::Go | Judgement::Done, _) => gate::with_guards_off(tx, |tx| {
             let name = &found.name;
             let text = format!("{name}: nothing stands against the change any more; it goes to the server");
             again(tx, found, text)

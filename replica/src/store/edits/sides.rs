@@ -13,8 +13,9 @@ pub(crate) fn spell(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     let (word, record, patch, base): (String, String, String, String) = tx
         .prepare_cached("SELECT kind, record_id, patch, base FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
-    let before = [rows::object(&patch)?, rows::object(&base)?];
+    let kind =
+        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+    let before = [rows::parse_object(&patch)?, rows::parse_object(&base)?];
     let mut sides = before.clone();
     for (name, value) in sides.iter_mut().flatten() {
         *value = spelled(kind, name, Some(value));

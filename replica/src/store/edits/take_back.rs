@@ -24,7 +24,8 @@ pub(crate) fn take_back(
     let (word, record, method, patch, base): (String, String, Method, String, String) = tx
         .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
-    let kind = Kind::parse(&word).ok_or_else(|| StoreError::Garbled(format!("an edit of unknown kind {word}")))?;
+    let kind =
+        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
     if method == Method::Delete
         && let Some(copy) = unsent_copy(tx, edit)?
     {
@@ -43,7 +44,7 @@ pub(crate) fn take_back(
             finish(tx, edit, outcome, reason, now)?;
         }
     } else {
-        hand_on(tx, edit, &later, &rows::object(&patch)?, &rows::object(&base)?)?;
+        hand_on(tx, edit, &later, &rows::parse_object(&patch)?, &rows::parse_object(&base)?)?;
     }
     image::project(tx, kind, &record)
 }
@@ -81,7 +82,7 @@ pub(crate) fn hand_on(
         let (method, patch, base): (Method, String, String) = tx
             .prepare_cached("SELECT method, patch, base FROM edits WHERE id = ?1")?
             .query_row([later], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let mut base = rows::object(&base)?;
+        let mut base = rows::parse_object(&base)?;
         let touched: Vec<&String> = open.iter().copied().filter(|name| base.contains_key(*name)).collect();
         if touched.is_empty() {
             continue;
@@ -90,7 +91,7 @@ pub(crate) fn hand_on(
         for name in touched {
             base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
         }
-        parts::follow(tx, *later, method, &rows::object(&patch)?, &base)?;
+        parts::follow(tx, *later, method, &rows::parse_object(&patch)?, &base)?;
         tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
             .execute((later, Value::Object(base).to_string()))?;
     }

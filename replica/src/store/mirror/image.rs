@@ -10,7 +10,7 @@ use crate::store::edits::judge::Known;
 use crate::store::{StoreError, rows};
 
 /// Keeps the server's newest form of a record.
-pub(crate) fn keep(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::Stored) -> Result<(), StoreError> {
+pub(crate) fn keep(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
     tx.prepare_cached(
         "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
@@ -34,9 +34,14 @@ pub(crate) fn end(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Resul
     if get(tx, kind, id)?.is_none()
         && let Some(Known { rev: taken, fields, .. }) = known(tx, kind, id)?
     {
-        let row = rows::get(tx, kind, id)?.unwrap_or_default();
+        let row = rows::load_row(tx, kind, id)?.unwrap_or_default();
         let (created_at, updated_at) = (row.created_at, row.updated_at);
-        keep(tx, kind, id, &rows::Stored { fields, rev: taken.or(Some(rev)), created_at, updated_at, extra: None })?;
+        keep(
+            tx,
+            kind,
+            id,
+            &rows::StoredRecord { fields, rev: taken.or(Some(rev)), created_at, updated_at, extra: None },
+        )?;
     }
     tx.prepare_cached("UPDATE _base SET gone = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2")?
         .execute((kind.as_str(), id, rev))?;
@@ -67,17 +72,17 @@ pub(crate) fn project(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), 
         .query_row((kind.as_str(), id), |row| row.get(0))?;
     if !edits {
         match get(tx, kind, id)? {
-            Some((_, true)) => rows::remove(tx, kind, id)?,
-            Some((stored, false)) => rows::put(tx, kind, id, &stored)?,
+            Some((_, true)) => rows::delete_row(tx, kind, id)?,
+            Some((stored, false)) => rows::write_row(tx, kind, id, &stored)?,
             // A row that neither the server nor an edit knows is one that a create had made.
-            None if rows::rev(tx, kind, id)?.is_none() => rows::remove(tx, kind, id)?,
+            None if rows::load_rev(tx, kind, id)?.is_none() => rows::delete_row(tx, kind, id)?,
             None => {}
         }
         return forget(tx, kind, id);
     }
     match form(tx, kind, id, i64::MAX)? {
-        Some(stored) => rows::put(tx, kind, id, &stored),
-        None => rows::remove(tx, kind, id),
+        Some(stored) => rows::write_row(tx, kind, id, &stored),
+        None => rows::delete_row(tx, kind, id),
     }
 }
 
@@ -88,13 +93,18 @@ pub(crate) fn forget(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
 }
 
 /// A record as the server has it, with the edits before this one laid over; None: there would be none.
-pub(crate) fn form(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result<Option<rows::Stored>, StoreError> {
+pub(crate) fn form(
+    tx: &Connection,
+    kind: Kind,
+    id: &str,
+    before: i64,
+) -> Result<Option<rows::StoredRecord>, StoreError> {
     let edits: Vec<(Method, String)> = tx
         .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id")?
         .query_map((kind.as_str(), id, before), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     // A record that the server does not hold yet keeps the provisional times of its row.
-    let provisional = rows::get(tx, kind, id)?;
+    let provisional = rows::load_row(tx, kind, id)?;
     let mut row = get(tx, kind, id)?.map(|(stored, _)| stored);
     for (method, patch) in edits {
         match method {
@@ -102,14 +112,14 @@ pub(crate) fn form(tx: &Connection, kind: Kind, id: &str, before: i64) -> Result
             method => {
                 if row.is_none() && (method == Method::Create || kind.is_singleton()) {
                     let times = provisional.as_ref();
-                    row = Some(rows::Stored {
+                    row = Some(rows::StoredRecord {
                         created_at: times.and_then(|stored| stored.created_at.clone()),
                         updated_at: times.and_then(|stored| stored.updated_at.clone()),
-                        ..rows::Stored::default()
+                        ..rows::StoredRecord::default()
                     });
                 }
                 if let Some(row) = &mut row {
-                    row.merge(&rows::object(&patch)?);
+                    row.merge(&rows::parse_object(&patch)?);
                 }
             }
         }
@@ -136,7 +146,7 @@ pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Know
         let known = known.get_or_insert_default();
         known.rev = known.rev.max(rev);
         known.gone |= method == Method::Delete;
-        for (name, value) in rows::object(&patch)? {
+        for (name, value) in rows::parse_object(&patch)? {
             known.fields.insert(name.clone(), crate::store::edits::judge::spelled(kind, &name, Some(&value)));
         }
     }
@@ -144,7 +154,7 @@ pub(crate) fn known(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Know
 }
 
 /// The server's form of a record that has edits, and whether it is gone there, as the feed has told it.
-pub(crate) fn get(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, bool)>, StoreError> {
+pub(crate) fn get(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::StoredRecord, bool)>, StoreError> {
     Ok(read(tx, kind, id)?.map(|(stored, end)| (stored, end.told)))
 }
 
@@ -156,14 +166,14 @@ struct End {
     answered: bool,
 }
 
-fn read(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, End)>, StoreError> {
+fn read(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::StoredRecord, End)>, StoreError> {
     let found = tx
         .prepare_cached(
             "SELECT rev, fields, created_at, updated_at, extra, gone, not_found FROM _base
              WHERE kind = ?1 AND record_id = ?2",
         )?
         .query_row((kind.as_str(), id), |row| {
-            let stored = rows::Stored {
+            let stored = rows::StoredRecord {
                 rev: row.get(0)?,
                 fields: serde_json::Map::new(),
                 created_at: row.get(2)?,
@@ -174,6 +184,6 @@ fn read(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Stored, E
         })
         .optional()?;
     let Some((mut stored, fields, end)) = found else { return Ok(None) };
-    stored.fields = rows::object(&fields)?;
+    stored.fields = rows::parse_object(&fields)?;
     Ok(Some((stored, end)))
 }

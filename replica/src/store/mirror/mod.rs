@@ -69,16 +69,16 @@ pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -
     if hearth_simulated::planted(hearth_simulated::Fault::PositionBeforeRows) {
         let last = batch.events.last().map(|event| event.id);
         let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
-        gate::keep_cheaply(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
+        gate::sync_tx_without_fsync(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
     }
     // What the feed brings can be fetched again, so these commits need not wait for the disk.
-    gate::keep_cheaply(connection, |tx| apply_in(tx, batch, proof))
+    gate::sync_tx_without_fsync(connection, |tx| apply_in(tx, batch, proof))
 }
 
 fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
     // In a recovery the feed is applied at the tail, and the tables are not all there yet: `position` waits.
-    let (shown, filled, replaying, tail): (i64, bool, bool, Option<i64>) = tx
-        .prepare_cached("SELECT position, filled, replay, (SELECT tail FROM _reconcile) FROM _sync")?
+    let (shown, backfilled, replaying, tail): (i64, bool, bool, Option<i64>) = tx
+        .prepare_cached("SELECT position, backfilled, replaying, (SELECT tail FROM _reconcile) FROM _sync")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let mut position = tail.unwrap_or(shown);
     let (editing, mut elsewhere): (bool, bool) = tx
@@ -86,12 +86,12 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
             "SELECT EXISTS (SELECT 1 FROM edits), EXISTS (SELECT 1 FROM _base) OR EXISTS (SELECT 1 FROM _tombstones)",
         )?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if editing && !filled {
+    if editing && !backfilled {
         // A replay of the past shows a record's newest event alone (contract 9.2).
         doubt::doubt(tx)?;
     }
     // Of a recovery whose tail has told nothing yet, it is not known what that follows.
-    let follows = tail.map_or(filled && !replaying, |tail| tail > 0);
+    let follows = tail.map_or(backfilled && !replaying, |tail| tail > 0);
     let leapt = follows && leaps(position, &batch.events);
     let (mut touched_edits, mut found_edits) = (false, false);
     let mut confirmed: Vec<held::Held> = Vec::new();
@@ -125,8 +125,8 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
                 && only.method != Method::Delete
                 && only.is_told_by(event)
                 && (!elsewhere || seen_elsewhere(tx, kind, &id)?.is_none_or(|seen| seen < event.id))
-                && let stored = rows::Stored::from_payload(kind, event.id, payload)
-                && rows::put_over(tx, kind, &id, &stored)?
+                && let stored = rows::StoredRecord::from_payload(kind, event.id, payload)
+                && rows::write_row_if_newer(tx, kind, &id, &stored)?
             {
                 // The usual end of an edit: the feed brings the record with it, and nothing else is laid over that.
                 if elsewhere {
@@ -188,7 +188,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     let shown = if tail.is_some() { shown } else { position };
     tx.prepare_cached(
         "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?7),
-             phase = ?4, reason = ?9, filled = filled OR ?5, offline_since = NULL, next_attempt_at = NULL,
+             phase = ?4, reason = ?9, backfilled = backfilled OR ?5, offline_since = NULL, next_attempt_at = NULL,
              transport = ?8, last_contact_at = ?6,
              current_at = CASE WHEN ?10 THEN ?6 ELSE current_at END",
     )?
@@ -212,15 +212,15 @@ fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applie
     }
     // Nothing is left out after a cursor that is good, once the feed has told something after it. Of a first read the
     // tables alone tell, when it is through.
-    let tells_all = tail.map_or(filled || batch.ready.is_some(), |tail| tail > 0);
-    if editing && !filled && tail.is_none() {
+    let tells_all = tail.map_or(backfilled || batch.ready.is_some(), |tail| tail > 0);
+    if editing && !backfilled && tail.is_none() {
         lost::end_deletes(tx, shown)?;
     }
     if tells_all {
-        let before = tail.unwrap_or(if filled { before } else { shown });
+        let before = tail.unwrap_or(if backfilled { before } else { shown });
         touched_edits |= lost::notice(tx, before, position, tail.is_none(), &batch.events, &brought, proof.now)?;
     }
-    if batch.ready.is_some() && editing && !filled && tail.is_none() {
+    if batch.ready.is_some() && editing && !backfilled && tail.is_none() {
         doubt::doubt_less(tx)?;
         touched_edits = true;
     }
@@ -282,9 +282,9 @@ fn put(
     payload: &Fields,
     elsewhere: bool,
 ) -> Result<(), StoreError> {
-    let stored = rows::Stored::from_payload(kind, rev, payload);
+    let stored = rows::StoredRecord::from_payload(kind, rev, payload);
     if hearth_simulated::planted(hearth_simulated::Fault::OlderImageWins) {
-        return rows::put(tx, kind, id, &stored);
+        return rows::write_row(tx, kind, id, &stored);
     }
     if elsewhere {
         if seen_elsewhere(tx, kind, id)?.is_some_and(|seen| rev <= seen) {
@@ -293,7 +293,7 @@ fn put(
         // A form that was kept for edits to come is older.
         image::forget(tx, kind, id)?;
     }
-    rows::put_newer(tx, kind, id, &stored)
+    rows::upsert_row_if_newer(tx, kind, id, &stored)
 }
 
 /// Keeps the form of a record that has edits, which are to be laid over it. False: a newer one is known.
@@ -301,7 +301,7 @@ fn cover(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields)
     if rev <= seen(tx, kind, id)? {
         return Ok(false);
     }
-    image::keep(tx, kind, id, &rows::Stored::from_payload(kind, rev, payload))?;
+    image::keep(tx, kind, id, &rows::StoredRecord::from_payload(kind, rev, payload))?;
     Ok(true)
 }
 
@@ -318,7 +318,7 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
         tx.execute("DELETE FROM _tombstones", [])?;
     }
     if !waits {
-        return rows::remove(tx, kind, id);
+        return rows::delete_row(tx, kind, id);
     }
     image::end(tx, kind, id, rev)?;
     settle::record_is_gone(tx, kind, id, rev, now)
@@ -326,7 +326,7 @@ fn delete(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, waits: bool, now
 
 /// The newest rev of a record that was ever applied; -1 for one that was never seen.
 pub(crate) fn seen(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<i64, StoreError> {
-    Ok(rows::rev(tx, kind, id)?.max(seen_elsewhere(tx, kind, id)?).unwrap_or(-1))
+    Ok(rows::load_rev(tx, kind, id)?.max(seen_elsewhere(tx, kind, id)?).unwrap_or(-1))
 }
 
 fn seen_elsewhere(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {

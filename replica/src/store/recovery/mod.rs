@@ -38,17 +38,17 @@ const UNKNOWN_MAX: i64 = 100;
 /// Begins one, or begins the one that is under way anew from the server's present. None: none is under way and nothing was
 /// read yet, so there is nothing to recover.
 pub(crate) fn begin(connection: &mut Connection, cause: &Cause) -> Result<Option<Recovery>, StoreError> {
-    gate::keep(connection, |tx| begin_in(tx, cause))
+    gate::sync_tx(connection, |tx| begin_in(tx, cause))
 }
 
 fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, StoreError> {
-    tx.execute("UPDATE _sync SET reconcile = 0", [])?;
-    let (position, filled, begun, replaying): (i64, bool, bool, bool) =
-        tx.query_row("SELECT position, filled, cursor IS NOT NULL, replay FROM _sync", [], |row| {
+    tx.execute("UPDATE _sync SET reconcile_requested = 0, deletions_accepted = 0", [])?;
+    let (position, backfilled, begun, replaying): (i64, bool, bool, bool) =
+        tx.query_row("SELECT position, backfilled, cursor IS NOT NULL, replaying FROM _sync", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })?;
     let before = read(tx)?;
-    if !begun || (!filled && before.is_none() && matches!(cause, Cause::Asked { .. })) {
+    if !begun || (!backfilled && before.is_none() && matches!(cause, Cause::Asked { .. })) {
         return Ok(None);
     }
     // What one that is under way has fetched was not here before it.
@@ -61,7 +61,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
         doubt::doubt(tx)?;
     }
     // What a replay would have shown from here on, the lists show.
-    tx.execute_batch("UPDATE _sync SET replay = 0; DELETE FROM _seen;")?;
+    tx.execute_batch("UPDATE _sync SET replaying = 0; DELETE FROM _seen;")?;
     let mut since = match &before {
         Some(recovery) => recovery.since.clone(),
         None if replaying => None,
@@ -94,7 +94,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &Cause) -> Result<Option<Recovery>, Sto
             tx.execute("DELETE FROM _reconcile", [])?;
             tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
             // What one that is under way has found, it may have found in the next history already.
-            let whole = filled && !replaying && before.is_none();
+            let whole = backfilled && !replaying && before.is_none();
             let unknown = lost::forget(tx, fork, whole)?;
             let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
             since = match last_change(tx, shared)?.filter(|_| !replaying) {
@@ -149,7 +149,7 @@ fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, St
         let text = format!(
             "SELECT updated_at FROM {} WHERE updated_at IS NOT NULL AND rev BETWEEN 1 AND ?1 ORDER BY {} DESC LIMIT 1",
             kind.collection(),
-            order::key(kind, "updated_at")
+            order::sort_key(kind, "updated_at")
         );
         newest = newest.max(tx.query_row(&text, [position], |row| row.get(0)).optional()?);
     }
@@ -184,7 +184,7 @@ pub(crate) fn read(connection: &Connection) -> Result<Option<Recovery>, StoreErr
         ("records", Some(kind)) => Step::Records { kind, as_of },
         ("sweep", Some(kind)) => Step::Sweep { kind, as_of },
         ("done", _) => Step::Done,
-        _ => return Err(StoreError::Garbled(format!("a recovery at the step {word}"))),
+        _ => return Err(StoreError::InvalidContent(format!("a recovery at the step {word}"))),
     };
     Ok(Some(Recovery { since, tail, step, accepted, question }))
 }
@@ -197,7 +197,7 @@ pub(crate) fn keep(
     found: &Found,
     then: &Step,
 ) -> Result<(), StoreError> {
-    gate::keep_cheaply(connection, |tx| {
+    gate::sync_tx_without_fsync(connection, |tx| {
         match question {
             Question::Ids { kind, cursor } => {
                 if cursor.is_none() {
@@ -237,14 +237,14 @@ fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
         tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     match known {
         Some((id, true)) => image::project(tx, Kind::Property, &id),
-        Some((id, false)) => rows::remove(tx, Kind::Property, &id),
+        Some((id, false)) => rows::delete_row(tx, Kind::Property, &id),
         None => Ok(()),
     }
 }
 
 /// Notes how far the recovery is.
 pub(crate) fn set_step(connection: &mut Connection, step: &Step) -> Result<(), StoreError> {
-    gate::keep_cheaply(connection, |tx| advance(tx, step))
+    gate::sync_tx_without_fsync(connection, |tx| advance(tx, step))
 }
 
 fn advance(tx: &Transaction<'_>, step: &Step) -> Result<(), StoreError> {
@@ -271,12 +271,12 @@ fn put(tx: &Transaction<'_>, kind: Kind, record: &Fields) -> Result<(), StoreErr
 
 fn text<'a>(record: &'a Fields, name: &str) -> Result<&'a str, StoreError> {
     let found = record.get(name).and_then(Value::as_str);
-    found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
+    found.ok_or_else(|| StoreError::Unexpected(format!("a listed record without {name}")))
 }
 
 fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
     let found = record.get(name).and_then(Value::as_i64);
-    found.ok_or_else(|| StoreError::Odd(format!("a listed record without {name}")))
+    found.ok_or_else(|| StoreError::Unexpected(format!("a listed record without {name}")))
 }
 
 /// Ends the records that the walk did not show, unless they are too many to go without a person's word. Without a walk
@@ -288,7 +288,7 @@ pub(crate) fn sweep(
     then: &Step,
     now: Timestamp,
 ) -> Result<Swept, StoreError> {
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         if !walk::is_there(tx, kind)? {
             advance(tx, &Step::Ids { kind, cursor: None, as_of: 0 })?;
             return Ok(Swept::NotWalked);
@@ -322,7 +322,7 @@ pub(crate) fn sweep(
                 settle::record_is_gone(tx, kind, id, as_of, now)?;
             } else {
                 lost::keep_last_form(tx, kind, id, as_of)?;
-                rows::remove(tx, kind, id)?;
+                rows::delete_row(tx, kind, id)?;
             }
         }
         tx.execute("UPDATE _reconcile SET gone = gone + ?1", [gone])?;
@@ -339,7 +339,7 @@ const fn is_too_many(gone: i64, of: i64) -> bool {
 
 /// Asks a person before it goes on.
 pub(crate) fn ask(connection: &mut Connection, question: &str) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         tx.execute("UPDATE _reconcile SET question = ?1", [question])?;
         log(tx, "warning", question)
     })
@@ -347,8 +347,8 @@ pub(crate) fn ask(connection: &mut Connection, question: &str) -> Result<(), Sto
 
 /// Takes note of a person's wish for a recovery while one is under way.
 pub(crate) fn heed(connection: &mut Connection, accepted: bool) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
-        tx.execute("UPDATE _sync SET reconcile = 0", [])?;
+    gate::sync_tx(connection, |tx| {
+        tx.execute("UPDATE _sync SET reconcile_requested = 0, deletions_accepted = 0", [])?;
         if accepted {
             tx.execute("UPDATE _reconcile SET accepted = 1, question = NULL", [])?;
             tx.execute("UPDATE _sync SET phase = 'reconciling' WHERE phase = 'blocked'", [])?;
@@ -360,7 +360,7 @@ pub(crate) fn heed(connection: &mut Connection, accepted: bool) -> Result<(), St
 
 /// Ends it: the tables are at the position of the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         let (cause, fork, gone): (String, Option<i64>, i64) =
             tx.query_row("SELECT cause, fork, gone FROM _reconcile", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
@@ -372,7 +372,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
             lost::confirm_deletes(tx, now)?;
         }
         let position: i64 = tx.query_row(
-            "UPDATE _sync SET position = (SELECT tail FROM _reconcile), filled = 1 RETURNING position",
+            "UPDATE _sync SET position = (SELECT tail FROM _reconcile), backfilled = 1 RETURNING position",
             [],
             |row| row.get(0),
         )?;

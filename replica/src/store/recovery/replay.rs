@@ -33,7 +33,7 @@ pub(crate) fn finish(
     now: Timestamp,
 ) -> Result<Option<Cause>, StoreError> {
     let (replaying, before): (bool, Option<String>) =
-        tx.query_row("SELECT replay, cursor FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        tx.query_row("SELECT replaying, cursor FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if !replaying {
         return Ok(None);
     }
@@ -56,10 +56,10 @@ pub(crate) fn finish(
             image::end(tx, kind, &id, head)?;
             settle::record_is_gone(tx, kind, &id, head, now)?;
         } else {
-            rows::remove(tx, kind, &id)?;
+            rows::delete_row(tx, kind, &id)?;
         }
     }
-    tx.execute_batch("DELETE FROM _seen; UPDATE _sync SET replay = 0")?;
+    tx.execute_batch("DELETE FROM _seen; UPDATE _sync SET replaying = 0")?;
     log(tx, "info", &told::read_again(i64::try_from(gone).unwrap_or(i64::MAX)))?;
     Ok(None)
 }

@@ -61,7 +61,7 @@ fn records(number: i64) -> String {
 /// What a record is called: as it is shown, or as the server had it.
 fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
     let name = resource(kind).title;
-    if let Some(stored) = rows::get(tx, kind, id)? {
+    if let Some(stored) = rows::load_row(tx, kind, id)? {
         return Ok(stored.fields.get(name).and_then(|title| title.as_str()).map(str::to_owned));
     }
     let text = "SELECT json_extract(fields, '$.' || ?3) FROM _base WHERE kind = ?1 AND record_id = ?2";

@@ -85,7 +85,7 @@ pub(crate) fn verify(
     let Some(mut found) = found else { return Ok(None) };
     found.search_differs = !search::is_complete(connection)?;
     if repair && found.search_differs {
-        search::refill(connection)?;
+        gate::sync_tx(connection, search::refill)?;
     }
     Ok(Some(found))
 }
@@ -96,7 +96,7 @@ fn compare_all(
     repair: bool,
     now: Timestamp,
 ) -> Result<Option<Verification>, StoreError> {
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         let (position, recovering): (i64, bool) =
             tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
@@ -138,10 +138,10 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         let (Some(id), Some(rev)) =
             (record.get("id").and_then(Value::as_str), record.get("rev").and_then(Value::as_i64))
         else {
-            return Err(StoreError::Odd("a listed record without id and rev".to_owned()));
+            return Err(StoreError::Unexpected("a listed record without id and rev".to_owned()));
         };
         listed.insert(id);
-        let theirs = rows::Stored::from_payload(kind, rev, record);
+        let theirs = rows::StoredRecord::from_payload(kind, rev, record);
         let Ours { form, rev: ours_rev, has_edits } = ours(tx, kind, id)?;
         if found.may_have_changed(ours_rev, *as_of) {
             found.changed_meanwhile += 1;
@@ -190,7 +190,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
 /// What is known here of a record.
 struct Ours {
     /// The server's form of it.
-    form: Option<rows::Stored>,
+    form: Option<rows::StoredRecord>,
     /// The newest rev seen of it.
     rev: i64,
     /// Whether its row is this with edits laid over.
@@ -206,7 +206,7 @@ fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> 
     let has_edits = image.is_some();
     let form = match image {
         Some((stored, gone)) => (!gone).then_some(stored),
-        None => rows::get(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
+        None => rows::load_row(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
     };
     let rev = form.as_ref().and_then(|stored| stored.rev).max(tomb).unwrap_or(-1);
     Ok(Ours { form, rev, has_edits })
@@ -214,7 +214,7 @@ fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> 
 
 /// How the row of a record with edits differs from the server's form with these laid over: there it is what it should be.
 fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<How>, StoreError> {
-    Ok(match (rows::get(tx, kind, id)?, image::form(tx, kind, id, i64::MAX)?) {
+    Ok(match (rows::load_row(tx, kind, id)?, image::form(tx, kind, id, i64::MAX)?) {
         (None, None) => None,
         (None, Some(_)) => Some(How::Missing),
         (Some(_), None) => Some(How::Extra),
@@ -226,15 +226,15 @@ fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<
 
 /// The members that differ, by name. A server that does not know a field yet leaves it out, which is as good as null; and
 /// what is not known here may come in any order.
-fn differing(kind: Kind, ours: &rows::Stored, theirs: &rows::Stored) -> Vec<(String, Value, Value)> {
-    let field = |stored: &rows::Stored, name: &str| stored.fields.get(name).cloned().unwrap_or_default();
+fn differing(kind: Kind, ours: &rows::StoredRecord, theirs: &rows::StoredRecord) -> Vec<(String, Value, Value)> {
+    let field = |stored: &rows::StoredRecord, name: &str| stored.fields.get(name).cloned().unwrap_or_default();
     let fields = resource(kind).fields.iter().map(|it| (it.name, field(ours, it.name), field(theirs, it.name)));
     let mut all: Vec<(&str, Value, Value)> = fields.collect();
     all.push(("rev", ours.rev.into(), theirs.rev.into()));
     all.push(("created_at", ours.created_at.clone().into(), theirs.created_at.clone().into()));
     all.push(("updated_at", ours.updated_at.clone().into(), theirs.updated_at.clone().into()));
     all.retain(|(_, ours, theirs)| ours != theirs);
-    let unknown = |stored: &rows::Stored| {
+    let unknown = |stored: &rows::StoredRecord| {
         let text = stored.extra.as_deref()?;
         Some(serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into()))
     };
@@ -256,9 +256,9 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
         Some((record, _)) => {
             tx.execute("DELETE FROM _tombstones WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))?;
             let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
-            let stored = rows::Stored::from_payload(*kind, rev, record);
+            let stored = rows::StoredRecord::from_payload(*kind, rev, record);
             if !waits {
-                return rows::put(tx, *kind, id, &stored);
+                return rows::write_row(tx, *kind, id, &stored);
             }
             image::keep(tx, *kind, id, &stored)?;
             image::project(tx, *kind, id)
@@ -270,7 +270,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
                 (kind.as_str(), id, listing.as_of),
             )?;
             if !waits {
-                return rows::remove(tx, *kind, id);
+                return rows::delete_row(tx, *kind, id);
             }
             image::end(tx, *kind, id, listing.as_of)?;
             settle::record_is_gone(tx, *kind, id, listing.as_of, now)

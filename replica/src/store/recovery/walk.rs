@@ -49,7 +49,7 @@ pub(super) fn is_there(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreEr
 
 /// Notes that a listed record was fetched.
 pub(super) fn fetched(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
-    let id = Uuid::try_parse(id).map_err(|_| StoreError::Odd(format!("a listed record with the id {id}")))?;
+    let id = Uuid::try_parse(id).map_err(|_| StoreError::Unexpected(format!("a listed record with the id {id}")))?;
     keep(tx, kind, &[Listed { id, rev: FETCHED }])
 }
 

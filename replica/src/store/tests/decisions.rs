@@ -415,7 +415,7 @@ fn what_only_an_answer_calls_deleted_is_a_row_until_the_feed_tells_its_end() {
 fn what_an_answer_calls_deleted_is_asked_again_in_the_next_contact() {
     let mut scene = Scene::deleted_by_an_answer();
     // Put back to before that delete, with the place of this replica: nothing but another answer can tell.
-    crate::store::standing::greet(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
     scene.does("DELETE FROM tasks");
     scene.discard(1).unwrap();
     assert_eq!(scene.plan(), [2]);

@@ -4,7 +4,7 @@ use hearth_contract::schema::Kind;
 
 use crate::store::read::filter::{Condition, Test, WAITING};
 use crate::store::read::view::{Near, Pending, RowQuery, Sort};
-use crate::store::read::{overview, page, related, view};
+use crate::store::read::{overview, page, related, totals, view};
 use crate::store::{Connection, gate, open};
 
 /// A home of items in rooms and tasks on days, many of them alike.
@@ -34,7 +34,7 @@ fn home() -> (std::path::PathBuf, Connection) {
 
 /// Whether edits of the first task wait and whether it was changed here, as a list and as the one row say it.
 fn of_first_task(connection: &Connection) -> [(Pending, bool); 2] {
-    let listed = page::page(connection, &RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 1));
+    let listed = page::page(connection, &RowQuery::all(Kind::Task, Sort { column: "title", descending: false }, 1));
     let listed = listed.unwrap().rows.remove(0);
     let alone = view::row(connection, Kind::Task, &listed.id).unwrap().unwrap();
     [(listed.pending, listed.own), (alone.pending, alone.own)]
@@ -75,7 +75,7 @@ fn pages_from_every_side_make_up_the_list_in_every_order() {
         (Kind::Task, "rev"),
     ] {
         for descending in [false, true] {
-            let all = RowQuery::of(kind, Sort { column, descending }, 1_000);
+            let all = RowQuery::all(kind, Sort { column, descending }, 1_000);
             let whole = ids(&connection, &all);
             let mut seen = whole.clone();
             seen.sort();
@@ -100,7 +100,7 @@ fn pages_from_every_side_make_up_the_list_in_every_order() {
 fn words_find_the_same_however_many_have_them() {
     let (directory, connection) = home();
     for (column, descending) in [("name", false), ("current_value", true), ("room_id", false), ("quantity", false)] {
-        let all = RowQuery::of(Kind::Inventory, Sort { column, descending }, 1_000);
+        let all = RowQuery::all(Kind::Inventory, Sort { column, descending }, 1_000);
         let whole = page::page(&connection, &all).unwrap().rows;
         for (words, many) in [("thing", 200), ("1", 55), ("12", 5), ("nothing", 0)] {
             let has = |title: &str| title.to_lowercase().split(' ').any(|word| word.starts_with(words));
@@ -119,7 +119,7 @@ fn words_find_the_same_however_many_have_them() {
             let cents = |row: &&&crate::store::read::view::Row| {
                 row.fields["current_value"].as_str().map_or(0, |text| text.replace('.', "").parse::<i64>().unwrap())
             };
-            let totals = page::totals(&connection, &found, "", "").unwrap();
+            let totals = totals::totals(&connection, &found, "", "").unwrap();
             assert_eq!(totals.cents.unwrap_or_default(), tools.iter().map(|row| cents(&row)).sum::<i64>());
         }
     }
@@ -130,7 +130,7 @@ fn words_find_the_same_however_many_have_them() {
 fn orders_mean_what_they_say() {
     let (directory, connection) = home();
     let rows = |kind, column, descending| {
-        page::page(&connection, &RowQuery::of(kind, Sort { column, descending }, 1_000)).unwrap().rows
+        page::page(&connection, &RowQuery::all(kind, Sort { column, descending }, 1_000)).unwrap().rows
     };
     let values: Vec<f64> = rows(Kind::Inventory, "current_value", true)
         .iter()
@@ -162,8 +162,8 @@ fn orders_mean_what_they_say() {
 #[test]
 fn conditions_and_totals_agree() {
     let (directory, connection) = home();
-    let tasks = RowQuery::of(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
-    let totals = page::totals(&connection, &tasks, "2026-11-21", "2026-11-27").unwrap();
+    let tasks = RowQuery::all(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
+    let totals = totals::totals(&connection, &tasks, "2026-11-21", "2026-11-27").unwrap();
     let count = |key: &str| totals.groups.iter().find(|group| group.key == key).map_or(0, |group| group.count);
     let with = |conditions: Vec<(&'static str, Test)>| {
         let conditions = conditions.into_iter().map(|(field, test)| Condition { field, test }).collect();
@@ -175,10 +175,10 @@ fn conditions_and_totals_agree() {
     assert_eq!(count("done"), with(vec![("status", Test::Is("DONE".into()))]));
     assert_eq!(with(vec![(WAITING, Test::Set)]), 100, "all were made here");
     assert_eq!(with(vec![("title", Test::Has("k 1_".into()))]), 0, "a wildcard is a letter");
-    let things = RowQuery::of(Kind::Inventory, Sort { column: "room_id", descending: false }, 1_000);
+    let things = RowQuery::all(Kind::Inventory, Sort { column: "room_id", descending: false }, 1_000);
     let in_attic = vec![Condition { field: "room_id", test: Test::Has("attic".into()) }];
     let attic = page::page(&connection, &RowQuery { conditions: in_attic, ..things.clone() }).unwrap();
-    let groups = page::totals(&connection, &things, "", "").unwrap();
+    let groups = totals::totals(&connection, &things, "", "").unwrap();
     assert_eq!(groups.groups[0].title, "Attic");
     assert_eq!(groups.groups[0].count, attic.total);
     assert_eq!(groups.cents, Some(groups.groups.iter().map(|group| group.cents).sum()));
@@ -190,7 +190,7 @@ fn conditions_and_totals_agree() {
         from: "2026-11-01".into(),
         until: "2026-12-31".into(),
     };
-    let overview = overview::read(&connection, &days).unwrap();
+    let overview = overview::load_overview(&connection, &days).unwrap();
     assert_eq!((overview.overdue, overview.week), (count("overdue"), count("week")));
     assert!(overview.due.iter().all(|row| row.fields["due_on"].as_str().unwrap() <= "2026-11-27"));
     assert!(overview.expiring.is_sorted_by_key(|it| it.on.clone()) && overview.expiring[0].on.as_str() >= "2026-11-01");
@@ -208,7 +208,7 @@ fn groups_stand_in_the_order_of_their_rows() {
         [(Kind::Inventory, "category"), (Kind::Inventory, "room_id"), (Kind::Task, "status"), (Kind::Task, "priority")]
     {
         for descending in [false, true] {
-            let query = RowQuery::of(kind, Sort { column, descending }, 1_000);
+            let query = RowQuery::all(kind, Sort { column, descending }, 1_000);
             let mut keys: Vec<String> = page::page(&connection, &query)
                 .unwrap()
                 .rows
@@ -219,7 +219,7 @@ fn groups_stand_in_the_order_of_their_rows() {
                 })
                 .collect();
             keys.dedup();
-            let groups = page::totals(&connection, &query, "2026-11-21", "2026-11-27").unwrap().groups;
+            let groups = totals::totals(&connection, &query, "2026-11-21", "2026-11-27").unwrap().groups;
             let named: Vec<String> = groups.into_iter().map(|group| group.key).collect();
             assert_eq!(named, keys, "{column} {descending}");
         }
@@ -231,7 +231,7 @@ fn groups_stand_in_the_order_of_their_rows() {
 fn a_page_is_read_from_an_index() {
     let (directory, connection) = home();
     for (kind, column) in [(Kind::Task, "due_on"), (Kind::Inventory, "current_value"), (Kind::Document, "expires_on")] {
-        let key = crate::store::schema::order::key(kind, column);
+        let key = crate::store::schema::order::sort_key(kind, column);
         let text = format!("EXPLAIN QUERY PLAN SELECT * FROM {} t ORDER BY {key}, t.rowid LIMIT 9", kind.collection());
         let plan: String = connection.query_row(&text, [], |row| row.get("detail")).unwrap();
         assert!(plan.contains(&format!("_by_{column}")), "{plan}");
@@ -245,11 +245,11 @@ fn what_others_changed_last_is_looked_for_among_the_newest_alone() {
     let theirs = serde_json::json!({ "name": "Theirs" });
     scene.hear(vec![super::event(5, "created", "room", super::ROOM, theirs)]);
     let long_ago = "UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'";
-    gate::keep(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
+    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
     let latest = |scene: &super::Scene| {
         let day = || "2026-11-21".to_owned();
         let days = overview::Days { today: day(), week: day(), from: day(), until: day() };
-        overview::read(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
+        overview::load_overview(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
     };
     let newer = overview::LATEST_MAX - 1;
     let text = format!(

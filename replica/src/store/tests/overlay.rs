@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::model::Origin;
 use crate::store::edits::answers::Verdict;
-use crate::store::{edits, gate, open, standing, status};
+use crate::store::{edits, gate, open, status, sync_state};
 
 #[test]
 fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
@@ -82,7 +82,7 @@ fn what_depends_on_a_refused_edit_waits_for_a_person() {
     let states = "SELECT group_concat(state, ' ') FROM (SELECT state FROM edits ORDER BY id)";
     assert_eq!(scene.one(states), "rejected blocked waiting");
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1", "it stays visible");
-    let status = status::read(&scene.db).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.waiting, status.needs_you), (1, 2));
 }
 
@@ -210,7 +210,7 @@ fn what_a_newer_server_speaks_of_is_said_once() {
 fn a_head_that_a_server_has_lost_is_not_claimed() {
     let mut scene = Scene::new();
     // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
-    standing::greet(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
+    sync_state::record_greeting(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT position || '/' || head FROM sync_status"), "6/6");
 }
@@ -221,18 +221,18 @@ fn what_a_greeting_tells_of_is_not_taken_for_reached() {
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
     // That it was offline in between found no room, and the process ends before it says how it stands now.
-    standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.one("SELECT phase FROM _sync"), "catching_up");
     scene.is_at_present(7);
-    standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
 }
 
 #[test]
 fn a_process_that_found_no_room_to_say_so_is_named_with_the_first_contact() {
     let mut scene = Scene::new();
-    let greeting = standing::Greeting { process: Some(7), ..greeting(6, &[]) };
-    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    let greeting = sync_state::Greeting { process: Some(7), ..greeting(6, &[]) };
+    sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT daemon_pid FROM sync_status"), "7");
 }
@@ -262,12 +262,12 @@ fn a_call_knows_the_numbers_it_drew_and_no_others() {
     let mut scene = Scene::new();
     let room = |name: &str| json!({ "name": name }).as_object().cloned().unwrap();
     let kind = hearth_contract::schema::Kind::Room;
-    assert!(gate::drawn(&scene.db).unwrap().is_empty());
+    assert!(gate::last_edit_ids(&scene.db).unwrap().is_empty());
     scene.does("INSERT INTO rooms (name) VALUES ('Script')");
     let id = edits::create(&mut scene.db, Origin::Tui, kind, &room("Hall")).unwrap();
     let mut other = open::read_write(&scene.directory.join("replica.db")).unwrap();
     edits::create(&mut other, Origin::Cli, kind, &room("Shed")).unwrap();
-    assert_eq!((gate::drawn(&scene.db).unwrap(), gate::drawn(&other).unwrap()), (vec![2], vec![3]));
+    assert_eq!((gate::last_edit_ids(&scene.db).unwrap(), gate::last_edit_ids(&other).unwrap()), (vec![2], vec![3]));
     edits::update(&mut scene.db, Origin::Tui, kind, &id, &room("Hall")).unwrap();
-    assert!(gate::drawn(&scene.db).unwrap().is_empty(), "what changed nothing made nothing");
+    assert!(gate::last_edit_ids(&scene.db).unwrap().is_empty(), "what changed nothing made nothing");
 }

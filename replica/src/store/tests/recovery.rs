@@ -8,7 +8,7 @@ use super::*;
 use crate::model::Phase;
 use crate::recovery::{Cause, Found, Listed, Question, Step, Swept};
 use crate::store::edits::decide;
-use crate::store::{recovery, standing, status, wishes};
+use crate::store::{control, recovery, status, sync_state};
 
 mod lost;
 
@@ -26,7 +26,7 @@ fn record(id: &str, rev: i64, fields: Value) -> Fields {
 impl Scene {
     pub(super) fn recovers(&mut self, cause: &Cause) -> crate::recovery::Recovery {
         self.db
-            .execute_batch("UPDATE _gate SET open = 1, turn = turn + 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0, turn = turn + 1")
+            .execute_batch("UPDATE _gate SET open = 1, change_count = change_count + 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0, change_count = change_count + 1")
             .unwrap();
         recovery::begin(&mut self.db, cause).unwrap().unwrap()
     }
@@ -67,7 +67,7 @@ fn a_gap_is_closed_without_losing_what_waits() {
     assert_eq!(scene.is_walked(Kind::Task, &[], 90), Swept::Done);
     assert_eq!(scene.is_walked(Kind::Room, &[], 90), Swept::Done);
     recovery::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT position || '/' || filled FROM _sync"), "91/1");
+    assert_eq!(scene.one("SELECT position || '/' || backfilled FROM _sync"), "91/1");
     assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
     assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
@@ -114,14 +114,14 @@ fn the_fuse_counts_per_collection_and_a_word_lifts_it() {
     assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::TooMany { gone: 51, of: 100 });
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "100");
     recovery::ask(&mut scene.db, "51 of 100 rooms are gone").unwrap();
-    let shown = status::read(&scene.db).unwrap();
+    let shown = status::load_status(&scene.db).unwrap();
     assert_eq!((shown.phase.as_str(), shown.needs_you), ("blocked", 1));
     assert_eq!(shown.reason.as_deref(), Some("51 of 100 rooms are gone"));
-    standing::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
-    wishes::set_reconcile(&mut scene.db, true).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling, "answered, so nobody is asked again");
+    sync_state::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
+    control::request_reconcile(&mut scene.db, true).unwrap();
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Reconciling, "answered, so nobody is asked again");
     recovery::heed(&mut scene.db, true).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Reconciling);
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Reconciling);
     assert_eq!(scene.is_walked(Kind::Room, &walked, 200), Swept::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
 }
@@ -378,7 +378,7 @@ fn an_overtaken_update_of_a_profile_that_is_none_any_more_makes_it() {
     recovery::keep(&mut scene.db, &Question::Property, &Found::default(), &Step::Done).unwrap();
     scene.is_at_present(0);
     recovery::finish(&mut scene.db, at(0)).unwrap();
-    crate::store::standing::greet(&mut scene.db, &super::greeting(0, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(0, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, None);
 }

@@ -8,7 +8,7 @@ use crate::model::Phase;
 use crate::store::edits::answers::Verdict;
 use crate::store::edits::numbers;
 use crate::store::read::{query, view};
-use crate::store::{gate, mirror, schema, standing, status};
+use crate::store::{gate, mirror, schema, status, sync_state};
 
 #[test]
 fn a_table_of_ones_own_may_refer_to_records() {
@@ -228,9 +228,9 @@ fn a_row_of_search_that_was_left_behind_stops_no_change() {
     scene
         .db
         .execute_batch(&format!(
-            "UPDATE _gate SET open = 1, turn = turn + 1;
+            "UPDATE _gate SET open = 1, change_count = change_count + 1;
              INSERT INTO _search_rows (kind, record_id) VALUES ('task', '{TASK}'), ('property', '{HOME}');
-             UPDATE _gate SET open = 0, turn = turn + 1"
+             UPDATE _gate SET open = 0, change_count = change_count + 1"
         ))
         .unwrap();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
@@ -331,55 +331,55 @@ fn search_follows_every_writer() {
 #[test]
 fn status_claims_nothing_without_proof() {
     let mut scene = Scene::new();
-    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::New);
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::New);
     let pid = Some(std::process::id());
-    standing::set_daemon(&mut scene.db, pid, at(0)).unwrap();
+    sync_state::set_daemon(&mut scene.db, pid, at(0)).unwrap();
     scene.is_at_present(3);
     // The last contact is long ago by this machine's clock, so nothing is live.
-    let status = status::read(&scene.db).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events), ("offline", None));
     let now = Timestamp::parse(&scene.one("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).unwrap();
-    standing::touch(&mut scene.db, true, now).unwrap();
-    let status = status::read(&scene.db).unwrap();
+    sync_state::record_contact(&mut scene.db, true, now).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
     scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
     scene.send(1);
     scene.answer(1, Verdict::Sent { rev: Some(5) });
-    let status = status::read(&scene.db).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     let told = (status.phase.as_str(), status.head, status.behind_events);
     assert_eq!(told, ("catching_up", Some(5), Some(2)), "the server was there, and has not told of it");
-    standing::set_daemon(&mut scene.db, None, now).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Offline);
+    sync_state::set_daemon(&mut scene.db, None, now).unwrap();
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Offline);
 }
 
 /// What a first read brings is old; that says nothing of how long this replica was away.
 #[test]
 fn a_first_read_that_is_under_way_was_never_in_step() {
     let mut scene = Scene::new();
-    let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
-    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
+    sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     let batch = mirror::Batch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), ready: None };
     let (phase, transport) = ("backfilling", "stream");
     let proof = mirror::Proof { phase, reason: None, transport, current: false, now: at(0) };
     mirror::apply(&mut scene.db, &batch, &proof).unwrap();
-    let status = status::read(&scene.db).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));
     assert_eq!((status.behind_seconds, status.retention_left_seconds), (None, None));
     scene.is_at_present(9);
-    assert!(status::read(&scene.db).unwrap().retention_left_seconds.is_some());
+    assert!(status::load_status(&scene.db).unwrap().retention_left_seconds.is_some());
 }
 
 #[test]
 fn a_clock_that_was_ahead_leaves_no_more_of_retention_than_there_is() {
     let mut scene = Scene::new();
-    let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
-    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
+    sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     let ahead = Timestamp::from_millis(8_000_000_000_000);
     let batch = mirror::Batch { ready: Some(9), ..mirror::Batch::default() };
     let (phase, transport) = ("live", "stream");
     let proof = mirror::Proof { phase, reason: None, transport, current: true, now: ahead };
     mirror::apply(&mut scene.db, &batch, &proof).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().retention_left_seconds, Some(86_400));
+    assert_eq!(status::load_status(&scene.db).unwrap().retention_left_seconds, Some(86_400));
 }
 
 #[test]
@@ -425,17 +425,19 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
     ] {
         let mut scene = Scene::new();
         scene.does(own);
-        let refused = gate::keep(&mut scene.db, |tx| {
+        let refused = gate::sync_tx(&mut scene.db, |tx| {
             tx.execute("INSERT INTO tasks (id, title, notes) VALUES (?1, 'Paint', 'no JSON')", [TASK])?;
             Ok(())
         });
         let sentence = refused.unwrap_err().to_string();
         assert!(sentence.contains(what) && sentence.contains(said), "{own}: {sentence}");
         let ahead = match own == lost {
-            true => schema::others::unwritable(&scene.db).unwrap(),
-            false => {
-                schema::others::refusing(&scene.db).unwrap().into_iter().map(|what| (what, said.to_owned())).collect()
-            }
+            true => schema::user_objects::broken_triggers(&scene.db).unwrap(),
+            false => schema::user_objects::refusing_objects(&scene.db)
+                .unwrap()
+                .into_iter()
+                .map(|what| (what, said.to_owned()))
+                .collect(),
         };
         assert_eq!(ahead, [(what.to_owned(), said.to_owned())]);
     }
@@ -444,7 +446,7 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
         scene.does(&format!("CREATE TRIGGER tells AFTER {event} ON {table} BEGIN INSERT INTO lost VALUES (1); END"));
         let what = format!("the trigger tells on {table}");
         assert_eq!(
-            schema::others::unwritable(&scene.db).unwrap(),
+            schema::user_objects::broken_triggers(&scene.db).unwrap(),
             [(what.clone(), "no such table: main.lost".to_owned())]
         );
         let write = match event {
@@ -452,12 +454,12 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
             "UPDATE" => "UPDATE edits SET reason = reason",
             _ => "DELETE FROM _sync",
         };
-        let refused = gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(write)?)).unwrap_err().to_string();
+        let refused = gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(write)?)).unwrap_err().to_string();
         assert!(refused.contains(&what) && refused.contains("no such table: main.lost"), "{refused}");
     }
     let scene = Scene::new();
-    assert!(schema::others::refusing(&scene.db).unwrap().is_empty());
-    assert!(schema::others::unwritable(&scene.db).unwrap().is_empty());
+    assert!(schema::user_objects::refusing_objects(&scene.db).unwrap().is_empty());
+    assert!(schema::user_objects::broken_triggers(&scene.db).unwrap().is_empty());
 }
 
 /// Whether the tables take an address, and what the server says of it.

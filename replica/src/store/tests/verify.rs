@@ -61,7 +61,7 @@ fn what_nobody_has_told_is_no_change_meanwhile() {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
         scene.is_at_present(7);
-        gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
@@ -94,7 +94,7 @@ fn what_is_shown_of_a_record_with_edits_is_compared_as_well() {
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, []);
-        gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
         let fields = |how: &How| matches!(how, How::Fields(fields) if fields.len() == 1 && fields[0].0 == "assignee");
         assert!(if is_field { fields(&found[0].how) } else { found[0].how == How::Missing }, "{wrong}: {found:?}");

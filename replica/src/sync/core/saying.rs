@@ -13,7 +13,7 @@ impl Core {
             _ if self.in_contact() && self.recovering.is_some() => self.recovery_phase(),
             (Link::Open { current: true }, _) => Phase::Live,
             (Link::Polling { current: true, .. }, _) => Phase::Polling,
-            _ if self.in_contact() && self.filled => Phase::CatchingUp,
+            _ if self.in_contact() && self.backfilled => Phase::CatchingUp,
             _ if self.in_contact() => Phase::Backfilling,
             _ => Phase::Offline,
         }

@@ -15,7 +15,7 @@ fn started(until: Until) -> Core {
         0,
         Input::Started {
             cursor: Some("c1".into()),
-            filled: true,
+            backfilled: true,
             home: Some("home".into()),
             recovery: None,
             paused: false,
@@ -28,7 +28,13 @@ fn started(until: Until) -> Core {
 
 /// What is found on disk once there is room again.
 fn on_disk() -> Input {
-    Input::Started { cursor: Some("c0".into()), filled: true, home: Some("home".into()), recovery: None, paused: false }
+    Input::Started {
+        cursor: Some("c0".into()),
+        backfilled: true,
+        home: Some("home".into()),
+        recovery: None,
+        paused: false,
+    }
 }
 
 fn met(home: &str) -> Input {
@@ -113,7 +119,7 @@ fn live_is_claimed_with_what_proves_it() {
 #[test]
 fn a_first_sync_pushes_beside_the_backfill() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: false });
+    core.handle(0, Input::Started { cursor: None, backfilled: false, home: None, recovery: None, paused: false });
     greet(&mut core, 0);
     let effects = core.handle(0, Input::StreamOpened);
     assert_eq!(phases(&effects), [Phase::Backfilling]);
@@ -276,8 +282,8 @@ fn a_pause_lets_go_and_a_resume_goes_on_at_once() {
 fn a_pause_outlives_the_process() {
     let began = |until| {
         let mut core = Core::new(until, 7);
-        let mut effects =
-            core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: true });
+        let mut effects = core
+            .handle(0, Input::Started { cursor: None, backfilled: false, home: None, recovery: None, paused: true });
         effects.extend(core.handle(0, Input::Wished { paused: true, reconcile: None, hurry: false }));
         effects
     };

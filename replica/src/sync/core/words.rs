@@ -14,7 +14,7 @@ pub type Millis = i64;
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The sync begins, from here.
-    Started { cursor: Option<String>, filled: bool, home: Option<String>, recovery: Option<Recovery>, paused: bool },
+    Started { cursor: Option<String>, backfilled: bool, home: Option<String>, recovery: Option<Recovery>, paused: bool },
     /// What people ask for: no sync until further notice; a recovery, and whether its deletions are agreed to.
     Wished { paused: bool, reconcile: Option<bool>, hurry: bool },
     /// Who the key belongs to.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::meaning::{self, Asked, moment, verdict};
 use super::{Deed, Engine, Moment, unless_unwritten};
 use crate::store::edits::{answers, plan, push};
-use crate::store::{StoreError, journal, mirror, recovery, reserve, standing};
+use crate::store::{StoreError, disk_reserve, mirror, recovery, sync_log, sync_state};
 use crate::sync::core::{Effect, Errand, Input, Outcome, Phase, Ready, Stretch, There};
 use crate::sync::walked::Kept;
 use crate::sync::wire::Ask;
@@ -25,14 +25,14 @@ impl Engine {
             Effect::CloseStream => self.do_deed(Deed::CloseStream),
             Effect::Finish(verdict) => self.do_deed(Deed::End(verdict)),
             Effect::Greet { identity, standing } => {
-                let greeting = standing::Greeting {
+                let greeting = sync_state::Greeting {
                     home: meaning::home(&self.server, &identity),
                     head: standing.head,
                     retention_seconds: standing.retention_seconds,
                     accepted: self.accepted.clone(),
                     process: self.process,
                 };
-                self.keep(|c| standing::greet(c, &greeting, now.wall))?;
+                self.keep(|c| sync_state::record_greeting(c, &greeting, now.wall))?;
             }
             Effect::Apply { stretch, phase, reason, polled, current } => {
                 let Stretch { events, cursor, ready } = stretch;
@@ -56,7 +56,7 @@ impl Engine {
                 let applied = Input::Applied { cursor: batch.cursor, tail, leapt, touched_edits, found_edits };
                 return Ok(recovering.into_iter().chain([applied]).collect());
             }
-            Effect::Touch { current } => self.keep(|c| standing::touch(c, current, now.wall))?,
+            Effect::Touch { current } => self.keep(|c| sync_state::record_contact(c, current, now.wall))?,
             Effect::Plan => {
                 let forbidden = self.core.forbidden();
                 let plan::Plan { ready, open } = self.patiently(|c| plan::plan(c, PLAN_EDITS, &forbidden))?;
@@ -76,12 +76,12 @@ impl Engine {
                 let retry_at = retry_at.map(|at| moment(now, at));
                 self.say(phase, reason.as_deref(), None)?;
                 let shown =
-                    self.keep(|c| standing::set_phase(c, phase, blocked_by, reason.as_deref(), retry_at, now.wall));
+                    self.keep(|c| sync_state::set_phase(c, phase, blocked_by, reason.as_deref(), retry_at, now.wall));
                 unless_unwritten(shown)?;
             }
             Effect::Reload => {
                 // First of all what is needed to say it, should there be no room again.
-                reserve::hold(&self.db)?;
+                disk_reserve::allocate(&self.db)?;
                 return Ok(self.begun()?.into());
             }
             Effect::Recover(cause) => {
@@ -107,7 +107,7 @@ impl Engine {
     /// Says how it stands, if that is news.
     fn say(&mut self, phase: Phase, reason: Option<&str>, head: Option<i64>) -> Result<(), StoreError> {
         match self.telling.stands(phase, reason, head) {
-            Some((level, text)) => unless_unwritten(self.keep(|c| journal::note(c, level, &text))),
+            Some((level, text)) => unless_unwritten(self.keep(|c| sync_log::log_alone(c, level, &text))),
             None => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use hearth_contract::formats::Timestamp;
 
 use super::{Engine, Moment};
 use crate::store::edits::{answers, push};
-use crate::store::{StoreError, standing};
+use crate::store::{StoreError, sync_state};
 use crate::sync::core::{Ending, Errand, Failure, Identity, Input, Millis, Outcome, There, Word};
 use crate::sync::wire::{self, Answer};
 
@@ -76,8 +76,8 @@ impl Engine {
 }
 
 /// The home that a key reaches, as the database names it.
-pub(crate) fn home(server: &str, identity: &Identity) -> standing::Home {
-    standing::Home {
+pub(crate) fn home(server: &str, identity: &Identity) -> sync_state::Home {
+    sync_state::Home {
         server: server.to_owned(),
         id: identity.home_id.clone(),
         name: identity.home_name.clone(),

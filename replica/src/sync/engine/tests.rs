@@ -208,13 +208,15 @@ fn what_was_wished_while_there_was_no_room_is_heard_once_there_is() {
     scene.engine.tell(now(), [Input::DiskFull { reason: NO_ROOM.to_owned(), cause: BlockCause::DiskFull }]).unwrap();
     scene.replica.reconcile(false).unwrap();
     // Its commit was heard of, and what came of it found no room.
-    scene.engine.seen = open::data_version(&scene.engine.connection).unwrap();
+    scene.engine.seen = connection::data_version(&scene.engine.connection).unwrap();
     let steady = scene.engine.wake_at().unwrap();
     scene.engine.hear(Moment { steady, ..now() }, Heard::Timer).unwrap();
     let begun: bool = scene
         .engine
         .connection
-        .query_row("SELECT reconcile = 0 AND EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| row.get(0))
+        .query_row("SELECT reconcile_requested = 0 AND EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
+            row.get(0)
+        })
         .unwrap();
     assert!(begun);
 }
@@ -393,9 +395,9 @@ fn what_another_version_has_made_anew_is_not_written_to() {
     other.execute_batch("CREATE TABLE mine (a)").unwrap();
     scene.hear(event(6));
     let renewed = "UPDATE _schema SET stamp = 'of another build'; DROP TABLE mine";
-    crate::store::gate::keep(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
+    crate::store::gate::sync_tx(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
     let ended = scene.engine.hear(now(), event(7));
-    assert!(matches!(ended, Err(StoreError::Renewed)), "{:?}", ended.map(drop));
+    assert!(matches!(ended, Err(StoreError::SchemaReplaced)), "{:?}", ended.map(drop));
     let rooms: i64 = other.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
     assert_eq!(rooms, 1);
 }

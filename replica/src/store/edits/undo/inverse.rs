@@ -55,7 +55,7 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
             (format!("{name} {text}{without}{unnamed}"), new)
         }
         _ => {
-            let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
+            let Some(present) = rows::load_row(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
             let (mut set, mut changed, mut by_others) = (Fields::new(), Vec::new(), false);
             let had = had::of(tx, id)?;
             for (name, value) in past.patch {
@@ -127,7 +127,7 @@ fn next_one(kind: Kind, present: &Fields, set: &Fields) -> &'static str {
 
 /// Notes which edit undoes a change, or makes one again that did not come to stand.
 fn note(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
-    gate::pass(tx, |tx| {
+    gate::with_guards_off(tx, |tx| {
         if let Some(by) = by {
             tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (edit, by))?;
         }
@@ -147,7 +147,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, Ed
                 (kind.as_str(), record),
                 |row| row.get(0),
             )?;
-            if free && rows::get(tx, kind, record)?.is_none() {
+            if free && rows::load_row(tx, kind, record)?.is_none() {
                 fields.insert("id".to_owned(), record.into());
             }
             let new = edits::create_in(tx, kind, &fields)?;
@@ -161,7 +161,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, Ed
         }
         _ => {
             let before = newest_of(tx, kind, record)?;
-            let present = rows::get(tx, kind, record)?.unwrap_or_default();
+            let present = rows::load_row(tx, kind, record)?.unwrap_or_default();
             let mut values = past.patch.clone();
             let dead = dead(tx, kind, &mut values, &present.fields)?;
             edits::update_in(tx, kind, record, &values).map_err(|error| gone(error, past))?;
@@ -182,14 +182,14 @@ pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, Ed
 /// twice (contract 6.1). What waited for the old one is settled with it.
 pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
     let Pending { id, name, kind, record, .. } = found;
-    let Some(stored) = rows::get(tx, *kind, record)? else {
+    let Some(stored) = rows::load_row(tx, *kind, record)? else {
         return Err(refused(format!("{name} is deleted here by a later change: discard edit {id}")));
     };
     let there = image::known(tx, *kind, record)?.map(|known| known.fields).unwrap_or_default();
     let (fields, without) = living(tx, *kind, &stored.fields, &there)?;
     let new = edits::create_in(tx, *kind, &fields)?;
     let edit = newest_of(tx, *kind, &new)?;
-    gate::pass(tx, |tx| {
+    gate::with_guards_off(tx, |tx| {
         let all: Vec<i64> = tx
             .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
             .query_map((kind.as_str(), record), |row| row.get(0))?

@@ -54,7 +54,7 @@ pub(super) fn dead(
             _ => None,
         };
         if let (Some(target), Some(id)) = (target, values.get(field.name).and_then(Value::as_str))
-            && rows::get(tx, target, id)?.is_none()
+            && rows::load_row(tx, target, id)?.is_none()
         {
             dead.push(field.name);
         }
@@ -69,7 +69,7 @@ pub(super) fn dead(
 /// Makes half a subject a whole one: the id that is to be there again was of the kind of its record, which another change
 /// may have written. False: the kind alone would be as before, beside the id of another, and is left out.
 pub(super) fn whole_subject(tx: &Connection, values: &mut Fields, present: &Fields) -> Result<bool, EditError> {
-    let is_of = |kind: Kind, id: &str| rows::get(tx, kind, id).map(|found| found.is_some());
+    let is_of = |kind: Kind, id: &str| rows::load_row(tx, kind, id).map(|found| found.is_some());
     let text = |fields: &Fields, name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
     match (text(values, SUBJECT_TYPE), text(values, SUBJECT_ID)) {
         (None, Some(id)) if !values.contains_key(SUBJECT_TYPE) => {

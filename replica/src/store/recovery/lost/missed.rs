@@ -64,7 +64,7 @@ pub(super) fn missed(tx: &Transaction<'_>, meant: Meant) -> Result<Judged, Store
         let method: Method = row.get(3)?;
         let is_meant = row.get::<_, Option<bool>>(6)? == Some(true);
         let [mut patch, mut base] =
-            [rows::object(&row.get::<_, String>(4)?)?, rows::object(&row.get::<_, String>(5)?)?];
+            [rows::parse_object(&row.get::<_, String>(4)?)?, rows::parse_object(&row.get::<_, String>(5)?)?];
         let of = (kind, lost.record.clone());
         let form = form(tx, &lost)?;
         let later = later.entry(of.clone()).or_default();
@@ -151,7 +151,7 @@ fn shown(tx: &Transaction<'_>, of: &str) -> Result<(Vec<i64>, Vec<i64>), StoreEr
         let shows_any = match form(tx, &lost)? {
             None => false,
             Some(_) if is_create => true,
-            Some(stored) => rows::object(&row.get::<_, String>(4)?)?
+            Some(stored) => rows::parse_object(&row.get::<_, String>(4)?)?
                 .into_iter()
                 .any(|field| shows(kind, &stored.fields, &Fields::from_iter([field]))),
         };
@@ -169,18 +169,18 @@ pub(super) fn forget(tx: &Transaction<'_>, over: &[i64]) -> Result<(), StoreErro
 }
 
 /// The record as the server has it.
-fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::Stored>, StoreError> {
+fn form(tx: &Connection, lost: &Lost) -> Result<Option<rows::StoredRecord>, StoreError> {
     let pending: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
         .query_row((lost.kind.as_str(), &lost.record), |row| row.get(0))?;
     if !pending {
-        return rows::get(tx, lost.kind, &lost.record);
+        return rows::load_row(tx, lost.kind, &lost.record);
     }
     Ok(image::get(tx, lost.kind, &lost.record)?.and_then(|(stored, gone)| (!gone).then_some(stored)))
 }
 
 /// Whether the server's form of a record shows an edit's effect.
-fn is_there(method: Method, kind: Kind, patch: &Fields, form: Option<&rows::Stored>) -> bool {
+fn is_there(method: Method, kind: Kind, patch: &Fields, form: Option<&rows::StoredRecord>) -> bool {
     match (method, form) {
         (Method::Delete, form) => form.is_none(),
         (Method::Create, form) => form.is_some(),
@@ -197,7 +197,7 @@ pub(super) fn brought(tx: &Connection, lost: &Lost, event: &Event) -> Result<boo
         })?;
     Ok((key.is_some() && event.idempotency_key == key)
         || match &event.payload {
-            Some(record) => shows(lost.kind, record, &rows::object(&patch)?),
+            Some(record) => shows(lost.kind, record, &rows::parse_object(&patch)?),
             None => false,
         })
 }

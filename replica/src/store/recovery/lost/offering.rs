@@ -103,7 +103,7 @@ pub(super) fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Resul
     let has: Option<i64> = tx
         .query_row("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| row.get(0))
         .optional()?;
-    match rows::get(tx, kind, record)? {
+    match rows::load_row(tx, kind, record)? {
         Some(stored) if has.is_none() && stored.rev.is_some() => image::keep(tx, kind, record, &stored),
         _ => Ok(()),
     }

@@ -75,11 +75,11 @@ fn where_nobody_edits_any_more_old_history_is_forgotten_too() {
     scene
         .db
         .execute_batch(
-            "UPDATE _gate SET open = 1, turn = turn + 1;
+            "UPDATE _gate SET open = 1, change_count = change_count + 1;
              WITH RECURSIVE more (id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM more WHERE id < 151)
              INSERT INTO edit_history SELECT more.id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
                  idempotency_key, origin, created_at, settled_at FROM more, edit_history;
-             UPDATE _gate SET open = 0, turn = turn + 1",
+             UPDATE _gate SET open = 0, change_count = change_count + 1",
         )
         .unwrap();
     let many = "SELECT count(*) FROM edit_history";

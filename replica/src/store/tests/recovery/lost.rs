@@ -235,7 +235,7 @@ fn a_request_that_insists_on_a_lost_revision_does_not_go_again() {
 #[test]
 fn without_a_known_fork_no_request_that_insists_on_a_revision_goes_again_by_itself() {
     let mut scene = unanswered_before(&Cause::Restored { resume: "r".into(), fork: None });
-    standing::greet(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
+    sync_state::record_greeting(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
@@ -300,9 +300,9 @@ fn an_accepted_edit_that_the_feed_passes_without_bringing_it_is_offered_again() 
 }
 
 /// A car that the server took and that never came back here, with an edit that it refused because the car was gone.
-fn taken_and_gone(filled: bool) -> Scene {
+fn taken_and_gone(backfilled: bool) -> Scene {
     let mut scene = Scene::new();
-    if filled {
+    if backfilled {
         scene.is_at_present(5);
     }
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
@@ -464,7 +464,7 @@ fn a_delete_that_was_lost_in_a_recovery_is_offered_again_after_it() {
 fn a_head_below_an_accepted_edit_tells_that_the_server_was_put_back() {
     let mut scene = accepted_at_6();
     let greet = |scene: &mut Scene, head, accepted: &[i64]| {
-        standing::greet(&mut scene.db, &greeting(head, accepted), at(0)).unwrap();
+        sync_state::record_greeting(&mut scene.db, &greeting(head, accepted), at(0)).unwrap();
     };
     greet(&mut scene, 5, &[]);
     assert_eq!(scene.one("SELECT state FROM edits"), "sent", "it was accepted after the server said so");

@@ -51,7 +51,7 @@ fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
     let (mut scene, key) = parted();
     scene.does(&format!("DELETE FROM tasks WHERE id = '{TASK}'"));
     assert_eq!(scene.parcels(), [[1], [2]], "its delete waits for the create");
-    crate::store::standing::greet(&mut scene.db, &greeting(4, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(4, &[]), at(0)).unwrap();
     assert_eq!(scene.parcels(), [[0; 0]; 0], "the feed has more to tell");
     scene.hear(vec![with_key(event(3, "created", "task", TASK, json!({ "title": "Mine" })), &key)]);
     scene.hear(vec![with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key)]);
@@ -90,11 +90,11 @@ fn a_profile_that_did_not_exist_goes_again_only_in_step() {
     assert_eq!(first.guard, None);
     scene.does("UPDATE property SET city = 'Bruges'");
     scene.is_at_present(2);
-    crate::store::standing::greet(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     // What is shown of a key does not matter.
-    crate::store::standing::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
+    crate::store::sync_state::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
 }
 
@@ -153,7 +153,7 @@ fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_cont
     assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
     scene.is_at_present(5);
     // But the server was put back to 5, which is where this replica stands.
-    crate::store::standing::greet(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
     assert_eq!(again.guard, Some(5));
@@ -188,7 +188,7 @@ fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is(
             assert_eq!(scene.states(), "conflict");
         } else {
             assert_eq!(scene.plan(), [0; 0]);
-            crate::store::standing::greet(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
+            crate::store::sync_state::record_greeting(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
             assert_eq!(scene.plan(), [1]);
             assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, None);
         }
@@ -206,7 +206,7 @@ fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, Verdict::Overtaken);
     scene.is_at_present(5);
-    crate::store::standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let theirs = json!({ "title": "Theirs", "priority": "low" });
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);

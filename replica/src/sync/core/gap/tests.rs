@@ -70,7 +70,7 @@ impl World {
         let recovery = self.saved.clone();
         let mut waiting = Vec::new();
         let cursor = Some("c1".to_owned());
-        let started = Input::Started { cursor, filled: true, home: Some("home".into()), recovery, paused: false };
+        let started = Input::Started { cursor, backfilled: true, home: Some("home".into()), recovery, paused: false };
         for input in [
             started,
             Input::Met(Ok(identity(&[]))),
@@ -375,7 +375,7 @@ fn an_answer_that_was_given_before_a_start_is_heard_before_it_ends() {
     world.core = Core::new(Until::Current, 8);
     let recovery = world.saved.clone();
     let home = Some("home".into());
-    world.tell(0, Input::Started { cursor: Some("c1".into()), filled: true, home, recovery, paused: false });
+    world.tell(0, Input::Started { cursor: Some("c1".into()), backfilled: true, home, recovery, paused: false });
     world.tell(0, Input::Wished { paused: false, reconcile: Some(true), hurry: false });
     assert_eq!(world.finished, None);
     assert!(world.saved.is_some_and(|saved| saved.accepted && saved.question.is_none()));

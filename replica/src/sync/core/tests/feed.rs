@@ -250,7 +250,7 @@ fn comments_from_the_first_byte_on_are_no_stream() {
 fn a_stranger_who_forbids_it_has_refused_no_key() {
     let mut core = Core::new(Until::Stopped, 7);
     let cursor = Some("c1".into());
-    core.handle(0, Input::Started { cursor, filled: true, home: None, recovery: None, paused: false });
+    core.handle(0, Input::Started { cursor, backfilled: true, home: None, recovery: None, paused: false });
     let effects = core.handle(1, Input::Met(Err(Failure::Refused(page(403)))));
     assert_eq!(phases(&effects), [Phase::Offline]);
     assert!(core.wake_at().unwrap() < BACKOFF_FIRST + 1, "the network's own pauses");

@@ -546,7 +546,7 @@ fn a_call_without_an_answer_goes_again_as_it_was() {
 #[test]
 fn a_backlog_stays_within_the_servers_windows() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Input::Started { cursor: None, filled: false, home: None, recovery: None, paused: false });
+    core.handle(0, Input::Started { cursor: None, backfilled: false, home: None, recovery: None, paused: false });
     let limits = Some(Limits { reads: 300, writes: 60, bulk: 2 });
     let identity = Identity {
         home_id: "home".into(),

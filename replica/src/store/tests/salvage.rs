@@ -11,9 +11,9 @@ use super::{HOME, ROOM, Scene, at, json};
 use crate::recovery::{Cause, Step, Swept};
 use crate::store::edits::judge::ConflictPolicy;
 use crate::store::edits::push;
-use crate::store::rescue;
-use crate::store::rescue::{LOCAL, Rescue, health};
-use crate::store::{StoreError, gate, open, recovery, schema};
+use crate::store::salvage;
+use crate::store::salvage::{LOCAL_TABLES, RebuildReport};
+use crate::store::{StoreError, connection, files, gate, health, open, recovery, schema};
 
 mod carried;
 mod sound;
@@ -72,7 +72,7 @@ impl Wreck {
     /// Leaves the file without a byte, and no log.
     fn empty(&self) {
         for part in ["-wal", "-shm"] {
-            let _ = fs::remove_file(open::beside(&self.db, part));
+            let _ = fs::remove_file(files::beside(&self.db, part));
         }
         fs::write(&self.db, "").unwrap();
     }
@@ -80,11 +80,11 @@ impl Wreck {
     /// Where the damaged file is kept, or what stands beside that.
     fn aside(&self, more: &str) -> PathBuf {
         let stamp: String = at(0).to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
-        open::beside(&self.db, &format!(".damaged-{stamp}Z{more}"))
+        files::beside(&self.db, &format!(".damaged-{stamp}Z{more}"))
     }
 
-    fn rebuilt(&self) -> Rescue {
-        rescue::rebuild(&self.db, at(0)).unwrap()
+    fn rebuilt(&self) -> RebuildReport {
+        salvage::rebuild(&self.db, at(0)).unwrap()
     }
 
     /// The edits and the rows that they make, as a new connection sees them.
@@ -94,7 +94,7 @@ impl Wreck {
         assert_eq!(text("SELECT group_concat(id || method || patch || state) FROM edits"), CARRIED);
         assert_eq!(text("SELECT name || floor FROM rooms"), "Kitchen2", "the server's form is carried over too");
         assert_eq!(text("SELECT title FROM tasks"), "Sweep");
-        assert_eq!(text("SELECT home_id || position || replay FROM _sync"), format!("{HOME}01"));
+        assert_eq!(text("SELECT home_id || position || replaying FROM _sync"), format!("{HOME}01"));
         db.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
         assert_eq!(text("SELECT CAST(max(id) AS TEXT) FROM edits"), "3");
     }
@@ -109,9 +109,9 @@ fn an_overwritten_header_costs_nothing() {
     wreck.overwrite(0, &[0xff; 100]);
     let before = fs::read(&wreck.db).unwrap();
     assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0));
-    assert_eq!(fs::read(rescue.kept_as.unwrap()).unwrap(), before, "what is kept is what was found");
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0));
+    assert_eq!(fs::read(report.kept_as.unwrap()).unwrap(), before, "what is kept is what was found");
     wreck.assert_carried_over();
 }
 
@@ -120,17 +120,17 @@ fn an_overwritten_first_page_costs_no_edit() {
     for bytes in [[0xff; 4096], [0; 4096]] {
         let wreck = Wreck::new().checkpointed();
         wreck.overwrite(0, &bytes);
-        let rescue = wreck.rebuilt();
-        assert_eq!((rescue.edits, rescue.parked), (2, 0), "{:?}", rescue.lost);
-        assert!(rescue.lost.len() == 1 && rescue.lost[0].contains("of your own may be missing"), "{:?}", rescue.lost);
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.parked), (2, 0), "{:?}", report.lost);
+        assert!(report.lost.len() == 1 && report.lost[0].contains("of your own may be missing"), "{:?}", report.lost);
         wreck.assert_carried_over();
     }
     // What was written since is in the log alone.
     let wreck = Wreck::new().checkpointed();
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     wreck.overwrite(0, &[0xff; 4096]);
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.parked), (3, 0), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.parked), (3, 0), "{:?}", report.lost);
 }
 
 #[test]
@@ -157,14 +157,14 @@ fn what_others_commit_meanwhile_is_carried_over() {
         }
         let other = &wreck.scene.db;
         // Opened while it was sound, as a script's connection would be.
-        other.busy_timeout(open::BUSY_TIMEOUT).unwrap();
+        other.busy_timeout(connection::BUSY_TIMEOUT).unwrap();
         let ended = AtomicBool::new(false);
         let mut rooms = 0;
-        let rescue = std::thread::scope(|scope| {
+        let report = std::thread::scope(|scope| {
             let rebuilding = scope.spawn(|| {
-                let rescue = rescue::rebuild(&wreck.db, at(0));
+                let report = salvage::rebuild(&wreck.db, at(0));
                 ended.store(true, Ordering::Release);
-                rescue
+                report
             });
             while !ended.load(Ordering::Acquire) {
                 let made = other.execute("INSERT INTO rooms (name) VALUES ('Room ' || ?1)", [rooms + 1]);
@@ -172,7 +172,7 @@ fn what_others_commit_meanwhile_is_carried_over() {
             }
             rebuilding.join().unwrap().unwrap()
         });
-        assert!(rescue.kept_as.is_some() && rescue.lost.is_empty(), "{rescue:?}");
+        assert!(report.kept_as.is_some() && report.lost.is_empty(), "{report:?}");
         let db = open::read_write(&wreck.db).unwrap();
         let carried = "SELECT count(DISTINCT json_extract(patch, '$.name')) FROM edits WHERE patch LIKE '%\"Room %'";
         let carried: i64 = db.query_row(carried, [], |row| row.get(0)).unwrap();
@@ -187,8 +187,8 @@ fn broken_pages_elsewhere_cost_no_edit() {
     for name in ["rooms", "tasks", "sync_log", "search_data", "_edits_record"] {
         wreck.break_page_of(name);
     }
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.lost.as_slice()), (2, [].as_slice()));
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
     wreck.assert_carried_over();
 }
 
@@ -198,8 +198,8 @@ fn a_damaged_text_of_the_schema_costs_no_edit() {
         let wreck = Wreck::new().checkpointed();
         wreck.garble(text, b"CREATE (");
         assert!(open::read_write(&wreck.db).unwrap_err().is_damaged(), "{text}");
-        let rescue = wreck.rebuilt();
-        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{text}");
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{text}");
         wreck.assert_carried_over();
     }
 }
@@ -211,22 +211,22 @@ fn a_damaged_list_of_tables_costs_no_edit() {
         let wreck = Wreck::new().checkpointed();
         wreck.garble("CREATE TABLE edits", bytes);
         wreck.break_page_of("rooms");
-        let rescue = wreck.rebuilt();
-        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{bytes:?}");
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{bytes:?}");
         wreck.assert_carried_over();
     }
     // What was written since is in the log alone.
     let wreck = Wreck::new().checkpointed();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (3, [].as_slice(), 0));
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice(), report.parked), (3, [].as_slice(), 0));
     // A page of the list that stands before the edits' place in it.
     let wreck = Wreck::new().checkpointed();
     wreck.break_page_with("CREATE TABLE _gate");
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.lost.len()), (2, 1), "{:?}", rescue.lost);
-    assert!(rescue.lost[0].contains("of your own may be missing"), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.len()), (2, 1), "{:?}", report.lost);
+    assert!(report.lost[0].contains("of your own may be missing"), "{:?}", report.lost);
 }
 
 #[test]
@@ -236,8 +236,8 @@ fn a_file_that_is_cut_short_costs_no_edit_that_is_left() {
     // The tables stand at its beginning, most of the schema's text behind them.
     file.set_len(file.metadata().unwrap().len() * 2 / 5).unwrap();
     assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.parked), (2, 0), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.parked), (2, 0), "{:?}", report.lost);
     wreck.assert_carried_over();
 }
 
@@ -249,10 +249,10 @@ fn what_cannot_be_read_of_the_edits_is_said_and_read_off_their_records() {
     wreck.scene.does("DELETE FROM vehicles");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("edits");
-    let rescue = wreck.rebuilt();
-    assert_eq!(rescue.edits, 3);
-    assert!(rescue.lost[0].contains("edits cannot be read"), "{:?}", rescue.lost);
-    assert_eq!(rescue.lost[1], "3 changes were made out by what the records show instead, and wait for you.");
+    let report = wreck.rebuilt();
+    assert_eq!(report.edits, 3);
+    assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
+    assert_eq!(report.lost[1], "3 changes were inferred from what the records show, and wait for you.");
     let edits = "SELECT group_concat(id || method || patch || json_array(base ->> 'floor', base ->> 'model') || state)
                  FROM (SELECT * FROM edits ORDER BY kind)";
     assert_eq!(
@@ -273,33 +273,33 @@ fn an_edit_that_can_be_read_explains_its_record() {
     }
     let wreck = wreck.checkpointed();
     wreck.break_page_with(&format!(r#"{{"notes":"5{}"#, &long[..100]));
-    let rescue = wreck.rebuilt();
-    assert!(rescue.lost[0].contains("edits cannot be read"), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
     let of_room = "SELECT group_concat(id || substr(patch, 1, 11) || substr(base, 1, 11) || state, ' ')
                    FROM (SELECT * FROM edits WHERE kind = 'room' AND (id = 1 OR id > 7) ORDER BY id)";
     assert_eq!(
         wreck.scene.one(of_room),
         r#"1{"floor":"2{"floor":"1waiting 9{"notes":"5{"notes":"4rejected"#,
         "{:?}",
-        rescue.lost
+        report.lost
     );
 }
 
 #[test]
 fn a_text_that_is_none_is_damage_and_its_edit_is_named() {
     let wreck = Wreck::new().checkpointed();
-    assert_eq!(health::read(&wreck.db).unwrap().broken, [""; 0]);
+    assert_eq!(health::examine(&wreck.db).unwrap().broken, [""; 0]);
     wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
-    assert!(health::read(&wreck.db).unwrap().broken[0].contains("edits"));
+    assert!(health::examine(&wreck.db).unwrap().broken[0].contains("edits"));
     let mut garbled = open::read_write(&wreck.db).unwrap();
     let wanted = push::Wanted { parcels: vec![vec![1]], new_key: "key".to_owned() };
     let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
     assert!(refused.is_damaged(), "{refused}");
     drop(garbled);
-    let rescue = wreck.rebuilt();
-    assert!(rescue.kept_as.is_some());
-    assert_eq!((rescue.edits, rescue.lost.len()), (1, 1), "{:?}", rescue.lost);
-    assert!(rescue.lost[0].starts_with("Edit 1 ") && rescue.lost[0].contains("fl\u{fffd}or"), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert!(report.kept_as.is_some());
+    assert_eq!((report.edits, report.lost.len()), (1, 1), "{:?}", report.lost);
+    assert!(report.lost[0].starts_with("Edit 1 ") && report.lost[0].contains("fl\u{fffd}or"), "{:?}", report.lost);
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     assert_eq!(wreck.scene.one("SELECT title || max(edits.id) FROM tasks JOIN edits"), "Sweep3");
 }
@@ -320,12 +320,12 @@ fn a_text_that_nobody_can_have_written_is_damage() {
         if page {
             wreck.break_page_of("sync_log");
         } else {
-            assert!(!health::read(&wreck.db).unwrap().broken.is_empty(), "{by}");
+            assert!(!health::examine(&wreck.db).unwrap().broken.is_empty(), "{by}");
         }
-        let rescue = wreck.rebuilt();
-        assert_eq!((rescue.edits, rescue.lost.len()), (2 - lost, lost), "{by}: {:?}", rescue.lost);
-        assert!(rescue.lost.iter().all(|sentence| sentence.starts_with("Edit 1 ")), "{by}: {:?}", rescue.lost);
-        assert!(health::read(&wreck.db).unwrap().broken.is_empty(), "{by}");
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.lost.len()), (2 - lost, lost), "{by}: {:?}", report.lost);
+        assert!(report.lost.iter().all(|sentence| sentence.starts_with("Edit 1 ")), "{by}: {:?}", report.lost);
+        assert!(health::examine(&wreck.db).unwrap().broken.is_empty(), "{by}");
     }
 }
 
@@ -338,9 +338,9 @@ fn a_garbled_edit_alone_is_named_beside_a_broken_page() {
     let wreck = wreck.checkpointed();
     wreck.garble(r#""Bravo""#, b"\"Br\xffvo\"");
     wreck.break_page_of("sync_log");
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.lost.len()), (4, 1), "{:?}", rescue.lost);
-    assert!(rescue.lost[0].starts_with("Edit 4 "), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.len()), (4, 1), "{:?}", report.lost);
+    assert!(report.lost[0].starts_with("Edit 4 "), "{:?}", report.lost);
     assert_eq!(wreck.scene.one("SELECT group_concat(id) FROM (SELECT id FROM edits ORDER BY id)"), "1,2,3,5");
 }
 
@@ -360,11 +360,11 @@ fn a_broken_page_in_the_middle_costs_only_its_own_edits() {
         .position(|page| page[0] == 0x0d && holds(page, b"\"Room 100\"") && holds(page, b"create"))
         .unwrap();
     wreck.overwrite(page as u64 * 4096, &[0xa5; 4096]);
-    let rescue = wreck.rebuilt();
-    assert_eq!(rescue.edits, 202, "what cannot be read is read off the rows: {:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert_eq!(report.edits, 202, "what cannot be read is read off the rows: {:?}", report.lost);
     let read_off: usize = wreck.scene.one("SELECT count(*) FROM edits WHERE state = 'rejected'").parse().unwrap();
     assert!((1..22).contains(&read_off), "{read_off}");
-    assert!(rescue.lost[1].starts_with(&read_off.to_string()), "{:?}", rescue.lost);
+    assert!(report.lost[1].starts_with(&read_off.to_string()), "{:?}", report.lost);
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_missing_file_is_made_again_from_the_log_it_left() {
     let elsewhere = wreck.scene.directory.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let db = elsewhere.join("replica.db");
-    fs::copy(open::beside(&wreck.db, "-wal"), open::beside(&db, "-wal")).unwrap();
+    fs::copy(files::beside(&wreck.db, "-wal"), files::beside(&db, "-wal")).unwrap();
     let wreck = Wreck { db, ..wreck };
     let refused = open::read_write(&wreck.db).unwrap_err();
     assert!(refused.is_damaged() && refused.to_string().contains("is missing"), "{refused}");
@@ -394,7 +394,7 @@ fn a_file_that_is_gone_is_missed() {
     };
     assert!(!crate::is_gone(&db));
     assert_eq!(said(), [""; 0], "the first one is no successor");
-    crate::store::reserve::hold(&db).unwrap();
+    crate::store::disk_reserve::allocate(&db).unwrap();
     assert!(!crate::is_gone(&db));
     fs::remove_file(&db).unwrap();
     assert!(crate::is_gone(&db) && !crate::is_there(&db));
@@ -412,7 +412,7 @@ fn an_emptied_file_is_not_taken_for_a_new_one() {
     let db = elsewhere.join("replica.db");
     // All of it is still in its log.
     fs::write(&db, "").unwrap();
-    fs::copy(open::beside(&wreck.db, "-wal"), open::beside(&db, "-wal")).unwrap();
+    fs::copy(files::beside(&wreck.db, "-wal"), files::beside(&db, "-wal")).unwrap();
     let wreck = Wreck { db, ..wreck };
     let refused = open::read_write(&wreck.db).unwrap_err();
     assert!(refused.is_damaged() && refused.to_string().contains("is empty"), "{refused}");
@@ -422,10 +422,10 @@ fn an_emptied_file_is_not_taken_for_a_new_one() {
     wreck.empty();
     assert_eq!(wreck.rebuilt().lost, [""; 0], "by itself an empty file is a new one");
     wreck.empty();
-    fs::write(open::beside(&wreck.db, "-wal"), "").unwrap();
+    fs::write(files::beside(&wreck.db, "-wal"), "").unwrap();
     crate::bell::ring(&wreck.db);
-    let rescue = rescue::rebuild(&wreck.db, at(1000)).unwrap();
-    assert!(rescue.kept_as.is_some() && rescue.lost[0].contains("found empty"), "{rescue:?}");
+    let report = salvage::rebuild(&wreck.db, at(1000)).unwrap();
+    assert!(report.kept_as.is_some() && report.lost[0].contains("found empty"), "{report:?}");
     let db = open::read_write(&wreck.db).unwrap();
     let told = "SELECT count(*) FROM sync_log WHERE level = 'warning' AND text LIKE '%found empty%'";
     assert_eq!(db.query_row(told, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
@@ -436,23 +436,23 @@ fn a_file_of_something_else_is_kept_and_named() {
     let wreck = Wreck::new();
     let db = wreck.scene.directory.join("letter.db");
     fs::write(&db, "Dear Sir or Madam, ".repeat(1000)).unwrap();
-    assert!(matches!(rescue::rebuild(&db, at(0)), Err(StoreError::NoDatabase(_))), "it was never a replica");
-    fs::write(open::companion(&db, "setup"), "").unwrap();
-    let rescue = rescue::rebuild(&db, at(0)).unwrap();
-    assert!(rescue.lost[0].contains(".recover"), "{:?}", rescue.lost);
-    assert!(fs::read_to_string(rescue.kept_as.unwrap()).unwrap().starts_with("Dear Sir"));
+    assert!(matches!(salvage::rebuild(&db, at(0)), Err(StoreError::NotADatabase(_))), "it was never a replica");
+    fs::write(files::companion(&db, "setup"), "").unwrap();
+    let report = salvage::rebuild(&db, at(0)).unwrap();
+    assert!(report.lost[0].contains(".recover"), "{:?}", report.lost);
+    assert!(fs::read_to_string(report.kept_as.unwrap()).unwrap().starts_with("Dear Sir"));
     assert!(open::read_write(&db).is_ok());
-    assert_eq!(rescue::damaged_copies(&db).len(), 1);
+    assert_eq!(salvage::damaged_copies(&db).len(), 1);
 }
 
 #[test]
 fn it_does_not_fill_the_disk_with_copies() {
     let wreck = Wreck::new().checkpointed();
-    for n in 0..=rescue::KEPT_MAX as i64 {
+    for n in 0..=salvage::DAMAGED_COPIES_MAX as i64 {
         wreck.scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         wreck.overwrite(0, &[0xff; 100]);
-        let rebuilt = rescue::rebuild(&wreck.db, at(n * 1000));
-        assert_eq!(rebuilt.is_ok(), n < rescue::KEPT_MAX as i64, "{n}: {rebuilt:?}");
+        let rebuilt = salvage::rebuild(&wreck.db, at(n * 1000));
+        assert_eq!(rebuilt.is_ok(), n < salvage::DAMAGED_COPIES_MAX as i64, "{n}: {rebuilt:?}");
         assert!(rebuilt.is_ok() || rebuilt.is_err_and(|error| error.is_damaged()), "a restart does not help");
     }
 }
@@ -461,14 +461,14 @@ fn it_does_not_fill_the_disk_with_copies() {
 fn what_a_rebuild_left_behind_is_no_copy_and_goes() {
     let wreck = Wreck::new().checkpointed();
     wreck.break_page_of("rooms");
-    for n in 0..rescue::KEPT_MAX {
+    for n in 0..salvage::DAMAGED_COPIES_MAX {
         for part in [".reading", ".reading-wal", ".reading-listed", ".reading-listed-shm"] {
-            fs::write(open::beside(&wreck.db, &format!(".damaged-2026010{n}T000000Z{part}")), "").unwrap();
+            fs::write(files::beside(&wreck.db, &format!(".damaged-2026010{n}T000000Z{part}")), "").unwrap();
         }
     }
-    assert!(rescue::damaged_copies(&wreck.db).is_empty());
+    assert!(salvage::damaged_copies(&wreck.db).is_empty());
     let kept = wreck.rebuilt().kept_as.unwrap();
-    assert_eq!(rescue::damaged_copies(&wreck.db), [kept]);
+    assert_eq!(salvage::damaged_copies(&wreck.db), [kept]);
     let names = fs::read_dir(&wreck.scene.directory).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.filter(|name| name.to_string_lossy().contains(".reading")).count(), 0);
 }
@@ -480,7 +480,7 @@ fn what_cannot_be_read_for_want_of_room_is_not_given_up() {
     let before = fs::read(&wreck.db).unwrap();
     // As on a full disk, the copy cannot be made in which the edits can be found.
     fs::create_dir(wreck.aside(".reading-listed")).unwrap();
-    let refused = rescue::rebuild(&wreck.db, at(0)).unwrap_err();
+    let refused = salvage::rebuild(&wreck.db, at(0)).unwrap_err();
     assert!(!refused.is_damaged(), "{refused}");
     assert_eq!(fs::read(&wreck.db).unwrap(), before);
     assert!(!wreck.aside("").exists() && !wreck.aside(".reading").exists(), "the room is given back");
@@ -496,7 +496,7 @@ fn a_rebuild_that_fails_leaves_the_file_as_it_was_found() {
     let before = fs::read(&wreck.db).unwrap();
     // Nothing can be copied to where something else is.
     fs::create_dir(wreck.aside(".reading")).unwrap();
-    rescue::rebuild(&wreck.db, at(0)).unwrap_err();
+    salvage::rebuild(&wreck.db, at(0)).unwrap_err();
     assert_eq!(fs::read(&wreck.db).unwrap(), before);
     fs::remove_dir(wreck.aside(".reading")).unwrap();
     assert_eq!(wreck.rebuilt().edits, 2);

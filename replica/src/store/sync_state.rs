@@ -1,54 +1,57 @@
-//! The one row that says where the replica stands, for whoever syncs. [`super::status`] is what others read.
+//! The row of `_sync` as the process that syncs reads and writes it: checkpoint, home, phase, contact. Other programs read
+//! [`super::status`]. Must not decide what happens next.
 
 use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::edits::doubt;
+use super::mirror::image;
+use super::recovery::lost;
+use super::{StoreError, gate, rows};
 use crate::model::{BlockCause, Phase};
-use crate::store::edits::doubt;
-use crate::store::mirror::image;
-use crate::store::recovery::lost;
-use crate::store::{StoreError, gate, rows};
 
 /// What a sync starts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Standing {
-    /// Where the feed goes on; None is its beginning.
+pub(crate) struct SyncState {
+    /// The cursor of the next page of the feed. None stands for the beginning of the feed.
     pub cursor: Option<String>,
-    /// Whether a replay has reached the present once.
-    pub filled: bool,
-    /// The home this replica is of; None until a server has said so.
+    /// True once a backfill has reached the head.
+    pub backfilled: bool,
+    /// The id of the home. None until a server has answered.
     pub home_id: Option<String>,
 }
 
-/// The home a key reaches.
+/// The home that the key belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Home {
+    /// The server's address, without path.
     pub server: String,
     pub id: String,
     pub name: String,
+    /// `live` or `test`.
     pub environment: String,
 }
 
-/// Reads it.
-pub(crate) fn read(connection: &Connection) -> Result<Standing, StoreError> {
-    Ok(connection.query_row("SELECT cursor, filled, home_id FROM _sync", [], |row| {
-        Ok(Standing { cursor: row.get(0)?, filled: row.get(1)?, home_id: row.get(2)? })
+/// Loads the state.
+pub(crate) fn load_state(connection: &Connection) -> Result<SyncState, StoreError> {
+    Ok(connection.query_row("SELECT cursor, backfilled, home_id FROM _sync", [], |row| {
+        Ok(SyncState { cursor: row.get(0)?, backfilled: row.get(1)?, home_id: row.get(2)? })
     })?)
 }
 
-/// Says that this process syncs, or that none does.
+/// Stores the id of the process that syncs; None when that process ends.
 pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Timestamp) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
+    gate::sync_tx(connection, |tx| {
         if hearth_simulated::planted(hearth_simulated::Fault::InFlightForgotten) {
             tx.execute("DELETE FROM edits WHERE state = 'sending'", [])?;
         }
         let offline = pid.is_none().then(|| now.to_string());
         tx.execute(
-            // A key that is refused may be so in contact; a process that begins has none yet.
+            // A server that refuses the key is in contact; a process that starts has no contact yet.
             "UPDATE _sync SET daemon_pid = ?1,
                  offline_since = coalesce(offline_since, ?2, CASE WHEN phase = 'needs_key' THEN last_contact_at END),
                  next_attempt_at = CASE WHEN ?1 IS NULL THEN NULL ELSE next_attempt_at END,
-                 -- What an earlier process met on its way to the server, this one has not met.
+                 -- A failure of an earlier process says nothing about this process.
                  reason = CASE WHEN ?1 IS NOT NULL AND phase IN ('live', 'catching_up', 'polling', 'offline') THEN NULL
                                ELSE reason END,
                  phase = CASE WHEN phase IN ('live', 'catching_up', 'polling') THEN 'offline' ELSE phase END",
@@ -58,8 +61,8 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
     })
 }
 
-/// Writes the phase and why. A key may be refused for an edit alone while the feed comes; what is tried again later has no
-/// contact.
+/// Stores the phase with its reason. A key that the server refuses for an edit may still be good for the feed; a phase with
+/// a next attempt has no contact.
 pub(crate) fn set_phase(
     connection: &mut Connection,
     phase: Phase,
@@ -68,7 +71,7 @@ pub(crate) fn set_phase(
     next_attempt_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    gate::keep_cheaply(connection, |tx| {
+    gate::sync_tx_without_fsync(connection, |tx| {
         tx.execute(
             "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3, blocked_by = ?5,
                  offline_since = CASE WHEN ?1 = 'offline' OR (?1 = 'needs_key' AND ?3 IS NOT NULL)
@@ -79,39 +82,39 @@ pub(crate) fn set_phase(
     })
 }
 
-/// Why the server wants another key, as far as it was told when the key was used last.
-pub(crate) fn refused(connection: &Connection) -> Result<Option<String>, StoreError> {
+/// Why the server wants another key, as the server last said. None in other phases.
+pub(crate) fn key_refusal(connection: &Connection) -> Result<Option<String>, StoreError> {
     let text = "SELECT reason FROM _sync WHERE phase = 'needs_key'";
     Ok(connection.query_row(text, [], |row| row.get(0)).optional()?.flatten())
 }
 
-/// Notes that the server was heard, and whether what is applied is still the present.
-pub(crate) fn touch(connection: &mut Connection, current: bool, now: Timestamp) -> Result<(), StoreError> {
-    gate::keep_cheaply(connection, |tx| {
+/// Stores that the server has answered at `now`. `is_current` says that the position was proven to be at the head.
+pub(crate) fn record_contact(connection: &mut Connection, is_current: bool, now: Timestamp) -> Result<(), StoreError> {
+    gate::sync_tx_without_fsync(connection, |tx| {
         tx.execute(
             "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN ?2 THEN ?1 ELSE current_at END",
-            (now.to_string(), current),
+            (now.to_string(), is_current),
         )?;
         Ok(())
     })
 }
 
-/// Writes down whose home this is, and gives a profile that was filled in before that the home's id.
+/// Stores the home, and gives a profile row that was written before the first contact the id of the home.
 fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4",
         (&home.server, &home.id, &home.name, &home.environment),
     )?;
-    rows::move_profile(tx, &home.id)?;
+    rows::set_profile_id(tx, &home.id)?;
     tx.execute("UPDATE edits SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1", [&home.id])?;
     Ok(())
 }
 
-/// Makes this the replica of a home. False: it is of another one already, and stays so.
-pub(crate) fn adopt(connection: &mut Connection, home: &Home) -> Result<bool, StoreError> {
-    gate::keep(connection, |tx| {
-        let ours: Option<String> = tx.query_row("SELECT home_id FROM _sync", [], |row| row.get(0))?;
-        if ours.is_some_and(|ours| ours != home.id) {
+/// Makes the database a replica of a home. False when the database is a replica of another home; nothing changes then.
+pub(crate) fn adopt_home(connection: &mut Connection, home: &Home) -> Result<bool, StoreError> {
+    gate::sync_tx(connection, |tx| {
+        let current: Option<String> = tx.query_row("SELECT home_id FROM _sync", [], |row| row.get(0))?;
+        if current.is_some_and(|current| current != home.id) {
             return Ok(false);
         }
         write_home(tx, home)?;
@@ -119,26 +122,31 @@ pub(crate) fn adopt(connection: &mut Connection, home: &Home) -> Result<bool, St
     })
 }
 
-/// What an opened connection has said, and to whom.
+/// What the server says when a stream opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Greeting {
-    /// Whose home it is.
     pub home: Home,
+    /// The newest position of the server. None when the server did not tell.
     pub head: Option<i64>,
+    /// How long the server keeps events. None: for ever.
     pub retention_seconds: Option<i64>,
-    /// The edits that the server had accepted when it was asked for its head.
+    /// The ids of the edits that the server had accepted when it was asked for its head.
     pub accepted: Vec<i64>,
-    /// The process that syncs. It may not have been written down when it started, for want of room.
+    /// The id of the process that syncs. Stored again, because a full disk may have prevented the first time.
     pub process: Option<u32>,
 }
 
-/// Notes a greeting. A stream is contact.
-pub(crate) fn greet(connection: &mut Connection, greeting: &Greeting, now: Timestamp) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
+/// Stores a greeting. An open stream is contact.
+pub(crate) fn record_greeting(
+    connection: &mut Connection,
+    greeting: &Greeting,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
         let Greeting { home, head, retention_seconds, accepted, process } = greeting;
         write_home(tx, home)?;
         tx.execute(
-            // That it was offline may have had no room. What lies before the head has not been reached.
+            // A full disk may have prevented that the phase `offline` was stored. A head after the position was not reached.
             "UPDATE _sync SET head = coalesce(?1, head), retention_seconds = ?2, last_contact_at = ?3,
                  phase = CASE WHEN phase IN ('live', 'polling') AND ?1 > position THEN 'catching_up' ELSE phase END,
                  offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",

@@ -1,4 +1,4 @@
-//! How much there is of everything: what whoever watches a replica counts. Must not write.
+//! Counts and sizes for monitoring: `run --metrics-listen` serves them. Must not write.
 
 use std::fs;
 use std::path::Path;
@@ -6,25 +6,25 @@ use std::path::Path;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use crate::store::{StoreError, open};
+use crate::store::{StoreError, files};
 
-/// Counts and sizes.
+/// Counts and sizes of one replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
-    /// Rows of each kind.
+pub struct ReplicaCounts {
+    /// The number of rows of each kind.
     pub records: Vec<(Kind, i64)>,
-    /// Edits of each state that there is.
+    /// The number of edits of each state that occurs.
     pub edits: Vec<(String, i64)>,
-    /// Settled edits that are remembered, by how they ended.
+    /// The number of history entries of each outcome that occurs.
     pub settled: Vec<(String, i64)>,
-    /// Size of the database's file.
+    /// The size of the database file.
     pub database_bytes: u64,
-    /// Size of its write-ahead log.
-    pub log_bytes: u64,
+    /// The size of the write-ahead log.
+    pub wal_bytes: u64,
 }
 
-/// Counts.
-pub(crate) fn read(connection: &Connection, db: &Path) -> Result<Tally, StoreError> {
+/// Counts everything. `db` is the path of the connection's database.
+pub(crate) fn load_counts(connection: &Connection, db: &Path) -> Result<ReplicaCounts, StoreError> {
     let mut records = Vec::new();
     for kind in Kind::ALL {
         let text = format!("SELECT count(*) FROM {}", kind.collection());
@@ -36,11 +36,11 @@ pub(crate) fn read(connection: &Connection, db: &Path) -> Result<Tally, StoreErr
         Ok(found.collect::<Result<_, _>>()?)
     };
     let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-    Ok(Tally {
+    Ok(ReplicaCounts {
         records,
         edits: by_word("SELECT state, count(*) FROM edits GROUP BY state ORDER BY state")?,
         settled: by_word("SELECT outcome, count(*) FROM edit_history GROUP BY outcome ORDER BY outcome")?,
         database_bytes: bytes(db),
-        log_bytes: bytes(&open::beside(db, "-wal")),
+        wal_bytes: bytes(&files::beside(db, "-wal")),
     })
 }

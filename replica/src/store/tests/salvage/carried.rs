@@ -5,7 +5,7 @@ use super::*;
 use crate::store::tests::{event, with_key};
 
 /// What is said where a part of the list of tables cannot be read.
-const UNLISTED: &str = "A part of the list of what is in it cannot be read; tables, indexes, views and triggers of your own \
+const UNLISTED: &str = "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own \
      may be missing, and columns that you have added.";
 
 #[test]
@@ -55,11 +55,11 @@ fn numbers_of_edits_that_went_as_one_are_not_used_again() {
 #[test]
 fn numbers_of_edits_that_are_given_up_are_not_used_again() {
     let mut wreck = Wreck::new();
-    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
+    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
     let wreck = wreck.checkpointed();
     wreck.break_page_of("sqlite_sequence");
-    let rescue = wreck.rebuilt();
-    assert!(rescue.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert!(report.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", report.lost);
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
 }
@@ -107,7 +107,7 @@ fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
     let mut wreck = Wreck::new();
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
-    gate::keep(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _outbox WHERE edit_id = 1", [])?)).unwrap();
+    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _outbox WHERE edit_id = 1", [])?)).unwrap();
     let wreck = wreck.checkpointed();
     wreck.break_page_of("sync_log");
     wreck.rebuilt();
@@ -124,15 +124,19 @@ fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
 fn edits_of_an_unknown_home_wait_for_a_person() {
     let wreck = Wreck::new().checkpointed();
     wreck.break_page_of("_sync");
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.parked), (2, 2));
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.parked), (2, 2));
 }
 
 #[test]
 fn every_table_is_either_carried_over_or_told_again_by_the_server() {
     let told_again = ["_schema", "_sync", "_tombstones", "_seen", "_search_rows", "_reconcile", "_walk_pages"];
-    for (table, _) in schema::KEPT {
-        assert_ne!(LOCAL.contains(&table), told_again.contains(&table), "{table}: does it hold what only exists here?");
+    for table in schema::protected::TABLES {
+        assert_ne!(
+            LOCAL_TABLES.contains(&table),
+            told_again.contains(&table),
+            "{table}: does it hold what only exists here?"
+        );
     }
 }
 
@@ -150,8 +154,8 @@ fn what_others_have_made_goes_on() {
     );
     let wreck = wreck.checkpointed();
     wreck.break_page_of("rooms");
-    let rescue = wreck.rebuilt();
-    assert_eq!(rescue.lost, ["The virtual table my_words is not carried over; make it again."]);
+    let report = wreck.rebuilt();
+    assert_eq!(report.lost, ["The virtual table my_words is not carried over; make it again."]);
     let db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
     let text = "SELECT group_concat(text, ' ') FROM (SELECT text FROM my_view ORDER BY text)";
@@ -179,8 +183,8 @@ fn what_others_have_made_goes_on_where_the_list_of_tables_is_damaged() {
     // A word of ours in it.
     let wreck = own();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.edits, rescue.lost.as_slice()), (2, [].as_slice()));
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
     assert_eq!(one(&wreck, "SELECT group_concat(a, ' ') FROM best").unwrap(), "one two");
     assert!(one(&wreck, "SELECT name || coalesce(stars, '') FROM rooms").is_ok());
 
@@ -210,9 +214,9 @@ fn columns_of_others_go_on_and_their_values_are_named() {
     wreck.scene.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("sync_log");
-    let rescue = wreck.rebuilt();
+    let report = wreck.rebuilt();
     let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
-    assert_eq!(rescue.lost, [lost]);
+    assert_eq!(report.lost, [lost]);
     let mut db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name, \"my, own\") VALUES ('Hall', 'Blue')", []).unwrap();
     let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
@@ -220,7 +224,7 @@ fn columns_of_others_go_on_and_their_values_are_named() {
     assert_eq!(text("SELECT twice FROM tasks"), "SweepSweep");
     // And nothing is missing of what is ours.
     schema::renew(&mut db).unwrap();
-    assert!(schema::missing(&db).unwrap().is_empty());
+    assert!(schema::missing_objects(&db).unwrap().is_empty());
 }
 
 #[test]
@@ -229,9 +233,9 @@ fn columns_of_a_table_that_cannot_be_read_go_on_too() {
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("rooms");
-    let rescue = wreck.rebuilt();
+    let report = wreck.rebuilt();
     let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
-    assert_eq!(rescue.lost, [lost]);
+    assert_eq!(report.lost, [lost]);
     let db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name, stars) VALUES ('Hall', 5)", []).unwrap();
 }
@@ -260,8 +264,8 @@ fn a_table_of_ones_own_of_which_nothing_can_be_read_holds_nothing_up() {
     wreck.scene.does("INSERT INTO mine VALUES (1)");
     let wreck = wreck.checkpointed();
     wreck.break_page_with("CREATE VIEW sync_status");
-    let rescue = wreck.rebuilt();
-    assert_eq!(rescue.edits, 2);
-    assert!(rescue.lost.iter().any(|lost| lost == UNLISTED), "{:?}", rescue.lost);
+    let report = wreck.rebuilt();
+    assert_eq!(report.edits, 2);
+    assert!(report.lost.iter().any(|lost| lost == UNLISTED), "{:?}", report.lost);
     wreck.assert_carried_over();
 }

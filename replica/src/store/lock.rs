@@ -7,35 +7,37 @@ use std::time::UNIX_EPOCH;
 
 use hearth_contract::formats::Timestamp;
 
-use crate::store::open::{companion, make_private_directory, private_file};
+use super::files::{companion, make_private_directory, private_file};
 
-/// Digits of the number of a process.
-const DIGITS_MAX: u64 = 10;
+/// The most digits that a process id has.
+const PID_DIGITS_MAX: u64 = 10;
 
-/// Held by the process that syncs; given back when dropped, and by the system when the process ends in any way.
+/// The sync lock of one database, held by the process that syncs. Dropping the value releases the lock; so does the system
+/// when the process ends in any way.
 #[derive(Debug)]
 pub struct SyncLock {
     file: File,
 }
 
 impl SyncLock {
-    /// Takes the lock of a database; None when another process holds it.
+    /// Takes the lock of a database. None when another process holds the lock. An error when the lock file cannot be made, or
+    /// belongs to another program.
     pub fn try_take(db: &Path) -> io::Result<Option<SyncLock>> {
         if let Some(directory) = db.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
             make_private_directory(directory)?;
         }
-        // What it is called is settled by this one.
+        // The setup file decides how the lock file is named.
         private_file(&companion(db, "setup"))?;
         let path = companion(db, "lock");
         let mut file = private_file(&path)?;
         match file.try_lock() {
-            Ok(()) if !is_ours(&mut file)? => {
+            Ok(()) if !is_lock_file(&mut file)? => {
                 let text =
                     format!("{} is a file of another program, not the lock of a replica: rename it", path.display());
                 Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
             }
             Ok(()) => {
-                // For the one who is refused; the lock itself is the truth, and a full disk leaves it unsaid.
+                // The process id is only for messages: the file lock itself counts. On a full disk the id is left out.
                 file.set_len(0)?;
                 let _ = file.write_all(std::process::id().to_string().as_bytes());
                 Ok(Some(SyncLock { file }))
@@ -45,21 +47,21 @@ impl SyncLock {
         }
     }
 
-    /// Whether a process holds the lock of a database.
+    /// True when a process holds the lock of a database.
     pub fn is_held(db: &Path) -> bool {
         let file = File::open(companion(db, "lock"));
-        // A shared lock is given back at once and keeps no second look out; a file that is not there is held by nobody.
+        // A shared lock lets several processes ask at once; closing the file releases the shared lock.
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// When the lock of a database was taken last.
+    /// When the lock of a database was last taken. None without a lock file.
     pub fn taken_at(db: &Path) -> Option<Timestamp> {
         let at = std::fs::metadata(companion(db, "lock")).ok()?.modified().ok()?;
         let since = at.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
     }
 
-    /// The process that holds the lock of a database, as far as it said so.
+    /// The id of the process that holds the lock of a database. None when the lock file does not tell.
     pub fn holder(db: &Path) -> Option<u32> {
         let mut text = String::new();
         File::open(companion(db, "lock")).ok()?.read_to_string(&mut text).ok()?;
@@ -67,10 +69,10 @@ impl SyncLock {
     }
 }
 
-/// Whether a lock holds what one of ours does: nothing, or the number of a process.
-fn is_ours(file: &mut File) -> io::Result<bool> {
+/// True when the file holds what a lock file holds: no byte, or a process id.
+fn is_lock_file(file: &mut File) -> io::Result<bool> {
     let mut bytes = Vec::new();
-    file.take(DIGITS_MAX + 1).read_to_end(&mut bytes)?;
+    file.take(PID_DIGITS_MAX + 1).read_to_end(&mut bytes)?;
     file.rewind()?;
     let is_number = || str::from_utf8(&bytes).is_ok_and(|text| text.trim().parse::<u32>().is_ok());
     Ok(bytes.is_empty() || is_number())
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_of_somebody_else_is_left_alone() {
+    fn lock_leaves_foreign_file_alone() {
         let directory = tempfile::tempdir().unwrap();
         let (db, file) = (directory.path().join("a.db"), directory.path().join("a.db.lock"));
         for theirs in ["mine", "17 18", "\u{0}"] {

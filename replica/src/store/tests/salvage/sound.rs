@@ -6,8 +6,8 @@ use crate::store::tests::{TASK, event, with_key};
 #[test]
 fn a_sound_database_keeps_its_rows_until_the_server_has_spoken_again() {
     let wreck = Wreck::new();
-    let rescue = wreck.rebuilt();
-    assert_eq!((rescue.kept_as, rescue.edits), (None, 2));
+    let report = wreck.rebuilt();
+    assert_eq!((report.kept_as, report.edits), (None, 2));
     let mut scene = wreck.scene;
     assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Kitchen20");
     scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
@@ -67,7 +67,7 @@ fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
     let scene = &mut wreck.scene;
     let begun = recovery::read(&scene.db).unwrap().unwrap();
     assert_eq!((begun.step, begun.since, begun.question), (Step::Property, None, None));
-    assert_eq!(scene.one("SELECT cursor || replay FROM _sync"), "r0");
+    assert_eq!(scene.one("SELECT cursor || replaying FROM _sync"), "r0");
     // The older copy of the server has neither.
     for kind in [Kind::Task, Kind::Room] {
         assert_eq!(scene.is_walked(kind, &[], 3), Swept::Done);
@@ -104,7 +104,7 @@ fn a_rebuild_sees_that_the_server_was_put_back() {
         let begun = recovery::read(&scene.db).unwrap().expect("a recovery");
         assert_eq!((begun.step, begun.since), (Step::Property, None), "{is_damaged} {head}");
         assert_eq!(
-            scene.one("SELECT cause || _sync.cursor || replay FROM _reconcile JOIN _sync"),
+            scene.one("SELECT cause || _sync.cursor || replaying FROM _reconcile JOIN _sync"),
             format!("restoredc{head}0")
         );
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
@@ -131,7 +131,7 @@ fn a_rebuild_asks_before_much_is_gone() {
     let scene = &mut wreck.scene;
     scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })), task(159)]);
     scene.is_at_present(200);
-    assert_eq!(scene.one("SELECT cause || replay || filled FROM _reconcile JOIN _sync"), "asked01");
+    assert_eq!(scene.one("SELECT cause || replaying || backfilled FROM _reconcile JOIN _sync"), "asked01");
     assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE rev IS NOT NULL"), "60", "nothing is gone yet");
     let there = uuid::Uuid::from_u128(159).to_string();
     let swept = scene.is_walked(Kind::Task, &[(there.as_str(), 159)], 200);
@@ -143,9 +143,9 @@ fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginnin
     let mut wreck = Wreck::new();
     let scene = &mut wreck.scene;
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
-    gate::keep(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
+    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
     wreck.rebuilt();
-    let stands = "SELECT coalesce(_sync.cursor, 'none') || replay || cause || tail FROM _sync JOIN _reconcile";
+    let stands = "SELECT coalesce(_sync.cursor, 'none') || replaying || cause || tail FROM _sync JOIN _reconcile";
     assert_eq!(wreck.scene.one(stands), "none0restored0");
 }
 
@@ -156,9 +156,9 @@ fn a_table_that_was_dropped_is_damage() {
         wreck.scene.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();
         assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
-        let rescue = wreck.rebuilt();
-        assert!(rescue.kept_as.is_some(), "{table}");
-        assert_eq!((rescue.edits, rescue.lost.as_slice(), rescue.parked), (2, [].as_slice(), 0), "{table}");
+        let report = wreck.rebuilt();
+        assert!(report.kept_as.is_some(), "{table}");
+        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{table}");
         wreck.assert_carried_over();
     }
 }
@@ -172,14 +172,14 @@ fn a_column_of_somebody_is_no_damage_whatever_it_is_called_and_holds() {
     }
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT");
     wreck.scene.does("UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
-    assert_eq!(health::read(&wreck.db).unwrap().broken, [] as [String; 0]);
+    assert_eq!(health::examine(&wreck.db).unwrap().broken, [] as [String; 0]);
     assert_eq!(wreck.rebuilt().kept_as, None);
     assert_eq!(wreck.scene.one("SELECT kind || method || hex(my_note) FROM rooms"), "antiqueantique636166E9");
 }
 
 #[test]
 fn search_that_others_wrote_to_is_made_good() {
-    let found = |wreck: &Wreck| (health::read(&wreck.db).unwrap().finds_all, wreck.scene.one(FOUND));
+    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.scene.one(FOUND));
     let mut wreck = Wreck::new();
     assert_eq!(found(&wreck), (true, "Kitchen,Sweep".to_owned()));
     // In the places of the rows to come.
@@ -206,10 +206,10 @@ fn an_index_that_finds_what_is_not_there_is_no_damage_to_the_records() {
     let of_kitchen = "(SELECT rowid FROM search WHERE title = 'Kitchen')";
     wreck.scene.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
     assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");
-    let health = health::read(&wreck.db).unwrap();
-    assert_eq!((health.broken, health.finds_all), (Vec::new(), false));
+    let health = health::examine(&wreck.db).unwrap();
+    assert_eq!((health.broken, health.search_complete), (Vec::new(), false));
     assert_eq!(wreck.rebuilt().kept_as, None);
-    assert!(health::read(&wreck.db).unwrap().finds_all);
+    assert!(health::examine(&wreck.db).unwrap().search_complete);
     assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
 }
 
