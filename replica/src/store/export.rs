@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use super::edits::push;
 use super::sql_words::NOW;
 use super::{StoreError, files, gate};
 use crate::model::{EditState, ReasonCode};
+use crate::store::edits::push;
 
 /// What a copy holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::edits::doubt;
-use super::mirror::image;
-use super::recovery::lost;
 use super::{StoreError, gate, rows};
 use crate::model::{BlockCause, Phase};
+use crate::store::edits::doubt;
+use crate::store::mirror::image;
+use crate::store::recovery::lost;
 
 /// What a sync starts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The store as a whole: a scene with a database, and words to tell stories of it.
+//! Tests of the whole store: a scene with a database, and helpers for events, edits and responses.
 
 mod decisions;
 mod lists;
@@ -27,7 +27,7 @@ const ROOM: &str = "0190a3b0-0000-7000-8000-000000000001";
 const TASK: &str = "0190a3b0-0000-7000-8000-000000000002";
 const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 
-/// A replica in a directory that goes with it.
+/// A replica in a directory that is deleted with the scene.
 struct Scene {
     directory: PathBuf,
     db: Connection,
@@ -76,7 +76,7 @@ impl Scene {
         self.sql(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
 
-    /// One value, as text.
+    /// The first value of a query, as text.
     fn one(&self, text: &str) -> String {
         self.db.query_row(text, [], |row| Ok(super::rows::sql_to_json(row.get_ref(0)?))).map_or_else(
             |error| error.to_string(),
@@ -130,7 +130,7 @@ impl Scene {
         answers::record(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
     }
 
-    /// A task that was changed here, and is deleted there by what the server answers.
+    /// A scene with a changed task that a response reports as deleted on the server.
     fn deleted_by_an_answer() -> Scene {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -141,12 +141,12 @@ impl Scene {
         scene
     }
 
-    /// The states of the edits, in order.
+    /// The states of the edits, by id.
     fn states(&self) -> String {
         self.one("SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM edits ORDER BY id)")
     }
 
-    /// The outcomes in the history, in order.
+    /// The outcomes in the history, by id.
     fn outcomes(&self) -> String {
         self.one(
             "SELECT coalesce(group_concat(id || ' ' || outcome), '') FROM (SELECT * FROM edit_history ORDER BY id)",

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{as_keeper, json, new_replica, refusal, replica, sqlite3, text, write_profile};
+use super::{as_keeper, empty_replica, json, refusal, replica, sqlite3, text, write_profile};
 
 fn before_release() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
@@ -69,9 +69,7 @@ fn rebuild_before_release_keeps_edits_and_profile() {
 /// A replica whose `tasks` table lacks `estimated_cost`, as an older contract made it. Values that a newer server sent are in
 /// `extra`: of a task, and of the base image of a task that has an edit.
 fn older_contract() -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+    let (dir, db) = empty_replica();
     let ids = ["0190a3b0-0000-7000-8000-000000000001", "0190a3b0-0000-7000-8000-000000000002"];
     let insert = |id: &str, title: &str, cost: &str, rev: i64| {
         format!(
@@ -142,9 +140,7 @@ fn name_taken_by_user_is_no_disk_fault() {
 
 #[test]
 fn database_of_newer_program_is_left_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+    let (_dir, db) = empty_replica();
     sql(
         &db,
         "INSERT INTO _migrations SELECT version + 1, 'later', applied_on, checksum FROM _migrations

@@ -12,7 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::reader::{SalvagedTable, read_table};
-use crate::model::{EditState, Method};
+use crate::model::{EditState, Method, ReasonCode};
 use crate::store::mirror::image;
 use crate::store::{StoreError, rows};
 
@@ -68,7 +68,8 @@ pub(super) fn queue_inferred_edits(tx: &Transaction<'_>, traces: &[EditTrace]) -
         let has_image = image::get(tx, *kind, record)?.is_some();
         let Some((method, patch, base)) = infer_edit(trace, explained, has_image) else { continue };
         tx.prepare_cached(
-            "INSERT INTO edits (kind, record_id, method, patch, base, state, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO edits (kind, record_id, method, patch, base, state, reason_code, reason)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute((
             kind.as_str(),
@@ -77,6 +78,7 @@ pub(super) fn queue_inferred_edits(tx: &Transaction<'_>, traces: &[EditTrace]) -
             Value::Object(patch).to_string(),
             Value::Object(base).to_string(),
             EditState::Rejected,
+            ReasonCode::FromACopy,
             INFERRED,
         ))?;
         queued += 1;
@@ -105,5 +107,30 @@ fn infer_edit(trace: &EditTrace, explained: Option<Fields>, has_image: bool) -> 
         }
         (Some(explained), None) => Some((Method::Delete, Fields::new(), explained)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn edit_is_inferred_from_difference() {
+        let fields = |value: Value| value.as_object().cloned().unwrap();
+        let infer = |explained: Option<Value>, shown: Option<Value>, has_image| {
+            let trace = EditTrace { kind: Kind::Room, record: String::new(), shown: shown.map(fields) };
+            infer_edit(&trace, explained.map(fields), has_image)
+        };
+        let (hall, attic) = (json!({ "name": "Hall" }), json!({ "name": "Attic" }));
+        let none = || fields(json!({}));
+        let shown = json!({ "name": "Hall", "floor": null });
+        assert_eq!(infer(None, Some(shown), false), Some((Method::Create, fields(hall.clone()), none())));
+        let update = (Method::Update, fields(attic.clone()), fields(hall.clone()));
+        assert_eq!(infer(Some(hall.clone()), Some(attic.clone()), true), Some(update));
+        assert_eq!(infer(Some(hall.clone()), None, true), Some((Method::Delete, none(), fields(hall.clone()))));
+        assert_eq!(infer(Some(hall.clone()), Some(hall), true), None, "the readable edits explain the row");
+        assert_eq!(infer(None, Some(attic), true), None, "an edit deletes the record");
     }
 }

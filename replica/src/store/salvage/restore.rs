@@ -74,7 +74,7 @@ fn set_edit_sequence(tx: &Transaction<'_>, newest_edit_id: i64) -> Result<(), St
 fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>) -> Result<usize, StoreError> {
     let Some(home) = home else {
         return Ok(tx.execute(
-            "UPDATE edits SET state = 'rejected', reason_code = NULL,
+            "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy',
                  reason = 'The database was damaged and does not tell which home this edit is for. If it is for this home, \
                  retry sends it.'",
             [],

@@ -1,4 +1,4 @@
-//! Damaged databases: what only exists here goes on or is named, and the damaged file is kept as it was found.
+//! Damaged databases: what exists only here is carried over or named, and the damaged file is kept unchanged.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -18,7 +18,7 @@ use crate::store::{StoreError, connection, files, gate, health, open, recovery, 
 mod carried;
 mod sound;
 
-/// A replica with a room from the server, an edit of it, and a task that exists only here; closed.
+/// A replica with a room from the server, an edit of the room, and a task that exists only here.
 struct Wreck {
     scene: Scene,
     db: PathBuf,
@@ -34,7 +34,7 @@ impl Wreck {
         Wreck { scene, db }
     }
 
-    /// Everything in the one file.
+    /// Checkpoints the log, so that the database file holds everything.
     fn checkpointed(self) -> Wreck {
         let scene = &self.scene;
         scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -47,29 +47,28 @@ impl Wreck {
         file.write_all(bytes).unwrap();
     }
 
-    /// Writes other bytes over the first place in the file where these stand.
+    /// Overwrites the first occurrence of a text in the file.
     fn garble(&self, text: &str, bytes: &[u8]) {
         let file = fs::read(&self.db).unwrap();
         let from = file.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
         self.overwrite(from as u64, bytes);
     }
 
-    /// Makes nonsense of the page on which a text stands. The last one: where the list of tables began to grow, old
-    /// texts are left.
+    /// Overwrites the page with the last occurrence of a text. Earlier occurrences may be left-overs from a smaller list of tables.
     fn break_page_with(&self, text: &str) {
         let file = fs::read(&self.db).unwrap();
         let from = file.windows(text.len()).rposition(|window| window == text.as_bytes()).unwrap() as u64;
         self.overwrite(from / 4096 * 4096, &[0xa5; 4096]);
     }
 
-    /// Makes nonsense of the first page of a table or index.
+    /// Overwrites the root page of a table or index.
     fn break_page_of(&self, name: &str) {
         let page = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
         let page: u32 = self.scene.db.query_row(page, [name], |row| row.get(0)).unwrap();
         self.overwrite(u64::from(page - 1) * 4096, &[0xa5; 4096]);
     }
 
-    /// Leaves the file without a byte, and no log.
+    /// Empties the file and deletes the log.
     fn empty(&self) {
         for part in ["-wal", "-shm"] {
             let _ = fs::remove_file(files::beside(&self.db, part));
@@ -77,7 +76,7 @@ impl Wreck {
         fs::write(&self.db, "").unwrap();
     }
 
-    /// Where the damaged file is kept, or what stands beside that.
+    /// The path of the kept copy, with a suffix.
     fn aside(&self, more: &str) -> PathBuf {
         let stamp: String = at(0).to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
         files::beside(&self.db, &format!(".damaged-{stamp}Z{more}"))
@@ -87,7 +86,7 @@ impl Wreck {
         salvage::rebuild(&self.db, at(0)).unwrap()
     }
 
-    /// The edits and the rows that they make, as a new connection sees them.
+    /// Asserts that a new connection sees the edits and their rows.
     fn assert_carried_over(&self) {
         let db = open::read_write(&self.db).unwrap();
         let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
@@ -104,7 +103,7 @@ const CARRIED: &str =
     r#"1update{"floor":"2"}waiting,2create{"title":"Sweep","priority":"medium","status":"open"}waiting"#;
 
 #[test]
-fn an_overwritten_header_costs_nothing() {
+fn overwritten_header_loses_nothing() {
     let wreck = Wreck::new().checkpointed();
     wreck.overwrite(0, &[0xff; 100]);
     let before = fs::read(&wreck.db).unwrap();
@@ -116,7 +115,7 @@ fn an_overwritten_header_costs_nothing() {
 }
 
 #[test]
-fn an_overwritten_first_page_costs_no_edit() {
+fn overwritten_first_page_keeps_edits() {
     for bytes in [[0xff; 4096], [0; 4096]] {
         let wreck = Wreck::new().checkpointed();
         wreck.overwrite(0, &bytes);
@@ -125,7 +124,7 @@ fn an_overwritten_first_page_costs_no_edit() {
         assert!(report.lost.len() == 1 && report.lost[0].contains("of your own may be missing"), "{:?}", report.lost);
         wreck.assert_carried_over();
     }
-    // What was written since is in the log alone.
+    // Later writes are only in the log.
     let wreck = Wreck::new().checkpointed();
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     wreck.overwrite(0, &[0xff; 4096]);
@@ -134,7 +133,7 @@ fn an_overwritten_first_page_costs_no_edit() {
 }
 
 #[test]
-fn programs_that_have_it_open_go_on_with_the_new_one() {
+fn open_connections_see_new_database() {
     let wreck = Wreck::new().checkpointed();
     wreck.overwrite(0, &[0xff; 100]);
     wreck.rebuilt();
@@ -146,8 +145,8 @@ fn programs_that_have_it_open_go_on_with_the_new_one() {
 }
 
 #[test]
-fn what_others_commit_meanwhile_is_carried_over() {
-    // A file that can be locked as it is, and one that must be mended for it.
+fn commits_during_rebuild_are_kept() {
+    // A file that can be locked, and a file whose header must be mended first.
     for header in [false, true] {
         let wreck = Wreck::new().checkpointed();
         if header {
@@ -156,7 +155,7 @@ fn what_others_commit_meanwhile_is_carried_over() {
             wreck.break_page_of("sync_log");
         }
         let other = &wreck.scene.db;
-        // Opened while it was sound, as a script's connection would be.
+        // Opened before the damage, like the connection of a script.
         other.busy_timeout(connection::BUSY_TIMEOUT).unwrap();
         let ended = AtomicBool::new(false);
         let mut rooms = 0;
@@ -182,7 +181,7 @@ fn what_others_commit_meanwhile_is_carried_over() {
 }
 
 #[test]
-fn broken_pages_elsewhere_cost_no_edit() {
+fn damaged_other_pages_keep_edits() {
     let wreck = Wreck::new().checkpointed();
     for name in ["rooms", "tasks", "sync_log", "search_data", "_edits_record"] {
         wreck.break_page_of(name);
@@ -193,7 +192,7 @@ fn broken_pages_elsewhere_cost_no_edit() {
 }
 
 #[test]
-fn a_damaged_text_of_the_schema_costs_no_edit() {
+fn damaged_schema_text_keeps_edits() {
     for text in ["CREATE TRIGGER _rooms", "CREATE VIEW ", "CREATE INDEX _tasks", "CREATE TABLE vehicles"] {
         let wreck = Wreck::new().checkpointed();
         wreck.garble(text, b"CREATE (");
@@ -205,8 +204,8 @@ fn a_damaged_text_of_the_schema_costs_no_edit() {
 }
 
 #[test]
-fn a_damaged_list_of_tables_costs_no_edit() {
-    // Text that makes no table any more, another table, or none in UTF-8.
+fn damaged_table_list_keeps_edits() {
+    // A text that creates no table, another table, or is not UTF-8.
     for bytes in [b"CREATE (".as_slice(), b"CREATE TABLE edicts", b"CREATE TABLE edits (\n    -- \xff"] {
         let wreck = Wreck::new().checkpointed();
         wreck.garble("CREATE TABLE edits", bytes);
@@ -215,13 +214,13 @@ fn a_damaged_list_of_tables_costs_no_edit() {
         assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{bytes:?}");
         wreck.assert_carried_over();
     }
-    // What was written since is in the log alone.
+    // Later writes are only in the log.
     let wreck = Wreck::new().checkpointed();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.lost.as_slice(), report.parked), (3, [].as_slice(), 0));
-    // A page of the list that stands before the edits' place in it.
+    // A page of the list before the entry of `edits`.
     let wreck = Wreck::new().checkpointed();
     wreck.break_page_with("CREATE TABLE _gate");
     let report = wreck.rebuilt();
@@ -230,10 +229,10 @@ fn a_damaged_list_of_tables_costs_no_edit() {
 }
 
 #[test]
-fn a_file_that_is_cut_short_costs_no_edit_that_is_left() {
+fn truncated_file_keeps_edits() {
     let wreck = Wreck::new().checkpointed();
     let file = fs::OpenOptions::new().write(true).open(&wreck.db).unwrap();
-    // The tables stand at its beginning, most of the schema's text behind them.
+    // Tables are at the beginning of the file, most of the schema text is behind them.
     file.set_len(file.metadata().unwrap().len() * 2 / 5).unwrap();
     assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
     let report = wreck.rebuilt();
@@ -242,7 +241,7 @@ fn a_file_that_is_cut_short_costs_no_edit_that_is_left() {
 }
 
 #[test]
-fn what_cannot_be_read_of_the_edits_is_said_and_read_off_their_records() {
+fn lost_edits_are_inferred_from_rows() {
     let mut wreck = Wreck::new();
     let van = "0190a3b0-0000-7000-8000-000000000009";
     wreck.scene.hear(vec![super::event(6, "created", "vehicle", van, json!({ "name": "Van", "model": "T3" }))]);
@@ -265,7 +264,7 @@ fn what_cannot_be_read_of_the_edits_is_said_and_read_off_their_records() {
 }
 
 #[test]
-fn an_edit_that_can_be_read_explains_its_record() {
+fn readable_edit_is_not_inferred_again() {
     let wreck = Wreck::new();
     let long = "x".repeat(3000);
     for n in 0..6 {
@@ -286,7 +285,7 @@ fn an_edit_that_can_be_read_explains_its_record() {
 }
 
 #[test]
-fn a_text_that_is_none_is_damage_and_its_edit_is_named() {
+fn invalid_utf8_in_edit_is_damage() {
     let wreck = Wreck::new().checkpointed();
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [""; 0]);
     wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
@@ -305,7 +304,7 @@ fn a_text_that_is_none_is_damage_and_its_edit_is_named() {
 }
 
 #[test]
-fn a_text_that_nobody_can_have_written_is_damage() {
+fn invalid_json_or_kind_is_damage() {
     let image = ("\"Kitchen\"", "\"Kitchen\\", 0);
     let patch = (r#"{"floor":"2"}"#, r#"{"floor";"2"}"#, 1);
     let kind = ("room0190a3b0-0000-7000-8000-000000000001update", "roof", 1);
@@ -330,7 +329,7 @@ fn a_text_that_nobody_can_have_written_is_damage() {
 }
 
 #[test]
-fn a_garbled_edit_alone_is_named_beside_a_broken_page() {
+fn only_invalid_edit_is_lost() {
     let wreck = Wreck::new();
     for name in ["Alpha", "Bravo", "Charlie"] {
         wreck.scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
@@ -345,7 +344,7 @@ fn a_garbled_edit_alone_is_named_beside_a_broken_page() {
 }
 
 #[test]
-fn a_broken_page_in_the_middle_costs_only_its_own_edits() {
+fn damaged_middle_page_loses_its_edits_only() {
     let wreck = Wreck::new();
     let scene = &wreck.scene;
     for n in 0..200 {
@@ -354,23 +353,23 @@ fn a_broken_page_in_the_middle_costs_only_its_own_edits() {
     let wreck = wreck.checkpointed();
     let bytes = fs::read(&wreck.db).unwrap();
     let holds = |page: &[u8], word: &[u8]| page.windows(word.len()).any(|window| window == word);
-    // The leaf that holds edit 100: a page of edits (they name their origin), not of rows.
+    // The leaf page with edit 100. A page of `edits` contains the method, a page of `rooms` does not.
     let page = bytes
         .chunks(4096)
         .position(|page| page[0] == 0x0d && holds(page, b"\"Room 100\"") && holds(page, b"create"))
         .unwrap();
     wreck.overwrite(page as u64 * 4096, &[0xa5; 4096]);
     let report = wreck.rebuilt();
-    assert_eq!(report.edits, 202, "what cannot be read is read off the rows: {:?}", report.lost);
+    assert_eq!(report.edits, 202, "lost edits are inferred from the rows: {:?}", report.lost);
     let read_off: usize = wreck.scene.one("SELECT count(*) FROM edits WHERE state = 'rejected'").parse().unwrap();
     assert!((1..22).contains(&read_off), "{read_off}");
     assert!(report.lost[1].starts_with(&read_off.to_string()), "{:?}", report.lost);
 }
 
 #[test]
-fn a_missing_file_is_made_again_from_the_log_it_left() {
+fn missing_file_is_rebuilt_from_wal() {
     let wreck = Wreck::new();
-    // As if the machine had stopped and the file had gone: the log is there, and nobody has it open.
+    // As after a crash of the machine that lost the file: the log exists, and no process has it open.
     let elsewhere = wreck.scene.directory.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let db = elsewhere.join("replica.db");
@@ -378,13 +377,13 @@ fn a_missing_file_is_made_again_from_the_log_it_left() {
     let wreck = Wreck { db, ..wreck };
     let refused = open::read_write(&wreck.db).unwrap_err();
     assert!(refused.is_damaged() && refused.to_string().contains("is missing"), "{refused}");
-    assert!(!wreck.db.exists(), "nothing was made in its place");
+    assert!(!wreck.db.exists(), "no new database was created");
     assert_eq!(wreck.rebuilt().edits, 2);
     wreck.assert_carried_over();
 }
 
 #[test]
-fn a_file_that_is_gone_is_missed() {
+fn replaced_database_logs_warning() {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("a.db");
     let said = || -> Vec<String> {
@@ -405,12 +404,12 @@ fn a_file_that_is_gone_is_missed() {
 }
 
 #[test]
-fn an_emptied_file_is_not_taken_for_a_new_one() {
+fn emptied_file_is_damage() {
     let wreck = Wreck::new();
     let elsewhere = wreck.scene.directory.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let db = elsewhere.join("replica.db");
-    // All of it is still in its log.
+    // The log still holds everything.
     fs::write(&db, "").unwrap();
     fs::copy(files::beside(&wreck.db, "-wal"), files::beside(&db, "-wal")).unwrap();
     let wreck = Wreck { db, ..wreck };
@@ -418,7 +417,7 @@ fn an_emptied_file_is_not_taken_for_a_new_one() {
     assert!(refused.is_damaged() && refused.to_string().contains("is empty"), "{refused}");
     assert_eq!(wreck.rebuilt().edits, 2);
     wreck.assert_carried_over();
-    // Nothing is left but a sign that it was there.
+    // Only a companion file is left.
     wreck.empty();
     assert_eq!(wreck.rebuilt().lost, [""; 0], "by itself an empty file is a new one");
     wreck.empty();
@@ -432,7 +431,7 @@ fn an_emptied_file_is_not_taken_for_a_new_one() {
 }
 
 #[test]
-fn a_file_of_something_else_is_kept_and_named() {
+fn unreadable_file_is_kept() {
     let wreck = Wreck::new();
     let db = wreck.scene.directory.join("letter.db");
     fs::write(&db, "Dear Sir or Madam, ".repeat(1000)).unwrap();
@@ -446,7 +445,7 @@ fn a_file_of_something_else_is_kept_and_named() {
 }
 
 #[test]
-fn it_does_not_fill_the_disk_with_copies() {
+fn damaged_copies_are_limited() {
     let wreck = Wreck::new().checkpointed();
     for n in 0..=salvage::DAMAGED_COPIES_MAX as i64 {
         wreck.scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -458,7 +457,7 @@ fn it_does_not_fill_the_disk_with_copies() {
 }
 
 #[test]
-fn what_a_rebuild_left_behind_is_no_copy_and_goes() {
+fn leftover_work_copies_are_deleted() {
     let wreck = Wreck::new().checkpointed();
     wreck.break_page_of("rooms");
     for n in 0..salvage::DAMAGED_COPIES_MAX {
@@ -474,27 +473,27 @@ fn what_a_rebuild_left_behind_is_no_copy_and_goes() {
 }
 
 #[test]
-fn what_cannot_be_read_for_want_of_room_is_not_given_up() {
+fn full_disk_aborts_rebuild() {
     let wreck = Wreck::new().checkpointed();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     let before = fs::read(&wreck.db).unwrap();
-    // As on a full disk, the copy cannot be made in which the edits can be found.
+    // As on a full disk, the second work copy cannot be created.
     fs::create_dir(wreck.aside(".reading-listed")).unwrap();
     let refused = salvage::rebuild(&wreck.db, at(0)).unwrap_err();
     assert!(!refused.is_damaged(), "{refused}");
     assert_eq!(fs::read(&wreck.db).unwrap(), before);
-    assert!(!wreck.aside("").exists() && !wreck.aside(".reading").exists(), "the room is given back");
+    assert!(!wreck.aside("").exists() && !wreck.aside(".reading").exists(), "no copy takes room");
     fs::remove_dir(wreck.aside(".reading-listed")).unwrap();
     assert_eq!(wreck.rebuilt().edits, 2);
     wreck.assert_carried_over();
 }
 
 #[test]
-fn a_rebuild_that_fails_leaves_the_file_as_it_was_found() {
+fn failed_rebuild_restores_file() {
     let wreck = Wreck::new().checkpointed();
     wreck.overwrite(0, &[0xff; 100]);
     let before = fs::read(&wreck.db).unwrap();
-    // Nothing can be copied to where something else is.
+    // A directory at its path keeps the work copy from being created.
     fs::create_dir(wreck.aside(".reading")).unwrap();
     salvage::rebuild(&wreck.db, at(0)).unwrap_err();
     assert_eq!(fs::read(&wreck.db).unwrap(), before);

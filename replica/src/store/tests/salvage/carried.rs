@@ -1,15 +1,14 @@
-//! What goes on of a damaged database: the edits, their numbers, their requests, what is said of them; and what others have
-//! made in it.
+//! What is carried over from a damaged database: edits, their ids and requests, and objects that people have added.
 
 use super::*;
 use crate::store::tests::{event, with_key};
 
-/// What is said where a part of the list of tables cannot be read.
+/// The sentence about a damaged list of tables.
 const UNLISTED: &str = "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own \
      may be missing, and columns that you have added.";
 
 #[test]
-fn numbers_of_edits_go_on_though_none_waits() {
+fn edit_ids_continue_without_edits() {
     let mut scene = Scene::new();
     let db = scene.directory.join("replica.db");
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
@@ -27,7 +26,7 @@ fn numbers_of_edits_go_on_though_none_waits() {
 }
 
 #[test]
-fn numbers_of_edits_that_went_as_one_are_not_used_again() {
+fn ids_of_coalesced_edits_are_not_reused() {
     for broken in ["rooms", "sqlite_sequence"] {
         let mut scene = Scene::new();
         let db = scene.directory.join("replica.db");
@@ -53,7 +52,7 @@ fn numbers_of_edits_that_went_as_one_are_not_used_again() {
 }
 
 #[test]
-fn numbers_of_edits_that_are_given_up_are_not_used_again() {
+fn ids_of_lost_edits_are_not_reused() {
     let mut wreck = Wreck::new();
     gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
     let wreck = wreck.checkpointed();
@@ -65,7 +64,7 @@ fn numbers_of_edits_that_are_given_up_are_not_used_again() {
 }
 
 #[test]
-fn what_is_left_of_edits_that_are_lost_is_not_taken_for_that_of_others() {
+fn rows_of_lost_edits_are_deleted() {
     let mut scene = Scene::new();
     let db = scene.directory.join("replica.db");
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
@@ -80,12 +79,12 @@ fn what_is_left_of_edits_that_are_lost_is_not_taken_for_that_of_others() {
     assert_eq!(
         wreck.scene.one("SELECT group_concat(id || method || state) FROM edits"),
         "3createrejected,4createwaiting",
-        "what was read off the record has a number of its own"
+        "the inferred edit has a new id"
     );
 }
 
 #[test]
-fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
+fn request_without_precondition_is_remade() {
     let floor_is = |id, floor| event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
     for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
         let mut wreck = Wreck::new();
@@ -103,7 +102,7 @@ fn a_request_whose_guard_is_lost_is_judged_and_made_anew() {
 }
 
 #[test]
-fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
+fn bulk_request_keeps_bytes_for_other_edits() {
     let mut wreck = Wreck::new();
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
@@ -117,11 +116,11 @@ fn the_other_edits_of_a_bulk_call_keep_its_bytes() {
     let again = scene.freeze(&[vec![3]], ConflictPolicy::Ask).unwrap();
     assert_eq!((again.key, again.body), (before.key, before.body));
     assert_eq!(again.edits.into_iter().map(|(edit, _)| edit).collect::<Vec<_>>(), [3]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "somebody else has changed what it changes");
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "another person has changed the same field");
 }
 
 #[test]
-fn edits_of_an_unknown_home_wait_for_a_person() {
+fn edits_of_unknown_home_are_parked() {
     let wreck = Wreck::new().checkpointed();
     wreck.break_page_of("_sync");
     let report = wreck.rebuilt();
@@ -129,7 +128,7 @@ fn edits_of_an_unknown_home_wait_for_a_person() {
 }
 
 #[test]
-fn every_table_is_either_carried_over_or_told_again_by_the_server() {
+fn each_table_is_local_or_from_server() {
     let told_again = ["_schema", "_sync", "_tombstones", "_seen", "_search_rows", "_reconcile", "_walk_pages"];
     for table in schema::protected::TABLES {
         assert_ne!(
@@ -141,7 +140,7 @@ fn every_table_is_either_carried_over_or_told_again_by_the_server() {
 }
 
 #[test]
-fn what_others_have_made_goes_on() {
+fn user_objects_are_carried_over() {
     let wreck = Wreck::new();
     wreck.scene.does("CREATE TABLE \"my notes\" (id INTEGER PRIMARY KEY, \"of task\" TEXT, text TEXT)");
     wreck.scene.does("INSERT INTO \"my notes\" (\"of task\", text) VALUES ('a', 'one'), ('b', 'two')");
@@ -167,7 +166,7 @@ fn what_others_have_made_goes_on() {
 }
 
 #[test]
-fn what_others_have_made_goes_on_where_the_list_of_tables_is_damaged() {
+fn user_objects_survive_damaged_table_list() {
     let own = || {
         let wreck = Wreck::new();
         wreck.scene.does("CREATE TABLE mine (a TEXT)");
@@ -180,7 +179,7 @@ fn what_others_have_made_goes_on_where_the_list_of_tables_is_damaged() {
         let db = open::read_write(&wreck.db).unwrap();
         db.query_row(sql, [], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())
     };
-    // A word of ours in it.
+    // A damaged text of the replica's own.
     let wreck = own();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     let report = wreck.rebuilt();
@@ -188,14 +187,14 @@ fn what_others_have_made_goes_on_where_the_list_of_tables_is_damaged() {
     assert_eq!(one(&wreck, "SELECT group_concat(a, ' ') FROM best").unwrap(), "one two");
     assert!(one(&wreck, "SELECT name || coalesce(stars, '') FROM rooms").is_ok());
 
-    // A word of theirs.
+    // A damaged text of the person's table.
     let wreck = own();
     wreck.garble("CREATE TABLE mine", b"CREATE TABLE \xff");
     let lost = wreck.rebuilt().lost;
     assert!(lost[0].starts_with("The table mine could not be carried over"), "{lost:?}");
     assert!(lost[1].starts_with("The view best does not work"), "{lost:?}");
 
-    // The page of it on which theirs stand.
+    // The page of the list with the person's objects.
     let wreck = own();
     wreck.break_page_with("CREATE TABLE mine");
     let lost = wreck.rebuilt().lost;
@@ -203,7 +202,7 @@ fn what_others_have_made_goes_on_where_the_list_of_tables_is_damaged() {
 }
 
 #[test]
-fn columns_of_others_go_on_and_their_values_are_named() {
+fn user_columns_continue_without_values() {
     let wreck = Wreck::new();
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER NOT NULL DEFAULT 1");
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN \"my, own\" TEXT COLLATE NOCASE");
@@ -222,13 +221,13 @@ fn columns_of_others_go_on_and_their_values_are_named() {
     let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
     assert_eq!(text("SELECT name FROM best WHERE \"my, own\" = 'blue'"), "Hall", "the whole of its definition");
     assert_eq!(text("SELECT twice FROM tasks"), "SweepSweep");
-    // And nothing is missing of what is ours.
+    // The replica's own objects are complete.
     schema::renew(&mut db).unwrap();
     assert!(schema::missing_objects(&db).unwrap().is_empty());
 }
 
 #[test]
-fn columns_of_a_table_that_cannot_be_read_go_on_too() {
+fn user_columns_of_damaged_table_continue() {
     let wreck = Wreck::new();
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
     let wreck = wreck.checkpointed();
@@ -241,7 +240,7 @@ fn columns_of_a_table_that_cannot_be_read_go_on_too() {
 }
 
 #[test]
-fn a_view_that_does_not_work_is_named() {
+fn broken_user_view_is_named() {
     let wreck = Wreck::new();
     wreck.scene.does("CREATE TABLE mine (a TEXT)");
     wreck.scene.does("CREATE VIEW rests_on_it AS SELECT a FROM broken");
@@ -258,7 +257,7 @@ fn a_view_that_does_not_work_is_named() {
 }
 
 #[test]
-fn a_table_of_ones_own_of_which_nothing_can_be_read_holds_nothing_up() {
+fn unreadable_user_table_stops_nothing() {
     let wreck = Wreck::new();
     wreck.scene.does("CREATE TABLE mine (x)");
     wreck.scene.does("INSERT INTO mine VALUES (1)");

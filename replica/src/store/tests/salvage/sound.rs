@@ -1,10 +1,10 @@
-//! A database that is made anew though every page of it is what it must be.
+//! `rebuild` of a sound database: everything is read again, and rows stay until then.
 
 use super::*;
 use crate::store::tests::{TASK, event, with_key};
 
 #[test]
-fn a_sound_database_keeps_its_rows_until_the_server_has_spoken_again() {
+fn sound_database_keeps_rows() {
     let wreck = Wreck::new();
     let report = wreck.rebuilt();
     assert_eq!((report.kept_as, report.edits), (None, 2));
@@ -15,10 +15,10 @@ fn a_sound_database_keeps_its_rows_until_the_server_has_spoken_again() {
 }
 
 #[test]
-fn an_edit_waits_until_its_record_is_read_again() {
+fn edit_waits_until_record_is_reread() {
     let mut wreck = Wreck::new();
     wreck.rebuilt();
-    assert_eq!(wreck.scene.plan(), [2], "a create insists on nothing");
+    assert_eq!(wreck.scene.plan(), [2], "a create has no precondition");
     wreck.scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
     wreck.scene.is_at_present(5);
     assert_eq!(wreck.scene.plan(), [1, 2]);
@@ -26,7 +26,7 @@ fn an_edit_waits_until_its_record_is_read_again() {
 }
 
 #[test]
-fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
+fn rebuild_shows_restored_server_records() {
     for damaged in [false, true] {
         let mut wreck = Wreck::new();
         let shed = "0190a3b0-0000-7000-8000-000000000009";
@@ -41,7 +41,7 @@ fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
             wreck.overwrite(0, &[0xff; 100]);
         }
         assert_eq!(wreck.rebuilt().kept_as.is_some(), damaged);
-        // The server is an older copy of itself by now.
+        // The server was restored to an older copy.
         let mut scene = wreck.scene;
         scene.hear(vec![
             event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })),
@@ -54,7 +54,7 @@ fn what_a_restored_server_has_again_is_shown_after_a_rebuild() {
 }
 
 #[test]
-fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
+fn rebuild_keeps_pending_restore() {
     let mut wreck = Wreck::new();
     let scene = &mut wreck.scene;
     let key = scene.send(2).key;
@@ -68,18 +68,18 @@ fn a_rebuild_forgets_no_restore_that_is_not_made_up_for() {
     let begun = recovery::read(&scene.db).unwrap().unwrap();
     assert_eq!((begun.step, begun.since, begun.question), (Step::Property, None, None));
     assert_eq!(scene.one("SELECT cursor || replaying FROM _sync"), "r0");
-    // The older copy of the server has neither.
+    // The older copy has neither record.
     for kind in [Kind::Task, Kind::Room] {
         assert_eq!(scene.is_walked(kind, &[], 3), Swept::Done);
     }
     recovery::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.one("SELECT method || state FROM edits WHERE id = 2"), "createconflict");
-    assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "what is offered again stays visible");
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
-/// It forgets the cursor that such a server would refuse.
+/// The rebuild drops the cursor, which a restored server would refuse.
 #[test]
-fn a_rebuild_sees_that_the_server_was_put_back() {
+fn rebuild_detects_restored_server() {
     for (is_damaged, room, head) in [(false, 3, 4), (true, 3, 4), (false, 3, 90), (true, 3, 90)] {
         let mut wreck = Wreck::new();
         let scene = &mut wreck.scene;
@@ -97,7 +97,7 @@ fn a_rebuild_sees_that_the_server_was_put_back() {
         }
         assert_eq!(wreck.rebuilt().kept_as.is_some(), is_damaged);
         let scene = &mut wreck.scene;
-        // What was numbered before the copy was made, and what the server has done since.
+        // An event from before the copy, and a new event of the restored server.
         scene.hear(vec![event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
         scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
         scene.is_at_present(head);
@@ -119,7 +119,7 @@ fn a_rebuild_sees_that_the_server_was_put_back() {
 }
 
 #[test]
-fn a_rebuild_asks_before_much_is_gone() {
+fn rebuild_asks_before_many_deletes() {
     let mut wreck = Wreck::new();
     let task = |number: u128| {
         let id = uuid::Uuid::from_u128(number).to_string();
@@ -139,7 +139,7 @@ fn a_rebuild_asks_before_much_is_gone() {
 }
 
 #[test]
-fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginning() {
+fn rebuild_drops_unknown_cursor() {
     let mut wreck = Wreck::new();
     let scene = &mut wreck.scene;
     scene.recovers(&Cause::Restored { resume: "r".into(), fork: None });
@@ -150,7 +150,7 @@ fn a_rebuild_in_a_recovery_whose_cursor_is_unknown_there_reads_from_the_beginnin
 }
 
 #[test]
-fn a_table_that_was_dropped_is_damage() {
+fn dropped_table_is_damage() {
     for table in ["_tombstones", "search", "_schema", "_gate", "_migrations"] {
         let wreck = Wreck::new();
         wreck.scene.does(&format!("DROP TABLE {table}"));
@@ -164,7 +164,7 @@ fn a_table_that_was_dropped_is_damage() {
 }
 
 #[test]
-fn a_column_of_somebody_is_no_damage_whatever_it_is_called_and_holds() {
+fn user_column_is_no_damage() {
     let wreck = Wreck::new();
     for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
         wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT"));
@@ -178,18 +178,18 @@ fn a_column_of_somebody_is_no_damage_whatever_it_is_called_and_holds() {
 }
 
 #[test]
-fn search_that_others_wrote_to_is_made_good() {
+fn search_written_by_script_is_repaired() {
     let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.scene.one(FOUND));
     let mut wreck = Wreck::new();
     assert_eq!(found(&wreck), (true, "Kitchen,Sweep".to_owned()));
-    // In the places of the rows to come.
+    // With the rowids of later entries.
     wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
     wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
     wreck.scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
     assert_eq!(found(&wreck), (true, "Attic,Hall,Kitchen,Sweep".to_owned()));
     wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
     wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
-    // What is touched is found again.
+    // A changed record is found again.
     wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
     wreck.scene.hear(vec![event(7, "updated", "room", HOME, json!({ "name": "Loft" }))]);
     assert_eq!(found(&wreck), (false, "Galley,Loft,Sweep,X".to_owned()));
@@ -201,7 +201,7 @@ fn search_that_others_wrote_to_is_made_good() {
 }
 
 #[test]
-fn an_index_that_finds_what_is_not_there_is_no_damage_to_the_records() {
+fn wrong_search_index_is_no_damage() {
     let wreck = Wreck::new();
     let of_kitchen = "(SELECT rowid FROM search WHERE title = 'Kitchen')";
     wreck.scene.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
@@ -216,7 +216,7 @@ fn an_index_that_finds_what_is_not_there_is_no_damage_to_the_records() {
 const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
 
 #[test]
-fn which_migrations_were_run_is_not_forgotten() {
+fn migrations_table_is_protected() {
     let scene = Scene::new();
     for text in ["DELETE FROM _migrations", "UPDATE _migrations SET checksum = ''"] {
         assert!(scene.sql(text).unwrap_err().contains("kept by the replica itself"), "{text}");
