@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 
-/// The path of a companion file of a database, such as `lock` or `bell`. A profile's `replica.db` has a directory of its own,
+/// The path of a companion file of a database, such as `lock`. A profile's `replica.db` has a directory of its own,
 /// and its companions have plain names there. Beside any other database a companion is named `NAME.db.lock`.
 pub(crate) fn companion(db: &Path, name: &str) -> PathBuf {
     match db.file_name() {
@@ -71,7 +71,7 @@ pub(crate) fn is_gone(db: &Path) -> bool {
     !is_unreachable(db) && !db.exists() && was_used(db)
 }
 
-/// True when companion files of earlier use exist: `bell` is touched after a commit, `reserve` is made by the sync.
+/// True when companion files of earlier use exist: the marker that is touched after a commit, or the disk reserve of a sync.
 pub(super) fn was_used(db: &Path) -> bool {
     ["bell", "reserve"].into_iter().any(|name| companion(db, name).exists())
 }

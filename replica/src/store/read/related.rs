@@ -27,13 +27,13 @@ pub struct Change {
     pub edit: i64,
     /// When the change was made (RFC 3339, UTC, milliseconds).
     pub at: String,
-    /// What the edit does to the record.
+    /// The method of the edit.
     pub method: Method,
     /// The changed fields and their new values.
     pub patch: Fields,
     /// The values of the same fields before the change.
     pub base: Fields,
-    /// Who made the change.
+    /// The program that made the change.
     pub origin: Origin,
     /// The state of an unconfirmed edit, or how the edit ended.
     pub state: EditProgress,

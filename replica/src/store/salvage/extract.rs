@@ -1,4 +1,4 @@
-//! Reads what exists only here from the kept copy of a damaged database. Must not change the copy: a work copy is read.
+//! Reads local data from the kept copy of a damaged database. Must not change the copy: a work copy is read.
 
 use std::fs;
 use std::path::{Path, PathBuf};

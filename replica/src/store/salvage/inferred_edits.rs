@@ -63,7 +63,7 @@ pub(super) fn queue_inferred_edits(tx: &Transaction<'_>, traces: &[EditTrace]) -
     let mut queued = 0;
     for trace in traces {
         let EditTrace { kind, record, .. } = trace;
-        // The row as the readable edits make it.
+        // The row that the readable edits make.
         let explained = image::form(tx, *kind, record, i64::MAX)?.map(|stored| stored.fields);
         let has_image = image::get(tx, *kind, record)?.is_some();
         let Some((method, patch, base)) = infer_edit(trace, explained, has_image) else { continue };

@@ -1,4 +1,4 @@
-//! What exists only in a replica and not on the server, as read from a damaged database. Must not read or write a database.
+//! Local data of a damaged database: data that the server does not have. Must not read or write a database.
 
 use rusqlite::types::Value as Sql;
 
@@ -6,7 +6,7 @@ use super::inferred_edits::EditTrace;
 use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
 
-/// The tables that hold what the server cannot send again.
+/// The tables with data that the server cannot send again.
 pub(in crate::store) const LOCAL_TABLES: [&str; 10] = [
     "edits",
     "edit_history",
@@ -37,7 +37,7 @@ const EDIT_ID_COLUMNS: [(&str, &str); 10] = [
     (SEQUENCE_TABLE, "seq"),
 ];
 
-/// What was read of a damaged database.
+/// The local data of a damaged database.
 #[derive(Default)]
 pub(super) struct LocalData {
     /// The local tables by name.
@@ -52,7 +52,7 @@ pub(super) struct LocalData {
     pub home: Option<Vec<Sql>>,
     /// True when a person has paused syncing.
     pub paused: bool,
-    /// What cannot be carried over, a sentence each.
+    /// A sentence for each object or edit that cannot be carried over.
     pub lost: Vec<String>,
 }
 

@@ -1,12 +1,11 @@
-//! `rebuild`: a database that is damaged, or that a person wants to read anew from the server. The damaged file is kept, and
-//! what exists only here goes into a new database: edits, history, log, and what people added. Must not write to a file that
-//! other programs may write to at the same time.
+//! `rebuild`: reads a database anew from the server, because of damage or on request. The damaged file is kept. Local data goes
+//! into a new database: edits, history, log, and objects of people. Must not write to a file while other programs write to it.
 //!
 //! - [`rebuild`]: the steps. [`reread`]: a sound database starts from the beginning of the feed. [`report`]: the result.
 //! - [`damaged_copies`]: the files that are kept. [`header`]: repairs the first bytes of a file.
 //! - [`opened_copy`], [`reader`]: read a damaged file table by table, row by row.
-//! - [`local_data`], [`extract`], [`restore`]: what exists only here. [`inferred_edits`]: what lost edits have left.
-//! - [`user_objects`], [`user_columns`]: what people have added.
+//! - [`local_data`], [`extract`], [`restore`]: data that the server does not have. [`inferred_edits`]: traces of lost edits.
+//! - [`user_objects`], [`user_columns`]: objects and columns that people have added.
 
 mod damaged_copies;
 mod extract;

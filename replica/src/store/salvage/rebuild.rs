@@ -20,7 +20,7 @@ use crate::store::sync_log::log;
 use crate::store::{StoreError, gate, health, open};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
-/// them. A damaged one becomes a new database that holds only what the server does not have.
+/// them. A damaged database becomes a new one with the local data alone.
 pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreError> {
     delete_work_copies(db);
     if is_sound(db)? {
@@ -45,8 +45,8 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Replaces a damaged database by the blank one, filled with what can be read of the damaged one. After an error the damaged
-/// file is as it was, and no copy is kept.
+/// Replaces a damaged database by the blank one, filled with the readable local data. After an error the damaged file is
+/// unchanged, and no copy is kept.
 fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path) -> Result<RebuildReport, StoreError> {
     let file = open_unclosed(db)?;
     let (mut damaged, header) = lock_damaged(db, blank)?;
@@ -70,7 +70,7 @@ fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path
     done
 }
 
-/// Fills the blank database with what can be read of the kept copy, and writes the result to its `sync_log`.
+/// Fills the blank database with the readable local data of the kept copy, and logs the result.
 fn fill_blank(kept: &Path, blank: &Connection, blank_path: &Path) -> Result<RebuildReport, StoreError> {
     let data = extract::extract(kept, blank)?;
     let mut new = open::read_write(blank_path)?;

@@ -11,7 +11,7 @@ pub struct RebuildReport {
     pub recreated_objects: bool,
     /// The number of edits that continue.
     pub edits: usize,
-    /// What could not be carried over, a sentence each.
+    /// A sentence for each object or edit that could not be carried over.
     pub lost: Vec<String>,
     /// The number of edits that wait for a person, because the damaged file does not tell which home they belong to.
     pub parked: usize,

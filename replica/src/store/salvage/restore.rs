@@ -1,4 +1,4 @@
-//! Writes what exists only here into a new replica. Must not lose an edit without naming it.
+//! Writes local data into a new replica. Must not lose an edit without naming the edit.
 
 use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
@@ -39,7 +39,7 @@ pub(super) fn restore(connection: &mut Connection, data: LocalData) -> Result<Re
 
 /// Corrects rows whose counterpart is lost, and orders a replay of the feed.
 const RESET_UNPROVEN: &str = "
-    -- A request is made anew when its bytes, its precondition or its refusal is lost: the same bytes would overwrite later
+    -- A request is made anew when its bytes, precondition or refusal are lost: the same bytes would overwrite later
     -- changes of others. An edit whose acknowledgement is lost is sent again with its key. The other edits of a bulk request
     -- keep its bytes, which contain the precondition of each operation.
     DELETE FROM _acked WHERE rev IS NULL;

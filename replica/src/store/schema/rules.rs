@@ -17,12 +17,8 @@ pub(crate) struct Rule {
 pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
     let name = field.name;
     let value = format!("NEW.{name}");
-    let rule = |condition: String, text: String| Rule {
-        broken_when: format!("{value} IS NOT NULL AND ({condition})"),
-        sentence: format!("{name} {text}"),
-    };
-    // `length` and GLOB stop at a NUL character, and a GLOB pattern cannot contain one, so the bytes are searched.
-    let has_nul = format!("instr(CAST({value} AS BLOB), x'00') > 0");
+    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
+    let has_nul = has_nul(&value);
     let mut rules = Vec::new();
     match field.presence {
         Presence::Required => {
@@ -34,44 +30,12 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
         Presence::Optional | Presence::ReadOnly => {}
     }
     match field.format {
-        Format::Text { max, lines } => {
-            let (control, text) = match lines {
-                Lines::One => ("char(1) || '-' || char(31)".to_owned(), "must be one line without control characters"),
-                Lines::Many => (
-                    "char(1) || '-' || char(8) || char(11) || '-' || char(31)".to_owned(),
-                    "must have no control characters but line breaks and tabs",
-                ),
-            };
-            let class = format!("'*[' || {control} || char(127) || '-' || char(159) || ']*'");
-            rules.push(rule(format!("{has_nul} OR {value} GLOB {class}"), text.to_owned()));
-            rules.push(rule(format!("length({value}) > {max}"), format!("must have at most {max} characters")));
-            if field.presence == Presence::Required {
-                rules.push(rule(format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
-            }
-        }
+        Format::Text { max, lines } => rules.extend(text_rules(field, max, lines)),
         Format::Vin => rules.push(rule(
             format!("{has_nul} OR length({value}) NOT BETWEEN 11 AND 17 OR {value} GLOB '*[^0-9A-HJ-NPR-Za-hj-npr-z]*'"),
             "must be 11 to 17 of the letters A-Z and digits, without I, O and Q".to_owned(),
         )),
-        Format::Url => {
-            rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
-            // The authority ends before the first of / ? #. The host begins after the last @ of the authority: rtrim removes every
-            // character but @ from the end.
-            let authority = format!(
-                "SELECT substr(rest, 1, instr(replace(replace(rest, '?', '/'), '#', '/') || '/', '/') - 1) AS place \
-                 FROM (SELECT substr({value}, instr({value}, '://') + 3) AS rest)"
-            );
-            let host =
-                format!("SELECT substr(place, length(rtrim(place, replace(place, '@', ''))) + 1, 1) FROM ({authority})");
-            rules.push(rule(
-                format!(
-                    "{has_nul} OR NOT (lower({value}) GLOB 'http://*' OR lower({value}) GLOB 'https://*') \
-                     OR ({host}) IN ('', ':') OR {value} GLOB '*[' || char(1) || '-' || char(31) || char(127) || '-' || \
-                     char(159) || {BLANKS} || ']*'"
-                ),
-                "must be an absolute http or https address".to_owned(),
-            ));
-        }
+        Format::Url => rules.extend(url_rules(field)),
         Format::Choice(words) => {
             let list = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
             rules.push(rule(format!("{value} NOT IN ({list})"), format!("must be one of {}", words.join(", "))));
@@ -102,6 +66,65 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
             rules.push(rule(not_canonical_id(&value), "must be a UUID with hyphens, in lower case".to_owned()));
         }
     }
+    rules
+}
+
+/// A rule for a value that is not null. The condition is SQL; the text follows the name of the field.
+fn value_rule(field: &Field, condition: &str, text: &str) -> Rule {
+    Rule {
+        broken_when: format!("NEW.{0} IS NOT NULL AND ({condition})", field.name),
+        sentence: format!("{} {text}", field.name),
+    }
+}
+
+/// The condition that a value contains a NUL character. `length` and GLOB stop at NUL, and a GLOB pattern cannot contain NUL, so
+/// the bytes are searched.
+fn has_nul(value: &str) -> String {
+    format!("instr(CAST({value} AS BLOB), x'00') > 0")
+}
+
+fn text_rules(field: &Field, max: usize, lines: Lines) -> Vec<Rule> {
+    let value = format!("NEW.{}", field.name);
+    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
+    let has_nul = has_nul(&value);
+    let mut rules = Vec::new();
+    let (control, text) = match lines {
+        Lines::One => ("char(1) || '-' || char(31)".to_owned(), "must be one line without control characters"),
+        Lines::Many => (
+            "char(1) || '-' || char(8) || char(11) || '-' || char(31)".to_owned(),
+            "must have no control characters but line breaks and tabs",
+        ),
+    };
+    let class = format!("'*[' || {control} || char(127) || '-' || char(159) || ']*'");
+    rules.push(rule(format!("{has_nul} OR {value} GLOB {class}"), text.to_owned()));
+    rules.push(rule(format!("length({value}) > {max}"), format!("must have at most {max} characters")));
+    if field.presence == Presence::Required {
+        rules.push(rule(format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
+    }
+    rules
+}
+
+fn url_rules(field: &Field) -> Vec<Rule> {
+    let value = format!("NEW.{}", field.name);
+    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
+    let has_nul = has_nul(&value);
+    let mut rules = Vec::new();
+    rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
+    // The authority ends before the first of / ? #. The host begins after the last @ of the authority: rtrim removes every
+    // character but @ from the end.
+    let authority = format!(
+        "SELECT substr(rest, 1, instr(replace(replace(rest, '?', '/'), '#', '/') || '/', '/') - 1) AS place \
+         FROM (SELECT substr({value}, instr({value}, '://') + 3) AS rest)"
+    );
+    let host = format!("SELECT substr(place, length(rtrim(place, replace(place, '@', ''))) + 1, 1) FROM ({authority})");
+    rules.push(rule(
+        format!(
+            "{has_nul} OR NOT (lower({value}) GLOB 'http://*' OR lower({value}) GLOB 'https://*') \
+             OR ({host}) IN ('', ':') OR {value} GLOB '*[' || char(1) || '-' || char(31) || char(127) || '-' || \
+             char(159) || {BLANKS} || ']*'"
+        ),
+        "must be an absolute http or https address".to_owned(),
+    ));
     rules
 }
 

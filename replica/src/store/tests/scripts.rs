@@ -305,7 +305,7 @@ fn user_trigger_on_update_is_later_edit() {
 fn public_tables_have_comments() {
     let scene = Scene::new();
     let silent = "SELECT group_concat(name) FROM sqlite_schema WHERE type IN ('table', 'view') AND sql NOT LIKE '%-- %'
-         AND name NOT LIKE 'search!_%' ESCAPE '!' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name NOT LIKE 'refinery!_%' ESCAPE '!'
+         AND name NOT LIKE 'search!_%' ESCAPE '!' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
          AND substr(name, 1, 1) <> '_'";
     let named: Option<String> = scene.db.query_row(silent, [], |row| row.get(0)).unwrap();
     assert_eq!(named, None);
