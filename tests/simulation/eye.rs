@@ -87,7 +87,7 @@ pub fn standing(eye: &Connection) -> rusqlite::Result<Standing> {
         .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
     let (on_its_way, tail, question, live_at): (bool, Option<i64>, Option<String>, Option<i64>) = eye
         .prepare_cached(
-            "SELECT NOT backfilled OR replay OR r.tail IS NOT NULL, r.tail, r.question, CASE phase WHEN 'live' THEN head END
+            "SELECT NOT backfilled OR replaying OR r.tail IS NOT NULL, r.tail, r.question, CASE phase WHEN 'live' THEN head END
              FROM _sync LEFT JOIN _reconcile r",
         )?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
