@@ -6,11 +6,13 @@
 CREATE TABLE _gate (
     -- One row. The triggers that queue edits and the guards of internal tables act only while `open` is 0. The sync opens
     -- and closes the gate inside one transaction, so no other connection ever reads an open gate.
-    one    INTEGER PRIMARY KEY CHECK (one = 1),
-    open   INTEGER NOT NULL DEFAULT 0,
-    origin TEXT NOT NULL DEFAULT 'sql', -- who edits in this transaction: tui, cli or sql
-    mark   TEXT,                        -- JSON: ids of the existing rows that an INSERT meets; tells REPLACE from an upsert
-    turn   INTEGER NOT NULL DEFAULT 0   -- rises with each change of `open`; an UPDATE of `open` alone is refused
+    one          INTEGER PRIMARY KEY CHECK (one = 1),
+    open         INTEGER NOT NULL DEFAULT 0,
+    origin       TEXT NOT NULL DEFAULT 'sql', -- who edits in this transaction: tui, cli or sql
+    -- JSON object, by table: the id of the existing row that an INSERT meets. Tells REPLACE from an upsert.
+    existing_ids TEXT,
+    -- Rises by one with each change of `open`. An UPDATE of `open` alone is refused.
+    change_count INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO _gate (one) VALUES (1);
 
@@ -31,8 +33,8 @@ CREATE TABLE _sync (
     phase             TEXT NOT NULL DEFAULT 'new',
     reason            TEXT,                       -- why the phase is what it is, as a sentence
     blocked_by        TEXT,                       -- why the phase is `blocked`, as a fixed word; NULL in other phases
-    filled            INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
-    replay            INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
+    backfilled        INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
+    replaying         INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
     cursor            TEXT,                       -- where the feed goes on; NULL is its beginning
     position          INTEGER NOT NULL DEFAULT 0, -- the last event that the rows reflect
     head              INTEGER,                    -- the newest position that the server has reported
@@ -45,22 +47,23 @@ CREATE TABLE _sync (
     verified_at       TEXT,
     daemon_pid        INTEGER,
     paused            INTEGER NOT NULL DEFAULT 0, -- 1: a person has paused syncing
-    reconcile         INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile; 2: and agrees to its deletions
-    hurried           INTEGER NOT NULL DEFAULT 0  -- how often people asked for an attempt at once
+    reconcile_requested INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile
+    deletions_accepted  INTEGER NOT NULL DEFAULT 0, -- 1: and agrees to all its deletions
+    retry_requests      INTEGER NOT NULL DEFAULT 0  -- how often people asked for an attempt at once
 ) STRICT;
 INSERT INTO _sync (one) VALUES (1);
 
 CREATE TABLE _base (
     -- The base image: the server's version of every record that has pending edits.
-    kind       TEXT NOT NULL,
-    record_id  TEXT NOT NULL,
-    rev        INTEGER NOT NULL,
-    fields     TEXT NOT NULL,                     -- JSON object
-    created_at TEXT,
-    updated_at TEXT,
-    extra      TEXT,
-    gone       INTEGER NOT NULL DEFAULT 0,        -- 1: deleted on the server at `rev`; the rest is its last version
-    not_found  INTEGER NOT NULL DEFAULT 0,        -- 1: a response said 404, and the feed has not shown the delete yet
+    kind             TEXT NOT NULL,
+    record_id        TEXT NOT NULL,
+    rev              INTEGER NOT NULL,            -- 0: a revision of a discarded history, older than any other
+    fields           TEXT NOT NULL,               -- JSON object
+    created_at       TEXT,
+    updated_at       TEXT,
+    extra            TEXT,
+    deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev`; the rest is its last version
+    reported_missing INTEGER NOT NULL DEFAULT 0,  -- 1: a response said 404, and the feed has not shown the delete yet
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -81,51 +84,60 @@ CREATE TABLE _seen (
 
 CREATE TABLE _reconcile (
     -- One row while a reconcile runs; `position` in _sync keeps its value until the end.
-    one      INTEGER PRIMARY KEY CHECK (one = 1),
-    cause    TEXT NOT NULL,              -- gap, restored, asked
-    since    TEXT,                       -- records updated at or after this moment are listed; NULL lists all
-    fork     INTEGER,                    -- restored: the last position that both histories share; NULL when unknown
-    tail     INTEGER NOT NULL,           -- the position up to which the feed is applied meanwhile
-    step     TEXT NOT NULL,              -- property, changes, ids, records, sweep, done
-    kind     TEXT,                       -- the collection of the step
-    cursor   TEXT,                       -- where the list of the step goes on
-    as_of    INTEGER,                    -- position of the first page of the walk over the ids
-    gone     INTEGER NOT NULL DEFAULT 0, -- how many records were found to be deleted on the server
-    accepted INTEGER NOT NULL DEFAULT 0, -- 1: a person has agreed to every deletion
-    question TEXT,                       -- what a person is asked before the reconcile goes on
-    known    TEXT                        -- JSON: how many records of each collection were known at the start
+    one             INTEGER PRIMARY KEY CHECK (one = 1),
+    cause           TEXT NOT NULL,              -- gap, restored, asked
+    since           TEXT,                       -- records updated at or after this moment are listed; NULL lists all
+    fork            INTEGER,                    -- restored: the last position that both histories share; NULL when unknown
+    tail_position   INTEGER,                    -- the position up to which the feed is applied meanwhile; NULL before its
+                                                -- first event after the cursor to resume from
+    step            TEXT NOT NULL,              -- property, changes, ids, records, sweep, done
+    kind            TEXT,                       -- the collection of the step
+    cursor          TEXT,                       -- where the list of the step goes on
+    as_of           INTEGER,                    -- position of the first page of the ids
+    deleted_count   INTEGER NOT NULL DEFAULT 0, -- how many records were found to be deleted on the server
+    accepted        INTEGER NOT NULL DEFAULT 0, -- 1: a person has agreed to every deletion
+    question        TEXT,                       -- what a person is asked before the reconcile goes on
+    counts_at_start TEXT                        -- JSON: how many records of each collection were known at the start
 ) STRICT;
 
 CREATE TABLE _walk_pages (
-    -- Pages of ids that the walk over a collection has listed so far; empty otherwise. A home of 100,000 records has a
+    -- Pages of ids that the server has listed so far of a collection; empty otherwise. A home of 100,000 records has a
     -- thousand pages.
-    place INTEGER PRIMARY KEY,
-    kind  TEXT NOT NULL,
-    ids   BLOB NOT NULL                  -- 24 bytes a record: its id (16) and its rev (8, little-endian)
+    page INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian; 0: fetched since)
 ) STRICT;
 
 CREATE TABLE _requests (
     -- Requests as they were first sent: a retry sends the same bytes. The edits of a request carry its key.
-    idempotency_key TEXT PRIMARY KEY,
-    verb            TEXT NOT NULL,
-    path            TEXT NOT NULL,
-    body            TEXT,
-    in_the_air      INTEGER NOT NULL     -- attempts without a definite answer; 0: the request was surely not applied
+    idempotency_key  TEXT PRIMARY KEY,
+    verb             TEXT NOT NULL,
+    path             TEXT NOT NULL,
+    body             TEXT,
+    unacked_attempts INTEGER NOT NULL    -- attempts without a definite response; 0: the request was not applied
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _outbox (
     -- Edits whose request is frozen.
-    edit_id INTEGER PRIMARY KEY,
-    guard   INTEGER,                       -- the revision that the request insists on; NULL for none
-    refused INTEGER NOT NULL DEFAULT 0,    -- 1: the server refused the request for good, so it never takes effect later
-    missed  INTEGER NOT NULL DEFAULT 0     -- 0: every event since the first attempt was seen; 1: some were missed, and the
-                                           -- request's own may be among them; 2: and the request was sent again after that
+    edit_id   INTEGER PRIMARY KEY,
+    if_match  INTEGER,                          -- the revision that the request insists on; NULL for none
+    if_absent INTEGER NOT NULL DEFAULT 0,       -- 1: the request insists that there is no record
+    rejected  INTEGER NOT NULL DEFAULT 0,       -- 1: the server rejected the request, so it never takes effect later
+    own_event TEXT NOT NULL DEFAULT 'awaited'   -- awaited: every event since the first attempt was seen; perhaps_missed:
+                                                -- some events were missed; maybe_applied: and the request was sent again
 ) STRICT;
 
 CREATE TABLE _acked (
     -- Edits that the server has accepted, and the position; NULL when the response does not tell a position.
+    edit_id       INTEGER PRIMARY KEY,
+    rev           INTEGER,
+    awaits_record INTEGER NOT NULL DEFAULT 0  -- 1: others may have changed the record since; the feed has not shown it yet
+) STRICT;
+
+CREATE TABLE _blocked (
+    -- Edits in the state `blocked`, and the edit that needs a person first.
     edit_id INTEGER PRIMARY KEY,
-    rev     INTEGER
+    by_edit INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE _coalesced (
@@ -204,7 +216,7 @@ CREATE TABLE edit_history (
 CREATE INDEX _edit_history_settled ON edit_history (settled_at);
 
 CREATE TABLE sync_log (
-    -- What happened, in plain words; the newest 10,000 lines.
+    -- What happened, for people; the newest 10,000 lines.
     id    INTEGER PRIMARY KEY AUTOINCREMENT,
     at    TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     level TEXT NOT NULL,                               -- info, warning
@@ -212,9 +224,9 @@ CREATE TABLE sync_log (
 ) STRICT;
 
 CREATE VIRTUAL TABLE search
-    -- What records of every kind are found by: a row for each, kept in step by triggers. Words match from their start,
-    -- accents and case do not count: SELECT title FROM search WHERE search MATCH 'chim*' ORDER BY rank.
-    -- kind, record_id: which record. title: its name. body: its other texts, codes such as a vin among them.
+    -- One row for each record of every kind, kept up to date by triggers. Words match from their start; accents and case do
+    -- not count: SELECT title FROM search WHERE search MATCH 'chim*' ORDER BY rank.
+    -- kind, record_id: the record. title: its name. body: its other texts, including codes such as a vin.
     USING fts5(
     kind UNINDEXED, record_id UNINDEXED, title, body,
     prefix = '2 3', tokenize = 'unicode61 remove_diacritics 2'

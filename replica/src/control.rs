@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
-use crate::store::recovery::verify;
-use crate::store::{journal, open, standing, wishes};
+use crate::store::reconcile::verify;
+use crate::store::{connection, control, sync_log, sync_state};
 use crate::{Listing, LogLine, Replica, StoreError, Verification, notification};
 
 impl Replica {
@@ -30,27 +30,27 @@ impl Replica {
 
     /// [`Replica::retry_sync_now`], with a limit on the wait while another program holds the database.
     pub fn retry_sync_now_within(&self, limit: Duration) -> Result<(), StoreError> {
-        open::wait_at_most(&mut *self.write_connection()?, limit, wishes::hurry)?;
+        connection::with_busy_timeout(&mut *self.write_connection()?, limit, control::request_retry)?;
         notification::notify(&self.db);
         Ok(())
     }
 
     /// Tests for a write lock by another program. Error: another program still holds the database after `limit`.
     pub fn check_writable_within(&self, limit: Duration) -> Result<(), StoreError> {
-        open::wait_at_most(&mut *self.write_connection()?, limit, open::hold)
+        connection::with_busy_timeout(&mut *self.write_connection()?, limit, connection::check_writable)
     }
 
     /// Asks for a reconcile: the next sync compares all records with the server. `accept_deletions` accepts all
     /// deletions of this reconcile, however many.
     pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {
-        wishes::set_reconcile(&mut *self.write_connection()?, accept_deletions)?;
+        control::request_reconcile(&mut *self.write_connection()?, accept_deletions)?;
         notification::notify(&self.db);
         Ok(())
     }
 
     /// The replica's checkpoint in the server's feed, as the server's opaque cursor. None before the first contact.
     pub fn cursor(&self) -> Result<Option<String>, StoreError> {
-        Ok(standing::read(&self.connection.borrow())?.cursor)
+        Ok(sync_state::load_state(&self.connection.borrow())?.cursor)
     }
 
     /// Compares all records with the server's lists (from [`crate::sync::fetch_listings`]). `repair` gives records that
@@ -65,11 +65,11 @@ impl Replica {
 
     /// The newest lines of `sync_log`, newest first.
     pub fn log(&self, limit: usize) -> Result<Vec<LogLine>, StoreError> {
-        journal::newest(&self.connection.borrow(), limit)
+        sync_log::newest_lines(&self.connection.borrow(), limit)
     }
 
     fn set_paused(&self, paused: bool) -> Result<bool, StoreError> {
-        let changed = wishes::set_paused(&mut *self.write_connection()?, paused)?;
+        let changed = control::set_paused(&mut *self.write_connection()?, paused)?;
         notification::notify(&self.db);
         Ok(changed)
     }

@@ -21,7 +21,6 @@ mod maintenance;
 mod model;
 pub mod notification;
 pub mod profile;
-mod recovery;
 mod store;
 mod supervisor;
 pub mod sync;
@@ -36,32 +35,32 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use store::Connection;
-pub use store::place::Place;
+pub use store::presence::OpenedFile;
 
 pub use maintenance::{can_be_replica, database_exists, database_was_removed, rebuild};
+pub use model::ConflictPolicy;
 pub use model::{
     BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled,
     Transport,
 };
 pub use store::StoreError;
+pub use store::edits::Decided;
 pub use store::edits::EditError;
-pub use store::edits::decide::Decided;
-pub use store::edits::judge::ConflictPolicy;
 pub use store::edits::resolve::{Choice, Resolution};
-pub use store::journal::LogLine;
+pub use store::export::ExportSummary;
+pub use store::read::counts::ReplicaCounts;
 pub use store::read::filter::{Condition, Test, WAITING};
-pub use store::read::find::{Found, ID_PREFIX_MIN};
+pub use store::read::find::{ID_PREFIX_MIN, IdMatch};
 pub use store::read::overview::{Days, Expiring, Figures, Latest, Overview};
-pub use store::read::page::{Group, Totals};
 pub use store::read::query::{Rows, Table, read_query};
 pub use store::read::related::{Change, Related};
-pub use store::read::tally::Tally;
+pub use store::read::totals::{Group, Totals};
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
-pub use store::read::why::{Origin as ValueOrigin, Source, Why};
-pub use store::recovery::verify::{Difference, How, Listing, Verification};
-pub use store::rescue::copy::Copied;
-pub use store::rescue::{KEPT_MAX, Rescue};
+pub use store::read::why::{Source, ValueOrigin, Why};
+pub use store::reconcile::verify::{Difference, How, Listing, Verification};
+pub use store::salvage::{DAMAGED_COPIES_MAX, RebuildReport};
 pub use store::status::Status;
+pub use store::sync_log::LogLine;
 pub use supervisor::supervise_sync;
 
 /// One connection to a replica. Each call is one short transaction. Not `Sync`: a thread opens a replica of its own.
@@ -69,7 +68,7 @@ pub use supervisor::supervise_sync;
 pub struct Replica {
     connection: RefCell<Connection>,
     db: PathBuf,
-    place: Place,
+    place: OpenedFile,
     origin: Origin,
 }
 
@@ -78,7 +77,7 @@ impl Replica {
     /// newest version.
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let connection = store::open::read_write(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
+        Ok(Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin })
     }
 
     /// Runs several reads in one snapshot, such as the pages of a list. Concurrent writes are not visible to `reads`.
@@ -95,12 +94,12 @@ impl Replica {
     /// The totals of a list, and the groups of its sort order. `today` and `week` are dates (`YYYY-MM-DD`); `week` is
     /// the last day of the current week.
     pub fn totals(&self, query: &RowQuery, today: &str, week: &str) -> Result<Totals, StoreError> {
-        store::read::page::totals(&self.connection.borrow(), query, today, week)
+        store::read::totals::totals(&self.connection.borrow(), query, today, week)
     }
 
     /// The records and edits for the overview screen: due tasks, expiring documents, edits to decide.
     pub fn overview(&self, days: &Days) -> Result<Overview, StoreError> {
-        store::read::overview::read(&self.connection.borrow(), days)
+        store::read::overview::load_overview(&self.connection.borrow(), days)
     }
 
     /// The value of the home's inventory, and the number of changed records per day since `since` (`YYYY-MM-DD`).
@@ -132,12 +131,12 @@ impl Replica {
     /// Ids and titles of a kind, sorted by title; the choices for a reference field. `words` filter as in
     /// [`Replica::search`].
     pub fn titles(&self, kind: Kind, words: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
-        store::read::view::titles(&self.connection.borrow(), kind, words, limit)
+        store::read::page::titles(&self.connection.borrow(), kind, words, limit)
     }
 
     /// The status of the replica: phase, position, backlog, and the last contact with the server.
     pub fn status(&self) -> Result<Status, StoreError> {
-        store::status::read(&self.connection.borrow())
+        store::status::load_status(&self.connection.borrow())
     }
 
     /// The edits that the server has not confirmed, oldest first.
@@ -184,7 +183,7 @@ impl Replica {
     /// Ids of the edits (and superseded history entries) created by the last write on this handle, in order. Writes of
     /// other connections are not included. The ids serve as arguments of [`Replica::undo`].
     pub fn last_write_ids(&self) -> Result<Vec<i64>, StoreError> {
-        store::gate::drawn(&self.connection.borrow())
+        store::gate::last_edit_ids(&self.connection.borrow())
     }
 
     /// The fields in conflict: changed both here and on the server. Each waits for a decision.
@@ -196,15 +195,15 @@ impl Replica {
     /// nothing changes.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
         let home = sync::stored_home(server, home);
-        store::standing::adopt(&mut *self.write_connection()?, &home)
+        store::sync_state::adopt_home(&mut *self.write_connection()?, &home)
     }
 
     /// The connection for a write. Error: the path no longer leads to the opened file, so a write would be lost.
     fn write_connection(&self) -> Result<RefMut<'_, Connection>, StoreError> {
-        self.place.is_kept()?;
+        self.place.ensure_unmoved()?;
         self.connection
             .try_borrow_mut()
-            .map_err(|_| StoreError::Odd("a change among reads that are of one moment".to_owned()))
+            .map_err(|_| StoreError::Unexpected("a change among reads that are of one moment".to_owned()))
     }
 
     fn notify_on_success<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::store::open;
+use crate::store::files;
 
 /// At this size (bytes) the log file is renamed to `FILE.1`, and replaces the previous `FILE.1`.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -44,7 +44,7 @@ pub fn to_stderr(form: LogFormat, level: &str) {
 /// Logs to the log file of a database and returns the path of the file. The file and its predecessor hold at most 2
 /// MiB.
 pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
-    let path = open::companion(db, "log");
+    let path = files::companion(db, "log");
     let file = LogFile::open(path.clone())?;
     // The target `hearth` also covers the log lines of the screen itself.
     let (filter, invalid) = filter("hearth", level);
@@ -94,7 +94,7 @@ struct LogFile {
 
 impl LogFile {
     fn open(path: PathBuf) -> io::Result<LogFile> {
-        open::private_file(&path)?;
+        files::private_file(&path)?;
         // In append mode two screens on one database do not overwrite the lines of each other.
         let file = File::options().append(true).open(&path)?;
         let bytes = file.metadata()?.len();
@@ -105,7 +105,7 @@ impl LogFile {
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.bytes >= FILE_BYTES_MAX {
-            std::fs::rename(&self.path, open::beside(&self.path, ".1"))?;
+            std::fs::rename(&self.path, files::beside(&self.path, ".1"))?;
             *self = LogFile::open(self.path.clone())?;
         }
         let written = self.file.write(line)?;
@@ -156,7 +156,7 @@ mod tests {
         for _ in 0..40 {
             file.write_all(&line).unwrap();
         }
-        let aside = open::beside(&path, ".1");
+        let aside = files::beside(&path, ".1");
         let sizes = [&path, &aside].map(|path| std::fs::metadata(path).unwrap().len());
         assert!(sizes.iter().all(|size| *size <= FILE_BYTES_MAX), "{sizes:?}");
         [path, aside].iter().for_each(|path| std::fs::remove_file(path).unwrap());

@@ -5,51 +5,51 @@ use std::path::Path;
 
 use hearth_contract::schema::Kind;
 
-use crate::store::place::Place;
-use crate::store::read::find::Found;
-use crate::store::read::tally::Tally;
+use crate::store::export::ExportSummary;
+use crate::store::presence::OpenedFile;
+use crate::store::read::counts::ReplicaCounts;
+use crate::store::read::find::IdMatch;
 use crate::store::read::why::Why;
-use crate::store::rescue::copy::Copied;
 use crate::store::{self, StoreError};
 use crate::sync::{SyncLock, wall_clock};
-use crate::{Origin, Replica, Rescue};
+use crate::{Origin, RebuildReport, Replica};
 
 /// Prepares a database for a new download from the server: a damaged database, or one that a user does not trust. A
 /// damaged file is kept under another name. Readable edits are carried over; the result names the others. The caller
 /// must hold the sync lock.
-pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<Rescue, StoreError> {
-    store::rescue::rebuild(db, wall_clock())
+pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<RebuildReport, StoreError> {
+    store::salvage::rebuild(db, wall_clock())
 }
 
 /// Checks a file before anything is created beside the file. Error: the file is not a replica.
 pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
-    store::open::can_be_ours(db)
+    store::open::check_ownership(db)
 }
 
 /// True when a database or its remains exist. A write-ahead log without a database counts: the log is damage, not a
 /// fresh start. An empty file without companions does not count. An unreadable path counts, and the caller gets the
 /// error from `open`.
 pub fn database_exists(db: &Path) -> bool {
-    store::place::is_hidden(db) || store::place::holds_bytes(db) || store::place::lost(db).is_some()
+    store::files::is_unreachable(db) || store::files::holds_bytes(db) || store::presence::lost_content(db).is_some()
 }
 
 /// True when a database existed at this path and no trace of its data is left, not even a log. A new database would
 /// lack the edits that only the removed one held.
 pub fn database_was_removed(db: &Path) -> bool {
-    store::place::is_gone(db)
+    store::files::is_gone(db)
 }
 
 impl Replica {
     /// Opens a database in a place without write access. Every write fails.
     pub fn open_read_only(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
-        let connection = store::snapshot::replica(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), place: Place::of(db), origin })
+        let connection = store::read_only::open_replica(db)?.into();
+        Ok(Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin })
     }
 
     /// Finds a record by the beginning of its id, among `kinds`. `also_gone` includes records that only edits or
     /// tombstones mention.
-    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Found, StoreError> {
-        store::read::find::by_id(&self.connection.borrow(), id, kinds, also_gone)
+    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<IdMatch, StoreError> {
+        store::read::find::find_by_prefix(&self.connection.borrow(), id, kinds, also_gone)
     }
 
     /// The shortest unique beginning of each id, in the same order.
@@ -59,16 +59,16 @@ impl Replica {
 
     /// The origin of each visible value of a record. None: the replica knows no such record.
     pub fn why(&self, kind: Kind, id: &str) -> Result<Option<Why>, StoreError> {
-        store::read::why::read(&self.connection.borrow(), kind, id)
+        store::read::why::explain_record(&self.connection.borrow(), kind, id)
     }
 
     /// Numbers of records, edits and settled edits, and file sizes.
-    pub fn counts(&self) -> Result<Tally, StoreError> {
-        store::read::tally::read(&self.connection.borrow(), &self.db)
+    pub fn counts(&self) -> Result<ReplicaCounts, StoreError> {
+        store::read::counts::load_counts(&self.connection.borrow(), &self.db)
     }
 
     /// Writes a consistent copy of the database to a new file, pending edits included. Error: the file exists.
-    pub fn export(&self, file: &Path) -> Result<Copied, StoreError> {
-        store::rescue::copy::write(&self.connection.borrow(), file)
+    pub fn export(&self, file: &Path) -> Result<ExportSummary, StoreError> {
+        store::export::write_copy(&self.connection.borrow(), file)
     }
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::store::place::Place;
-use crate::store::{Connection, StoreError, open};
+use crate::store::presence::OpenedFile;
+use crate::store::{Connection, StoreError, connection, files};
 
 /// Interval for the poll of SQLite's change counter, where the file system sends no events. A lost notification costs
 /// at most this delay.
@@ -60,9 +60,9 @@ enum Signal {
 /// Calls `on_change` on a thread of its own after each change of the database, by any connection of any process.
 /// Changes in quick succession are one call. Error: the database cannot be opened.
 pub fn subscribe(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<Subscription, StoreError> {
-    let connection = open::read_only(db)?;
-    let place = Place::of(db);
-    let last_version = open::data_version(&connection)?;
+    let connection = connection::read_only(db)?;
+    let place = OpenedFile::new(db);
+    let last_version = connection::data_version(&connection)?;
     let (sender, signals) = channel();
     let watcher = watch_files(db, sender.clone());
     let thread = std::thread::Builder::new()
@@ -75,18 +75,18 @@ pub fn subscribe(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<Sub
 /// Touches the marker file `changed`; called after each commit. An error is ignored, because subscribers also poll.
 pub fn notify(db: &Path) {
     let marker = marker(db);
-    if let Ok(file) = open::private_file(&marker) {
+    if let Ok(file) = files::private_file(&marker) {
         let _ = file.set_modified(std::time::SystemTime::now());
     }
 }
 
 fn marker(db: &Path) -> PathBuf {
-    open::companion(db, "changed")
+    files::companion(db, "changed")
 }
 
 fn listen(
     connection: &Connection,
-    place: &Place,
+    place: &OpenedFile,
     mut last_version: i64,
     signals: &Receiver<Signal>,
     on_change: impl Fn(),
@@ -107,11 +107,11 @@ fn listen(
             }
         }
         // The removal of the database file is a change too, but the change counter does not show the removal.
-        if std::mem::replace(&mut is_present, place.is_kept().is_ok()) && !is_present {
+        if std::mem::replace(&mut is_present, place.ensure_unmoved().is_ok()) && !is_present {
             on_change();
         }
         // Only a changed counter wakes the subscriber. A touched marker alone does not.
-        match open::data_version(connection) {
+        match connection::data_version(connection) {
             Ok(version) if version == last_version => {}
             Ok(version) => {
                 last_version = version;
@@ -157,7 +157,7 @@ mod tests {
     fn commit_wakes_subscriber() {
         let directory = std::env::temp_dir().join(format!("hearth-notification-{}", uuid::Uuid::new_v4()));
         let db = directory.join("replica.db");
-        let connection = open::read_write(&db).unwrap();
+        let connection = crate::store::open::read_write(&db).unwrap();
         let (sender, receiver) = channel();
         let watch = subscribe(&db, move || sender.send(()).unwrap_or_default()).unwrap();
 
@@ -173,7 +173,7 @@ mod tests {
     fn removed_file_wakes_subscriber() {
         let directory = std::env::temp_dir().join(format!("hearth-notification-{}", uuid::Uuid::new_v4()));
         let db = directory.join("replica.db");
-        let _open = open::read_write(&db).unwrap();
+        let _open = crate::store::open::read_write(&db).unwrap();
         let (sender, receiver) = channel();
         let watch = subscribe(&db, move || sender.send(()).unwrap_or_default()).unwrap();
         std::fs::rename(&db, directory.join("aside.db")).unwrap();

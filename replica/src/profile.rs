@@ -10,8 +10,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::store::edits::judge::ConflictPolicy;
-use crate::store::open::{make_private_directory, private_file};
+use crate::model::ConflictPolicy;
+use crate::store::files::{make_private_directory, private_file};
 
 /// The name of the profile when none is given.
 pub const DEFAULT: &str = "home";
@@ -204,15 +204,6 @@ fn is_unit_installed() -> bool {
     let own = BaseDirs::new().map(|known| known.config_dir().join("systemd/user"));
     let of_all = ["/etc/systemd/user", "/usr/lib/systemd/user"].map(PathBuf::from);
     own.into_iter().chain(of_all).any(|units| units.join("hearth-replica@.service").exists())
-}
-
-/// True when the directory belongs to the database of one profile and holds no other files of the user.
-pub(crate) fn is_directory_of_one(directory: &Path) -> bool {
-    let Ok(known) = directories() else { return false };
-    let is_within = |directory: &Path, all: &Path| directory.parent() == Some(all);
-    let all = known.data_dir();
-    is_within(directory, all)
-        || matches!((fs::canonicalize(directory), fs::canonicalize(all)), (Ok(one), Ok(all)) if is_within(&one, &all))
 }
 
 fn read_config(config: &Path) -> Result<Config, ProfileError> {

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::store::StoreError;
 use crate::sync::{SyncConfig, SyncError, SyncLock};
-use crate::{Origin, Replica, Rescue, rebuild};
+use crate::{Origin, RebuildReport, Replica, rebuild};
 
 /// After this many rebuilds in one run a person has to look at the database.
 const REBUILDS_MAX: u32 = 2;
@@ -17,7 +17,7 @@ pub async fn supervise_sync(
     origin: Origin,
     mut lock: SyncLock,
     mut syncing: impl AsyncFnMut(SyncLock) -> Result<(), SyncError>,
-    mut rebuilt: impl FnMut(&Rescue),
+    mut rebuilt: impl FnMut(&RebuildReport),
 ) -> Result<(), SyncError> {
     let mut rebuilds = 0;
     loop {
@@ -55,7 +55,7 @@ fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     let calls_for_it = |error: &StoreError| error.is_damaged() && !matches!(error, StoreError::Missing(_));
     let again = || Replica::open(&config.db, origin).is_err_and(|error| calls_for_it(&error));
     // Opening a database of a newer version would migrate it back.
-    let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::Renewed);
+    let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::SchemaReplaced);
     calls_for_it(error) || (!is_settled && again())
 }
 

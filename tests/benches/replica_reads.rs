@@ -21,7 +21,7 @@ pub(crate) fn measure(testbed: &mut Testbed) -> anyhow::Result<()> {
     screens::fill(&db, testbed.scale.records)?;
     let replica = Replica::open(&db, Origin::Cli)?;
     let by_name = Sort { column: "name", descending: false };
-    let first = RowQuery::of(Kind::Inventory, by_name, PAGE);
+    let first = RowQuery::all(Kind::Inventory, by_name, PAGE);
     let items = replica.rows(&first)?.total;
     let deep = RowQuery { offset: items * 4 / 5, ..first.clone() };
     let days = Days {

@@ -125,7 +125,7 @@ pub(crate) fn fill(db: &Path, records: usize) -> anyhow::Result<()> {
         (numbers(100), numbers(items.max(1)), numbers(tasks), numbers(documents.max(1)));
     Connection::open(db)?.execute_batch(&format!(
         "BEGIN IMMEDIATE;
-         UPDATE _gate SET open = 1, turn = turn + 1;
+         UPDATE _gate SET open = 1, change_count = change_count + 1;
          INSERT INTO rooms (id, name, rev)
          {n_rooms} SELECT printf('00000000-0000-7000-8000-%012x', i), 'Room ' || i, i FROM n;
          INSERT INTO inventory (name, room_id, category, make, serial_number, quantity, current_value, warranty_expires_on, notes, rev)
@@ -142,7 +142,7 @@ pub(crate) fn fill(db: &Path, records: usize) -> anyhow::Result<()> {
          INSERT INTO documents (title, category, expires_on, amount, notes, rev)
          {n_documents} SELECT 'Receipt ' || i, 'receipt', date('now', (i % 2500 - 1000) || ' days'), '99.99',
                 'In the blue folder ' || i, 400000 + i FROM n;
-         UPDATE _gate SET open = 0, turn = turn + 1;
+         UPDATE _gate SET open = 0, change_count = change_count + 1;
          COMMIT;"
     ))?;
     Ok(())

@@ -110,7 +110,7 @@ async fn delete_against_change_is_a_conflict() {
     assert_eq!((second.sync(), first.sync()), (0, 5));
     let edit = first.json(&["edits"])[0]["id"].to_string();
     let refused = first.run(&["edits", "retry", &edit]);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("is made anew"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("resolve it as mine to create a new"));
     first.run_ok(&["resolve", &edit, "mine"]);
     assert_eq!(first.sync(), 0);
     let there = client.list_all("/v1/tasks").await;

@@ -523,11 +523,11 @@ async fn verify_reports_and_repairs_differences() {
     let (_home, _server, _client, device) = away(120).await;
     agrees(&device);
     device.execute(
-        "UPDATE _gate SET open = 1, turn = turn + 1;
+        "UPDATE _gate SET open = 1, change_count = change_count + 1;
          UPDATE tasks SET notes = 'not so' WHERE title = 'task 7';
          DELETE FROM tasks WHERE title = 'task 8';
          INSERT INTO rooms (id, name, rev) VALUES ('00000000-0000-4000-8000-000000000001', 'Ghost', 2);
-         UPDATE _gate SET open = 0, turn = turn + 1;",
+         UPDATE _gate SET open = 0, change_count = change_count + 1;",
     );
     let output = device.run(&["--json", "verify"]);
     assert_eq!(output.status.code(), Some(1));

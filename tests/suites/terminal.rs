@@ -14,7 +14,7 @@ fn home(statements: &str) -> (tempfile::TempDir, PathBuf) {
     drop(Replica::open(&db, Origin::Cli).unwrap());
     let connection = Connection::open(&db).unwrap();
     let text = format!(
-        "BEGIN; UPDATE _gate SET open = 1, turn = turn + 1; {statements}; UPDATE _gate SET open = 0, turn = turn + 1; COMMIT;"
+        "BEGIN; UPDATE _gate SET open = 1, change_count = change_count + 1; {statements}; UPDATE _gate SET open = 0, change_count = change_count + 1; COMMIT;"
     );
     connection.execute_batch(&text).unwrap();
     (directory, db)

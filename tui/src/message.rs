@@ -5,7 +5,8 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, Rescue, Resolution, Row, RowPage, RowQuery, Status, Totals,
+    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, RebuildReport, Resolution, Row, RowPage, RowQuery, Status,
+    Totals,
 };
 use time::Date;
 
@@ -45,7 +46,7 @@ pub enum Message {
     /// Syncing in this process started again.
     SyncResumed,
     /// The damaged database was replaced by a new one; the value says what was saved.
-    Rebuilt(Rescue),
+    Rebuilt(RebuildReport),
     /// The process was stopped by a signal and continues.
     Continued,
     /// A signal or the closed terminal ends the program.

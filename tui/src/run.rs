@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use hearth_replica::doctor::{Diagnosis, diagnose};
 use hearth_replica::sync::{SyncConfig, SyncLock};
-use hearth_replica::{Origin, Replica, Rescue, StoreError, address, log};
+use hearth_replica::{Origin, RebuildReport, Replica, StoreError, address, log};
 
 use crate::app::{App, Setup};
 use crate::config::Config;
@@ -114,7 +114,7 @@ fn finish_writes(mut app: App, messages: &Receiver<Message>, workers: Workers, s
 
 /// Opens the database. A damaged database is rebuilt from the server if a server is known and no other process holds
 /// the sync lock; that process would rebuild the database itself.
-fn open_replica(options: &UiOptions) -> anyhow::Result<(Replica, Option<Rescue>)> {
+fn open_replica(options: &UiOptions) -> anyhow::Result<(Replica, Option<RebuildReport>)> {
     let db = &options.db;
     let cannot = |error: StoreError| {
         let Diagnosis { text, next, .. } = diagnose(db, &error);

@@ -103,6 +103,6 @@ fn render(db: &Path) -> Result<String, StoreError> {
     let records: Vec<_> = counts.records.iter().map(|(kind, n)| (label("kind", kind.as_str()), *n as f64)).collect();
     gauge("records", "Records, by kind.", &records);
     gauge("database_bytes", "Size of the database.", &one(Some(counts.database_bytes as f64)));
-    gauge("log_bytes", "Size of its write-ahead log.", &one(Some(counts.log_bytes as f64)));
+    gauge("log_bytes", "Size of its write-ahead log.", &one(Some(counts.wal_bytes as f64)));
     Ok(text)
 }

@@ -1,11 +1,11 @@
 //! Prints what a rebuild kept and what was lost. Must not rebuild.
 
-use hearth_replica::Rescue;
+use hearth_replica::RebuildReport;
 
 use super::{output, text};
 
 /// Prints the result of a rebuild to stderr.
-pub(super) fn report(rescue: &Rescue) {
+pub(super) fn report(rescue: &RebuildReport) {
     let edits = text::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");
     match &rescue.kept_as {
         Some(kept) => {
@@ -14,8 +14,11 @@ pub(super) fn report(rescue: &Rescue) {
         }
         None => {
             let stay = if rescue.edits == 1 { "stays" } else { "stay" };
-            let how =
-                if rescue.lacked { "the missing parts of the database are restored" } else { "the database is sound" };
+            let how = if rescue.recreated_objects {
+                "the missing parts of the database are restored"
+            } else {
+                "the database is sound"
+            };
             output::message(&format!("{how}; everything is downloaded again, and {edits} {stay}"));
         }
     }

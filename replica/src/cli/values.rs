@@ -6,7 +6,7 @@ use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
 use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYPE};
-use hearth_replica::{Condition, Found, ID_PREFIX_MIN, Replica, Test};
+use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, Test};
 use serde_json::{Number, Value};
 
 use super::failure::{Exit, Failure};
@@ -123,14 +123,14 @@ pub(super) fn find_record(replica: &Replica, id: &str, include_deleted: bool) ->
         return Ok((Kind::Property, row.map(|row| row.id).unwrap_or_default()));
     }
     match replica.find(id, &Kind::ALL, include_deleted)? {
-        Found::One(kind, id) => Ok((kind, id)),
-        Found::Nothing if id.len() < ID_PREFIX_MIN => Err(Failure::new(
+        IdMatch::One(kind, id) => Ok((kind, id)),
+        IdMatch::Nothing if id.len() < ID_PREFIX_MIN => Err(Failure::new(
             Exit::Usage,
             format!("{id:?} is too short for an id: type at least {ID_PREFIX_MIN} of its characters"),
         )),
-        Found::Nothing => Err(Failure::new(Exit::NotFound, format!("there is no record whose id begins with {id}"))
+        IdMatch::Nothing => Err(Failure::new(Exit::NotFound, format!("there is no record whose id begins with {id}"))
             .hint("hearth-replica search WORDS, or hearth-replica list KIND")),
-        Found::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
+        IdMatch::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
     }
 }
 
@@ -184,11 +184,11 @@ fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Optio
 /// The whole id of a referenced record. None: not the beginning of an id; the check judges the value.
 fn resolve_reference(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
     match replica.find(id, targets, false)? {
-        Found::One(_, id) => Ok(Some(id)),
-        Found::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
+        IdMatch::One(_, id) => Ok(Some(id)),
+        IdMatch::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
         // A whole id may belong to a record that is not synced yet; the server judges.
-        Found::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
-        Found::Nothing => {
+        IdMatch::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
+        IdMatch::Nothing => {
             let kinds: Vec<&str> = targets.iter().map(|kind| kind.as_str()).collect();
             let text = format!("{}: there is no {} whose id begins with {id}", field.name, kinds.join(" or "));
             let table = targets.first().map_or("KIND", |kind| kind.collection());

@@ -9,8 +9,9 @@ use super::text::{count, duration_text, size_text};
 use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
-use crate::store::rescue::health::{self, Health};
-use crate::store::{is_typed, named, open, refusing, unwritable};
+use crate::store::health::{self, Health};
+use crate::store::schema::user_objects::{broken_triggers, explain_refusal, is_typed_table, refusing_objects};
+use crate::store::{connection, open};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
 
@@ -51,12 +52,12 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
             ..DatabaseReport::default()
         };
     }
-    let health = match health::read(db) {
+    let health = match health::examine(db) {
         Ok(health) => health,
         Err(error) => {
             // A broken index fails on reading too. The writable connection finds the name of the index.
             let error = match open::read_write(db) {
-                Ok(connection) => named(&connection, error),
+                Ok(connection) => explain_refusal(&connection, error),
                 Err(_) => error,
             };
             return DatabaseReport { findings: vec![unreadable_finding(profile, &error)], ..DatabaseReport::default() };
@@ -82,7 +83,7 @@ fn schema_fault(health: &Health) -> Option<Finding> {
         let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
         return Some(Finding::fault(Topic::Database, text, REBUILD_COMMAND));
     }
-    if !health.finds_all {
+    if !health.search_complete {
         let text =
             "the search index differs from the tables, because another program wrote to it; searches miss records";
         return Some(Finding::new(Topic::Database, Severity::Warning, text, "hearth-replica verify --repair"));
@@ -100,7 +101,7 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
         let records = count(counts.records.iter().map(|(_, count)| count).sum(), "record", "records");
         let text = format!(
             "sound, {records}, {}, schema {}",
-            size_text(counts.database_bytes + counts.log_bytes),
+            size_text(counts.database_bytes + counts.wal_bytes),
             status.schema_version
         );
         findings.push(Finding::ok(Topic::Database, text));
@@ -108,7 +109,7 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
     if health.broken.is_empty() && health.missing.is_empty() {
         findings.extend(foreign_object_findings(&profile.db, health)?);
     }
-    findings.push(process_finding(profile, &status, health.said_pid));
+    findings.push(process_finding(profile, &status, health.recorded_pid));
     findings.extend(write_lock_finding(profile, &replica));
     findings.extend(edit_findings(&status));
     Ok((findings, status))
@@ -116,7 +117,7 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
 
 /// The finding on a write lock that another program holds. Reading alone does not show the lock.
 fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
-    match open::hold(&mut replica.connection.borrow_mut()) {
+    match connection::check_writable(&mut replica.connection.borrow_mut()) {
         Err(error) if error.is_busy() => Some(unreadable_finding(profile, &error)),
         // Faults of the disk are reported with the files.
         _ => None,
@@ -127,7 +128,7 @@ fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
 fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     findings.extend(health.ungated.iter().map(|(name, table)| {
-        let (when, next) = if is_typed(table) {
+        let (when, next) = if is_typed_table(table) {
             (
                 "also fires on writes of the sync",
                 "DROP TRIGGER, then create it again with WHEN (SELECT open FROM _gate) = 0",
@@ -152,11 +153,11 @@ fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, S
         Finding::new(Topic::Feed, Severity::Warning, text, unique_index_advice(name))
     }));
     let connection = open::read_write(db)?;
-    findings.extend(refusing(&connection)?.into_iter().map(|object| {
+    findings.extend(refusing_objects(&connection)?.into_iter().map(|object| {
         let text = format!("{object} is not the replica's own; a sync stops at a record that it refuses");
         Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
     }));
-    findings.extend(unwritable(&connection)?.into_iter().map(|(object, message)| {
+    findings.extend(broken_triggers(&connection)?.into_iter().map(|(object, message)| {
         let text = format!("writes fail because of {object}: {message}; syncing stops");
         Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
     }));
@@ -172,7 +173,8 @@ fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
         Cause::Busy => (Topic::Process, diagnosis.text),
         Cause::DiskFull | Cause::DiskUnwritable => (Topic::Disk, diagnosis.text),
         Cause::Other
-            if matches!(error, StoreError::Hindered { .. } | StoreError::Barred { .. }) || error.is_of_sql() =>
+            if matches!(error, StoreError::RefusedByUserObject { .. } | StoreError::RefusedByUniqueIndex { .. })
+                || error.is_refused_statement() =>
         {
             (Topic::Database, diagnosis.text)
         }

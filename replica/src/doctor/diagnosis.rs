@@ -7,8 +7,8 @@ use super::advice::{DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND};
 use super::files::directory;
 use super::text::shell_quoted;
 use crate::model::BlockCause;
-use crate::store::open::beside;
-use crate::store::{StoreError, place};
+use crate::store::files::beside;
+use crate::store::{StoreError, files};
 
 /// Primary result codes of SQLite (stable): no write access, cannot open.
 const READONLY: i32 = 8;
@@ -52,7 +52,7 @@ pub struct Diagnosis {
 pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
     let (cause, file) = (cause(db, error), db.display());
     let (text, next) = match cause {
-        Cause::Damaged if matches!(error, StoreError::TooOften(_)) => {
+        Cause::Damaged if matches!(error, StoreError::TooManyDamagedCopies(_)) => {
             let copies = beside(db, ".damaged-");
             (
                 error.to_string(),
@@ -72,7 +72,9 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
             (error.to_string(), look)
         }
         Cause::Foreign => (error.to_string(), "name another file with --db, or none".to_owned()),
-        Cause::Newer if matches!(error, StoreError::Renewed) => (error.to_string(), "repeat the command".to_owned()),
+        Cause::Newer if matches!(error, StoreError::SchemaReplaced) => {
+            (error.to_string(), "repeat the command".to_owned())
+        }
         Cause::Newer => (error.to_string(), "install the newest hearth-replica".to_owned()),
         Cause::Busy => (
             format!("another program holds a write transaction on {file} for long"),
@@ -95,8 +97,10 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
         Cause::DiskUnwritable => (crate::sync::write_failure_text(&file.to_string(), error), disk_check_advice(db)),
         Cause::Other => {
             let next = match error {
-                StoreError::Barred { index, .. } => format!("{}; then repeat the command", unique_index_advice(index)),
-                StoreError::Hindered { .. } => format!("{REFUSING_OBJECT_ADVICE}; then repeat the command"),
+                StoreError::RefusedByUniqueIndex { index, .. } => {
+                    format!("{}; then repeat the command", unique_index_advice(index))
+                }
+                StoreError::RefusedByUserObject { .. } => format!("{REFUSING_OBJECT_ADVICE}; then repeat the command"),
                 StoreError::Migration(_) => format!(
                     "sqlite3 {} .schema, and rename your objects whose names the replica uses; then \
                      repeat the command",
@@ -146,17 +150,17 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ => None,
     };
     match error {
-        StoreError::Newer { .. } | StoreError::Renewed => Cause::Newer,
-        StoreError::Foreign(_) | StoreError::NoDatabase(_) => Cause::Foreign,
+        StoreError::Newer { .. } | StoreError::SchemaReplaced => Cause::Newer,
+        StoreError::Foreign(_) | StoreError::NotADatabase(_) => Cause::Foreign,
         StoreError::Moved(_) => Cause::Moved,
         _ if error.is_damaged() => Cause::Damaged,
-        _ if error.is_for_room(db) => Cause::DiskFull,
-        _ if error.is_unwritten() => Cause::DiskUnwritable,
+        _ if error.is_out_of_room(db) => Cause::DiskFull,
+        _ if error.is_write_failure() => Cause::DiskUnwritable,
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::NoAccess,
         _ => match code {
             // The database was opened read-only because the disk was full.
-            Some(READONLY) if place::is_full(directory(db)) => Cause::DiskFull,
+            Some(READONLY) if files::is_disk_full(directory(db)) => Cause::DiskFull,
             Some(READONLY | CANTOPEN) => Cause::NoAccess,
             _ => Cause::Other,
         },

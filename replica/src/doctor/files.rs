@@ -6,10 +6,10 @@ use std::path::Path;
 use super::finding::{Finding, Severity, Topic};
 use super::text::{count, shell_quoted, size_text};
 use crate::profile::Profile;
-use crate::store::open::{beside, companion};
-pub use crate::store::place::directory;
-pub(super) use crate::store::place::free;
-use crate::store::rescue;
+pub use crate::store::files::directory;
+pub(super) use crate::store::files::free_bytes as free;
+use crate::store::files::{beside, companion};
+use crate::store::salvage;
 
 /// Below this (bytes) a backfill or a large transaction may run out of space.
 const FREE_BYTES_LOW: u64 = 200 << 20;
@@ -33,11 +33,11 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
             format!("lsof {}, end that program, then: sqlite3 {0} 'PRAGMA wal_checkpoint(TRUNCATE)'", shell_quoted(db)),
         ));
     }
-    let copies = rescue::damaged_copies(db);
+    let copies = salvage::damaged_copies(db);
     if let Some(oldest) = copies.first() {
         findings.push(Finding::new(
             Topic::Files,
-            if copies.len() < rescue::KEPT_MAX { Severity::Note } else { Severity::Warning },
+            if copies.len() < salvage::DAMAGED_COPIES_MAX { Severity::Note } else { Severity::Warning },
             format!(
                 "{} of the database kept; the oldest is {}",
                 count(copies.len() as i64, "damaged copy", "damaged copies"),

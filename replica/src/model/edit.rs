@@ -101,3 +101,39 @@ pub struct Conflict {
     /// The record's title; the kind's word when no title is known.
     pub title: String,
 }
+
+/// The resolution of a field that was changed both here and on the server. An edit of a record that was deleted there, and a
+/// delete of a record that was changed there, always wait for a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConflictPolicy {
+    /// The edit waits for a person.
+    #[default]
+    Ask,
+    /// The local value wins.
+    Mine,
+    /// The server's value wins.
+    Theirs,
+}
+
+/// The condition on the record under which the server applies a request (RFC 9110, If-Match).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Precondition {
+    /// No condition.
+    None,
+    /// The record does not exist.
+    Absent,
+    /// The record stands at this revision; 0 is a revision of a discarded history, which no record has.
+    Rev(i64),
+}
+
+impl Precondition {
+    /// The precondition of the columns `_outbox.if_match` and `_outbox.if_absent`.
+    pub(crate) const fn from_columns(if_match: Option<i64>, if_absent: bool) -> Precondition {
+        match if_match {
+            Some(rev) => Precondition::Rev(rev),
+            None if if_absent => Precondition::Absent,
+            None => Precondition::None,
+        }
+    }
+}

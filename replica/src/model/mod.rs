@@ -1,7 +1,13 @@
 //! Plain types that every layer of the replica shares. Must not know SQL, HTTP or any other module of the crate.
 
 mod edit;
+mod reconcile;
 mod words;
 
-pub use edit::{Conflict, Edit, Settled};
+pub(crate) use edit::Precondition;
+pub use edit::{Conflict, ConflictPolicy, Edit, Settled};
+pub(crate) use reconcile::{
+    ListedId, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome,
+};
+pub(crate) use words::OwnEvent;
 pub use words::{BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};

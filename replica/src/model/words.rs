@@ -162,6 +162,18 @@ words! {
 }
 
 words! {
+    /// What is known of the event that a frozen request causes (`_outbox.own_event`).
+    OwnEvent {
+        /// Every event since the first attempt was seen, and the request's own event was not among them.
+        Awaited = "awaited",
+        /// Some events were missed, perhaps the request's own.
+        PerhapsMissed = "perhaps_missed",
+        /// Events were missed between two attempts: a rejection of the later attempt says nothing of the earlier one.
+        MaybeApplied = "maybe_applied",
+    }
+}
+
+words! {
     /// Who made an edit (`edits.origin`).
     Origin {
         /// The terminal UI.

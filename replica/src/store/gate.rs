@@ -1,45 +1,49 @@
-//! The two kinds of transaction: the keeper's, which passes the gate, and an editor's, which goes through the same
-//! triggers as anyone's and only says who it is.
+//! The two kinds of write transaction. A sync transaction opens the gate: triggers queue no edits and guards let it pass. An
+//! edit transaction goes through the same triggers as a script and only sets its origin. Must not know what is written.
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
+use super::StoreError;
+use super::connection::set_durable;
+use super::schema::trigger_sql::{LOWER_GATE, RAISE_GATE};
+use super::schema::{search, user_objects};
 use crate::model::Origin;
-use crate::store::schema::{LOWER_GATE, RAISE_GATE, others, search};
-use crate::store::{StoreError, open};
 
-/// Runs `work` as the replica's keeper: triggers queue nothing, guards let it pass. All or nothing.
-pub(crate) fn keep<T>(
+/// Runs `work` in a sync transaction that is durable at commit. All or nothing.
+pub(crate) fn sync_tx<T>(
     connection: &mut Connection,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tx.prepare_cached("UPDATE _gate SET open = 1, turn = turn + 1, origin = 'sql', mark = NULL")?.execute([])?;
-    let value = work(&tx).map_err(|error| others::named(&tx, error))?;
-    search::follow(&tx)?;
+    let open = "UPDATE _gate SET open = 1, change_count = change_count + 1, origin = 'sql', existing_ids = NULL";
+    tx.prepare_cached(open)?.execute([])?;
+    let value = work(&tx).map_err(|error| user_objects::explain_refusal(&tx, error))?;
+    search::update_touched(&tx)?;
     if !hearth_simulated::planted(hearth_simulated::PlantedFault::GateLeftOpen) {
-        tx.prepare_cached("UPDATE _gate SET open = 0, turn = turn + 1")?.execute([])?;
+        tx.prepare_cached("UPDATE _gate SET open = 0, change_count = change_count + 1")?.execute([])?;
     }
-    at("replica commits")?;
+    interruption_point("replica commits")?;
     tx.commit()?;
-    at("replica has committed")?;
+    interruption_point("replica has committed")?;
     Ok(value)
 }
 
-/// The same without waiting for the disk, for what the server says again or what is only display: a power cut may take it,
-/// with all that was kept after it.
-pub(crate) fn keep_cheaply<T>(
+/// Runs `work` in a sync transaction without fsync, for values that the server repeats or that are only displayed. A power
+/// cut may undo this transaction and later ones without fsync.
+pub(crate) fn sync_tx_without_fsync<T>(
     connection: &mut Connection,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    open::set_durable(connection, false)?;
-    let value = keep(connection, work);
-    open::set_durable(connection, true)?;
+    set_durable(connection, false)?;
+    let value = sync_tx(connection, work);
+    set_durable(connection, true)?;
     value
 }
 
-/// A point at which a simulation may interrupt. After a crash nobody looks at the result any more.
-fn at(point: &'static str) -> Result<(), StoreError> {
-    let code = match hearth_simulated::interruption(point) {
+/// A point at which a simulation may inject a failure. No code runs after a simulated crash.
+fn interruption_point(name: &'static str) -> Result<(), StoreError> {
+    let code = match hearth_simulated::interruption(name) {
         None => return Ok(()),
         Some(hearth_simulated::Interruption::DiskFull) => rusqlite::ffi::SQLITE_FULL,
         Some(hearth_simulated::Interruption::Crash) => rusqlite::ffi::SQLITE_INTERRUPT,
@@ -47,48 +51,48 @@ fn at(point: &'static str) -> Result<(), StoreError> {
     Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None).into())
 }
 
-/// What the last editor's transaction of a connection drew from the numbers of edits: the last before it, and its own last.
-/// In a table that the connection has for itself.
-const DRAWN: &str =
+/// The edit ids that the last edit transaction of a connection used: the newest id before the transaction, and its own last
+/// id. A table of the connection alone.
+const WRITTEN_IDS: &str =
     "CREATE TEMP TABLE IF NOT EXISTS _written_ids (one INTEGER PRIMARY KEY, before INTEGER, last INTEGER)";
 
-/// Runs `work` as an editor of this name. All or nothing.
-pub(crate) fn edit<T, E: From<rusqlite::Error>>(
+/// Runs `work` in an edit transaction with this origin. All or nothing.
+pub(crate) fn edit_tx<T, E: From<rusqlite::Error>>(
     connection: &mut Connection,
     origin: Origin,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.prepare_cached("UPDATE _gate SET origin = ?1")?.execute([origin])?;
-    let before = newest(&tx)?;
+    let before = newest_edit_id(&tx)?;
     let value = work(&tx)?;
     tx.prepare_cached("UPDATE _gate SET origin = 'sql'")?.execute([])?;
-    search::merge(&tx)?;
-    // Nobody else writes meanwhile, so that all of these numbers are its own.
-    tx.prepare_cached(DRAWN)?.execute([])?;
-    tx.prepare_cached("INSERT OR REPLACE INTO _written_ids VALUES (1, ?1, ?2)")?.execute((before, newest(&tx)?))?;
+    search::merge_index(&tx)?;
+    // No other connection writes meanwhile, so this transaction used every id in between.
+    let row = (before, newest_edit_id(&tx)?);
+    tx.prepare_cached(WRITTEN_IDS)?.execute([])?;
+    tx.prepare_cached("INSERT OR REPLACE INTO _written_ids VALUES (1, ?1, ?2)")?.execute(row)?;
     tx.commit()?;
     Ok(value)
 }
 
-/// The numbers that the last [`edit`] of this connection drew, in their order: of the edits it queued and of the values that it
-/// kept in the history.
-pub(crate) fn drawn(connection: &Connection) -> Result<Vec<i64>, StoreError> {
-    connection.prepare_cached(DRAWN)?.execute([])?;
+/// The ids that the last [`edit_tx`] of this connection created, in order: of queued edits and of superseded history entries.
+pub(crate) fn last_edit_ids(connection: &Connection) -> Result<Vec<i64>, StoreError> {
+    connection.prepare_cached(WRITTEN_IDS)?.execute([])?;
     let text = "SELECT before, last FROM _written_ids";
-    let found: Option<(i64, i64)> =
+    let ids: Option<(i64, i64)> =
         connection.prepare_cached(text)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    Ok(found.map_or_else(Vec::new, |(before, last)| (before + 1..=last).collect()))
+    Ok(ids.map_or_else(Vec::new, |(before, last)| (before + 1..=last).collect()))
 }
 
-/// The last number that was given to an edit; 0 before the first.
-fn newest(connection: &Connection) -> Result<i64, rusqlite::Error> {
+/// The newest edit id; 0 before the first edit.
+fn newest_edit_id(connection: &Connection) -> Result<i64, rusqlite::Error> {
     let text = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'edits'";
     connection.prepare_cached(text)?.query_row([], |row| row.get(0))
 }
 
-/// Runs `work` as the keeper within an editor's transaction, for what belongs together with an edit.
-pub(crate) fn pass<T, E: From<rusqlite::Error>>(
+/// Runs `work` with the gate open inside an edit transaction, for internal rows that belong to an edit.
+pub(crate) fn with_guards_off<T, E: From<rusqlite::Error>>(
     tx: &Transaction<'_>,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
@@ -96,4 +100,16 @@ pub(crate) fn pass<T, E: From<rusqlite::Error>>(
     let value = work(tx)?;
     tx.execute(LOWER_GATE, [])?;
     Ok(value)
+}
+
+/// Turns triggers off on a connection that only runs sync transactions, unless the database has a person's trigger. The
+/// replica's own triggers do nothing while the gate is open, and asking them costs as much time as writing the row.
+pub(crate) fn skip_own_triggers(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch(
+        "CREATE TEMP TABLE IF NOT EXISTS _touched (kind TEXT, record_id TEXT, PRIMARY KEY (kind, record_id)) WITHOUT ROWID",
+    )?;
+    let has_user_triggers = user_objects::has_triggers(connection)?
+        && !hearth_simulated::planted(hearth_simulated::PlantedFault::UserTriggersOff);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, has_user_triggers)?;
+    Ok(())
 }

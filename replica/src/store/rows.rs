@@ -1,4 +1,4 @@
-//! Rows of the six typed tables as values. Must not know where a value comes from: the feed, a list or an edit.
+//! Rows of the six typed tables as values. Must not know where a value comes from: the feed, a list, a response or an edit.
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
@@ -7,27 +7,29 @@ use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params_from_iter};
 use serde_json::{Map, Value};
 
-use crate::store::StoreError;
-use crate::store::schema::search;
+use super::StoreError;
+use super::schema::search;
 
-/// One record as a typed table holds it.
+/// One record as a typed table holds it, without its id.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Stored {
-    /// Every field of the contract; JSON types.
+pub(crate) struct StoredRecord {
+    /// Every field of the kind, with JSON types.
     pub fields: Fields,
-    /// Position of its last change; None until the server has confirmed it.
+    /// The position of the last change; None until the server has confirmed the record.
     pub rev: Option<i64>,
+    /// RFC 3339, UTC, milliseconds.
     pub created_at: Option<String>,
+    /// RFC 3339, UTC, milliseconds.
     pub updated_at: Option<String>,
-    /// Members that this version has no column for.
+    /// A JSON object of members that this version has no column for.
     pub extra: Option<String>,
 }
 
-impl Stored {
-    /// From the wire form. A known member of an unexpected type goes where unknown members go: nothing is lost, and
-    /// nothing that a newer server says can stop the sync.
-    pub(crate) fn from_payload(kind: Kind, rev: i64, payload: &Map<String, Value>) -> Stored {
-        let mut stored = Stored { rev: Some(rev), ..Stored::default() };
+impl StoredRecord {
+    /// Reads the wire form. A known member of an unexpected type goes to `extra`, as unknown members do: no value is lost, and
+    /// no value of a newer server stops the sync.
+    pub(crate) fn from_payload(kind: Kind, rev: i64, payload: &Map<String, Value>) -> StoredRecord {
+        let mut stored = StoredRecord { rev: Some(rev), ..StoredRecord::default() };
         let mut extra = Map::new();
         for (name, value) in payload {
             let text = value.as_str().map(str::to_owned);
@@ -35,7 +37,7 @@ impl Stored {
                 ("created_at", _) => stored.created_at = text,
                 ("updated_at", _) => stored.updated_at = text,
                 (name, None) if COMMON.contains(&name) => {}
-                (_, Some(field)) if fits(field.format.is_integer(), value) => {
+                (_, Some(field)) if fits_column(field.format.is_integer(), value) => {
                     stored.fields.insert(name.clone(), value.clone());
                 }
                 _ => drop(extra.insert(name.clone(), value.clone())),
@@ -45,7 +47,7 @@ impl Stored {
         stored
     }
 
-    /// Lays a patch over the fields.
+    /// Sets the fields of a patch.
     pub(crate) fn merge(&mut self, patch: &Fields) {
         for (name, value) in patch {
             self.fields.insert(name.clone(), value.clone());
@@ -53,7 +55,8 @@ impl Stored {
     }
 }
 
-fn fits(integer: bool, value: &Value) -> bool {
+/// True when a column of the type can hold the value.
+fn fits_column(integer: bool, value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(_) => !integer,
@@ -62,43 +65,59 @@ fn fits(integer: bool, value: &Value) -> bool {
     }
 }
 
-/// Makes a row this, whether it exists or not. Where its fields are these already, its times and revision alone are written:
-/// of the many indexes behind the lists that concerns one.
-pub(crate) fn put(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
-    lay(connection, kind, id, stored, false).map(drop)
+/// Inserts or replaces a row. When the fields are equal, only times and revision are written, which touches one index instead
+/// of all indexes of the lists.
+pub(crate) fn write_row(
+    connection: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &StoredRecord,
+) -> Result<(), StoreError> {
+    compare_and_write(connection, kind, id, stored, false).map(drop)
 }
 
-/// The same unless there is a row of this revision or a newer one; gives whether there was none.
-pub(crate) fn put_over(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<bool, StoreError> {
-    lay(connection, kind, id, stored, true)
+/// Writes a row as [`write_row`] does, unless the row has the same revision or a newer one. False when nothing was written.
+pub(crate) fn write_row_if_newer(
+    connection: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &StoredRecord,
+) -> Result<bool, StoreError> {
+    compare_and_write(connection, kind, id, stored, true)
 }
 
-fn lay(connection: &Connection, kind: Kind, id: &str, stored: &Stored, if_newer: bool) -> Result<bool, StoreError> {
-    let texts = texts(kind);
+fn compare_and_write(
+    connection: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &StoredRecord,
+    if_newer: bool,
+) -> Result<bool, StoreError> {
+    let statements = statements(kind);
     let row = connection
-        .prepare_cached(&texts.fields)?
+        .prepare_cached(&statements.select_fields)?
         .query_row([id], |row| {
             let (rev, extra) = (row.get::<_, Option<i64>>(0)?, row.get_ref(1)?);
-            let mut same = extra.as_str_or_null().ok() == Some(stored.extra.as_deref());
-            for (place, field) in resource(kind).fields.iter().enumerate() {
-                same = same && is(row.get_ref(place + 2)?, stored.fields.get(field.name));
+            let mut is_equal = extra.as_str_or_null().ok() == Some(stored.extra.as_deref());
+            for (index, field) in resource(kind).fields.iter().enumerate() {
+                is_equal = is_equal && column_equals(row.get_ref(index + 2)?, stored.fields.get(field.name));
             }
-            Ok((rev, same))
+            Ok((rev, is_equal))
         })
         .optional()?;
     match row {
         Some((rev, _)) if if_newer && rev >= stored.rev => return Ok(false),
         Some((_, true)) => {
             let times = (id, &stored.created_at, &stored.updated_at, stored.rev);
-            connection.prepare_cached(&texts.stamp)?.execute(times)?;
+            connection.prepare_cached(&statements.update_times)?.execute(times)?;
         }
-        _ => write(connection, &texts.always, kind, id, stored)?,
+        _ => upsert(connection, &statements.upsert, kind, id, stored)?,
     }
     Ok(true)
 }
 
-/// Whether a column holds what a value would be stored as.
-fn is(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
+/// True when a column holds the stored form of a value.
+fn column_equals(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
     match (cell, value) {
         (ValueRef::Null, None | Some(Value::Null)) => true,
         (ValueRef::Text(cell), Some(Value::String(value))) => cell == value.as_bytes(),
@@ -107,18 +126,30 @@ fn is(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
     }
 }
 
-/// Writes a row unless there is one of this revision or a newer one.
-pub(crate) fn put_newer(connection: &Connection, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
-    write(connection, &texts(kind).if_newer, kind, id, stored)
+/// Inserts or replaces a row in one statement, unless the row has the same revision or a newer one. Faster than
+/// [`write_row_if_newer`] for rows that mostly do not exist yet, as in a backfill.
+pub(crate) fn upsert_row_if_newer(
+    connection: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &StoredRecord,
+) -> Result<(), StoreError> {
+    upsert(connection, &statements(kind).upsert_if_newer, kind, id, stored)
 }
 
-fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &Stored) -> Result<(), StoreError> {
+fn upsert(
+    connection: &Connection,
+    statement: &str,
+    kind: Kind,
+    id: &str,
+    stored: &StoredRecord,
+) -> Result<(), StoreError> {
     fn text(text: &Option<String>) -> ToSqlOutput<'_> {
         text.as_deref().map_or(ToSqlOutput::Owned(Sql::Null), ToSqlOutput::from)
     }
     let resource = resource(kind);
-    let mut statement = connection.prepare_cached(upsert)?;
-    let values = resource.fields.iter().map(|field| borrowed(stored.fields.get(field.name)));
+    let mut statement = connection.prepare_cached(statement)?;
+    let values = resource.fields.iter().map(|field| json_as_sql(stored.fields.get(field.name)));
     let values = [ToSqlOutput::from(id)].into_iter().chain(values).chain([
         text(&stored.created_at),
         text(&stored.updated_at),
@@ -127,25 +158,24 @@ fn write(connection: &Connection, upsert: &str, kind: Kind, id: &str, stored: &S
     ]);
     match statement.execute(params_from_iter(values))? {
         0 => Ok(()),
-        _ => search::note(connection, kind, id),
+        _ => search::mark_touched(connection, kind, id),
     }
 }
 
-/// The statements that write a kind's rows.
-struct Texts {
-    /// Upserts.
-    always: String,
-    if_newer: String,
-    /// What is compared before.
-    fields: String,
-    /// The times and the revision alone.
-    stamp: String,
+/// The statements that write rows of one kind.
+struct Statements {
+    upsert: String,
+    upsert_if_newer: String,
+    /// Selects revision, `extra` and every field.
+    select_fields: String,
+    /// Updates times and revision.
+    update_times: String,
 }
 
-/// The texts of all of these, made once.
-fn texts(kind: Kind) -> &'static Texts {
-    static TEXTS: std::sync::OnceLock<Vec<Texts>> = std::sync::OnceLock::new();
-    let texts = TEXTS.get_or_init(|| {
+/// The statements of a kind. The texts are made once.
+fn statements(kind: Kind) -> &'static Statements {
+    static STATEMENTS: std::sync::OnceLock<Vec<Statements>> = std::sync::OnceLock::new();
+    let all = STATEMENTS.get_or_init(|| {
         Kind::ALL
             .into_iter()
             .map(|kind| {
@@ -153,63 +183,64 @@ fn texts(kind: Kind) -> &'static Texts {
                 let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
                 let set: Vec<String> = names[1..].iter().map(|name| format!("{name} = excluded.{name}")).collect();
                 let table = kind.collection();
-                let always = format!(
+                let upsert = format!(
                     "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT (id) DO UPDATE SET {}",
                     names.join(", "),
                     marks.join(", "),
                     set.join(", ")
                 );
-                let if_newer = format!("{always} WHERE coalesce({table}.rev, -1) < excluded.rev");
+                let upsert_if_newer = format!("{upsert} WHERE {table}.rev IS NULL OR {table}.rev < excluded.rev");
                 let fields: String = resource(kind).fields.iter().map(|field| format!(", {}", field.name)).collect();
-                let fields = format!("SELECT rev, extra{fields} FROM {table} WHERE id = ?1");
-                let stamp = format!("UPDATE {table} SET created_at = ?2, updated_at = ?3, rev = ?4 WHERE id = ?1");
-                Texts { always, if_newer, fields, stamp }
+                let select_fields = format!("SELECT rev, extra{fields} FROM {table} WHERE id = ?1");
+                let update_times =
+                    format!("UPDATE {table} SET created_at = ?2, updated_at = ?3, rev = ?4 WHERE id = ?1");
+                Statements { upsert, upsert_if_newer, select_fields, update_times }
             })
             .collect()
     });
-    &texts[kind as usize]
+    &all[kind as usize]
 }
 
-/// Every column of a typed table, `id` first.
+/// The names of the columns of a typed table, `id` first.
 pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str> {
     let tail = ["created_at", "updated_at", "rev", "extra"];
     ["id"].into_iter().chain(resource.fields.iter().map(|field| field.name)).chain(tail)
 }
 
-/// Removes a row, if there is one.
-pub(crate) fn remove(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
+/// Deletes a row, if the row exists.
+pub(crate) fn delete_row(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
     connection.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()))?.execute([id])?;
-    search::note(connection, kind, id)
+    search::mark_touched(connection, kind, id)
 }
 
-/// Gives a profile that was filled in before its home was known the id of that home. No other row's id ever changes.
-pub(crate) fn move_profile(connection: &Connection, home: &str) -> Result<(), StoreError> {
+/// Gives a profile row that was written before the first contact the id of its home. The id of no other row changes.
+pub(crate) fn set_profile_id(connection: &Connection, home: &str) -> Result<(), StoreError> {
     let before: Option<String> = connection
         .query_row("SELECT id FROM property WHERE rev IS NULL AND id <> ?1", [home], |row| row.get(0))
         .optional()?;
     if let Some(before) = before {
         connection.execute("UPDATE property SET id = ?2 WHERE id = ?1", [&before, home])?;
-        search::note(connection, Kind::Property, &before)?;
-        search::note(connection, Kind::Property, home)?;
+        search::mark_touched(connection, Kind::Property, &before)?;
+        search::mark_touched(connection, Kind::Property, home)?;
     }
     Ok(())
 }
 
-/// Reads a row.
-pub(crate) fn get(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Stored>, StoreError> {
+/// Loads a row; None when there is no such row.
+pub(crate) fn load_row(connection: &Connection, kind: Kind, id: &str) -> Result<Option<StoredRecord>, StoreError> {
     let mut statement = connection.prepare_cached(&format!("SELECT * FROM {} WHERE id = ?1", kind.collection()))?;
-    Ok(statement.query_row([id], |row| read(kind, row)).optional()?)
+    Ok(statement.query_row([id], |row| record_from_row(kind, row)).optional()?)
 }
 
-/// The position of a row's last change; None when there is no row or the server has not confirmed it.
-pub(crate) fn rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
+/// The position of a row's last change. None when there is no row, or the server has not confirmed the row.
+pub(crate) fn load_rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
     let mut statement = connection.prepare_cached(&format!("SELECT rev FROM {} WHERE id = ?1", kind.collection()))?;
     Ok(statement.query_row([id], |row| row.get(0)).optional()?.flatten())
 }
 
-/// Reads the columns of a row by name.
-pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Stored, rusqlite::Error> {
-    let mut stored = Stored {
+/// Reads the columns of a typed table by name.
+pub(crate) fn record_from_row(kind: Kind, row: &SqlRow<'_>) -> Result<StoredRecord, rusqlite::Error> {
+    let mut stored = StoredRecord {
         rev: row.get("rev")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
@@ -217,13 +248,13 @@ pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Stored, rusqlite::Err
         fields: Fields::new(),
     };
     for field in resource(kind).fields {
-        stored.fields.insert(field.name.to_owned(), from_sql(row.get_ref(field.name)?));
+        stored.fields.insert(field.name.to_owned(), sql_to_json(row.get_ref(field.name)?));
     }
     Ok(stored)
 }
 
-/// A JSON value as a column holds it; absent is null.
-pub(crate) fn to_sql(value: Option<&Value>) -> Sql {
+/// A JSON value as a column holds the value; an absent value is NULL.
+pub(crate) fn json_to_sql(value: Option<&Value>) -> Sql {
     match value {
         None | Some(Value::Null) => Sql::Null,
         Some(Value::String(text)) => Sql::Text(text.clone()),
@@ -236,16 +267,16 @@ pub(crate) fn to_sql(value: Option<&Value>) -> Sql {
     }
 }
 
-/// The same without a copy of its text.
-fn borrowed(value: Option<&Value>) -> ToSqlOutput<'_> {
+/// A JSON value as a column holds the value, without copying a text.
+fn json_as_sql(value: Option<&Value>) -> ToSqlOutput<'_> {
     match value {
         Some(Value::String(text)) => text.as_str().into(),
-        other => ToSqlOutput::Owned(to_sql(other)),
+        other => ToSqlOutput::Owned(json_to_sql(other)),
     }
 }
 
-/// A column's value as JSON.
-pub(crate) fn from_sql(value: ValueRef<'_>) -> Value {
+/// A column's value as JSON. Bytes become a text.
+pub(crate) fn sql_to_json(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => number.into(),
@@ -254,12 +285,13 @@ pub(crate) fn from_sql(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// A JSON object in a column of text.
-pub(crate) fn object(text: &str) -> Result<Fields, StoreError> {
-    serde_json::from_str(text).map_err(|error| StoreError::Garbled(format!("text that is no JSON object ({error})")))
+/// Parses a JSON object that a column holds as text.
+pub(crate) fn parse_object(text: &str) -> Result<Fields, StoreError> {
+    serde_json::from_str(text)
+        .map_err(|error| StoreError::InvalidContent(format!("text that is no JSON object ({error})")))
 }
 
-/// Values bound by name order; a shorthand for statements with a varying number of them.
-pub(crate) fn bound(values: &[Sql]) -> Vec<&dyn ToSql> {
+/// Values as parameters of a statement with a varying number of parameters.
+pub(crate) fn as_params(values: &[Sql]) -> Vec<&dyn ToSql> {
     values.iter().map(|value| value as &dyn ToSql).collect()
 }

@@ -1,9 +1,14 @@
-//! Stores the fixed words of the model as TEXT and reads them back. Must not know which table they stand in.
+//! Words that several tables share: the fixed words of the model as TEXT, and the current time in SQL. Must not know a table.
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
-use crate::model::{BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};
+use crate::model::{
+    BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, OwnEvent, Phase, ReasonCode, Transport,
+};
+
+/// The current time in SQL (RFC 3339, UTC, milliseconds). The same value everywhere in one statement.
+pub(super) const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 
 macro_rules! stored_as_text {
     ($($name:ident),+) => {
@@ -23,4 +28,15 @@ macro_rules! stored_as_text {
     };
 }
 
-stored_as_text!(BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport);
+stored_as_text!(
+    BlockCause,
+    EditOutcome,
+    EditProgress,
+    EditState,
+    Method,
+    Origin,
+    OwnEvent,
+    Phase,
+    ReasonCode,
+    Transport
+);

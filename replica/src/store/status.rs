@@ -1,83 +1,116 @@
-//! Where the replica stands, from the database alone. Must not claim more than was proven.
+//! The status of the replica, from the database alone: the row of `sync_status` and what a program sees beside it. Must not
+//! claim more than the database proves.
 
 use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::StoreError;
+use super::lock::SyncLock;
 use crate::model::{BlockCause, Phase, Transport};
-use crate::store::StoreError;
-use crate::sync::SyncLock;
 
-/// The one row of `sync_status`.
+/// How far the replica is: the row of `sync_status`. All times are RFC 3339, UTC, with milliseconds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Status {
     /// How far the replica is in step.
     pub phase: Phase,
-    /// Why it is that, when there is more to say.
+    /// Why the phase is what it is, as a sentence for people.
     pub reason: Option<String>,
     /// The server's address; None before `init`.
     pub server: Option<String>,
-    /// The home's name.
+    /// The home's name, or its id; None before the first contact.
     pub home: Option<String>,
-    /// `live` or `test`.
+    /// `live` or `test`; None before the first contact.
     pub environment: Option<String>,
-    /// Up to where the server's changes are applied.
+    /// The last event that the rows reflect.
     pub position: i64,
-    /// The newest position the server was heard to have.
+    /// The newest position that the server has reported.
     pub head: Option<i64>,
-    /// Events still to apply; None without contact.
+    /// Events between the position and the head; None without contact.
     pub behind_events: Option<i64>,
-    /// Seconds since the replica was last proven current.
+    /// Seconds since the position was last proven to be at the head.
     pub behind_seconds: Option<i64>,
-    /// Seconds until a reader that stays away has to read the feed from the beginning.
+    /// Seconds until the server may delete events that this replica has not read. None: the server keeps events for ever.
     pub retention_left_seconds: Option<i64>,
-    /// Edits on their way.
+    /// How many edits are on their way: `waiting`, `sending` or `sent`.
     pub waiting: i64,
-    /// What waits for a person: edits, and a question about deletions.
+    /// How many decisions wait for a person: edits, and the question about deletions.
     pub needs_you: i64,
-    /// When the oldest edit on its way was made.
+    /// When the oldest edit that is on its way was made.
     pub oldest_waiting_at: Option<String>,
-    /// When something is tried again.
+    /// When the next attempt of a request or of the connection is due.
     pub next_attempt_at: Option<String>,
-    /// When the server was last heard.
+    /// When the server last answered.
     pub last_contact_at: Option<String>,
-    /// Since when there is no contact.
+    /// Since when the server has not answered; None while it answers.
     pub offline_since: Option<String>,
     /// How events arrive; None while no process syncs.
     pub transport: Option<Transport>,
-    /// When the replica was last compared with the server.
+    /// When the rows were last compared with the server.
     pub verified_at: Option<String>,
-    /// The version of the tables and views.
+    /// The version of the public tables and views, `MAJOR.MINOR`.
     pub schema_version: String,
-    /// The process that syncs.
+    /// The id of the process that syncs.
     pub daemon_pid: Option<i64>,
-    /// Whether syncing waits for a person to agree to many deletions.
+    /// True while syncing waits until a person agrees to many deletions.
     pub asks_about_deletions: bool,
     /// Why the phase is `blocked`; None in other phases.
     pub blocked_by: Option<BlockCause>,
 }
 
 impl Status {
-    /// Edits that wait for a person.
+    /// How many edits wait for a person.
     pub fn edits_to_decide(&self) -> i64 {
         self.needs_you - i64::from(self.asks_about_deletions)
     }
 
-    /// Whether the server is heard at this moment, as far as whoever syncs has written it down.
+    /// True when the server answers at this moment, as far as the process that syncs has stored it.
     pub fn is_in_contact(&self) -> bool {
         matches!(self.phase, Phase::Live | Phase::Polling | Phase::CatchingUp)
             || self.is_under_way() && self.offline_since.is_none() && self.last_contact_at.is_some()
     }
 
-    /// Whether it is on the way to a position, in contact or not.
+    /// True during a backfill or a reconcile, in contact or not.
     pub fn is_under_way(&self) -> bool {
         matches!(self.phase, Phase::Backfilling | Phase::Reconciling)
     }
+
+    /// Removes what only a running process proves, for a process that was killed.
+    fn without_process(&mut self) {
+        self.daemon_pid = None;
+        self.next_attempt_at = None;
+        self.transport = None;
+        self.behind_events = None;
+        if matches!(self.phase, Phase::Live | Phase::CatchingUp | Phase::Polling) {
+            self.phase = Phase::Offline;
+            self.reason = Some("the process that synced is gone".to_owned());
+        }
+        if matches!(self.phase, Phase::Offline | Phase::NeedsKey) {
+            self.offline_since = self.offline_since.take().or(self.last_contact_at.clone());
+        }
+    }
 }
 
-/// Reads the status.
-pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
-    let mut status = connection.prepare_cached("SELECT * FROM sync_status")?.query_row([], |row| {
+/// Loads the status. SQL cannot see processes, but a program can: a killed process is noticed at once.
+pub(crate) fn load_status(connection: &Connection) -> Result<Status, StoreError> {
+    let mut status = load_row(connection)?;
+    let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
+    status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
+    if status.phase == Phase::Blocked {
+        let cause = "SELECT blocked_by FROM _sync";
+        let stored = connection.prepare_cached(cause)?.query_row([], |row| row.get(0))?;
+        status.blocked_by = if status.asks_about_deletions { Some(BlockCause::Deletions) } else { stored };
+    }
+    // In a container this program may see no other processes. A held sync lock then proves that the process lives.
+    let is_locked = || connection.path().is_some_and(|db| SyncLock::is_held(Path::new(db)));
+    if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) && !is_locked() {
+        status.without_process();
+    }
+    Ok(status)
+}
+
+fn load_row(connection: &Connection) -> Result<Status, StoreError> {
+    Ok(connection.prepare_cached("SELECT * FROM sync_status")?.query_row([], |row| {
         Ok(Status {
             phase: row.get("phase")?,
             reason: row.get("reason")?,
@@ -102,34 +135,10 @@ pub(crate) fn read(connection: &Connection) -> Result<Status, StoreError> {
             asks_about_deletions: false,
             blocked_by: None,
         })
-    })?;
-    let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
-    status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
-    if status.phase == Phase::Blocked {
-        let cause = "SELECT blocked_by FROM _sync";
-        let stored = connection.prepare_cached(cause)?.query_row([], |row| row.get(0))?;
-        status.blocked_by = if status.asks_about_deletions { Some(BlockCause::Deletions) } else { stored };
-    }
-    // SQL cannot see processes; a program can, and so knows of a killed one before its silence shows. One that still has the
-    // right to sync runs where this program sees no processes but its own, as in a container.
-    let is_held = || connection.path().is_some_and(|db| SyncLock::is_held(Path::new(db)));
-    if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) && !is_held() {
-        status.daemon_pid = None;
-        status.next_attempt_at = None;
-        status.transport = None;
-        status.behind_events = None;
-        if matches!(status.phase, Phase::Live | Phase::CatchingUp | Phase::Polling) {
-            status.phase = Phase::Offline;
-            status.reason = Some("the process that synced is gone".to_owned());
-        }
-        if matches!(status.phase, Phase::Offline | Phase::NeedsKey) {
-            status.offline_since = status.offline_since.or(status.last_contact_at.clone());
-        }
-    }
-    Ok(status)
+    })?)
 }
 
-/// Whether a process exists, as far as this system tells without asking it; unknown counts as alive.
+/// True when a process exists. Where the system has no `/proc`, every process counts as alive.
 fn is_alive(pid: i64) -> bool {
     !Path::new("/proc/self").exists() || Path::new(&format!("/proc/{pid}")).exists()
 }

@@ -1,10 +1,10 @@
-//! The store as a whole: a scene with a database, and words to tell stories of it.
+//! Tests of the whole store: a scene with a database, and helpers for events, edits and responses.
 
 mod decisions;
 mod lists;
 mod overlay;
-mod recovery;
-mod rescue;
+mod reconcile;
+mod salvage;
 mod scripts;
 mod search;
 mod sending;
@@ -17,17 +17,17 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
+use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::{answers, plan, push};
-use crate::store::standing::Home;
-use crate::store::{mirror, open, standing};
+use crate::store::sync_state::Home;
+use crate::store::{feed, open, sync_state};
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-000000000001";
 const TASK: &str = "0190a3b0-0000-7000-8000-000000000002";
 const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 
-/// A replica in a directory that goes with it.
+/// A replica in a directory that is deleted with the scene.
 struct Scene {
     directory: PathBuf,
     db: Connection,
@@ -52,16 +52,16 @@ fn home() -> Home {
     }
 }
 
-fn greeting(head: i64, accepted: &[i64]) -> standing::Greeting {
+fn greeting(head: i64, accepted: &[i64]) -> sync_state::Greeting {
     let accepted = accepted.to_vec();
-    standing::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
+    sync_state::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
 }
 
 impl Scene {
     fn new() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
         let mut db = open::read_write(&directory.join("replica.db")).unwrap();
-        assert!(standing::adopt(&mut db, &home()).unwrap());
+        assert!(sync_state::adopt_home(&mut db, &home()).unwrap());
         Scene { directory, db }
     }
 
@@ -76,30 +76,30 @@ impl Scene {
         self.sql(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
 
-    /// One value, as text.
+    /// The first value of a query, as text.
     fn one(&self, text: &str) -> String {
-        self.db.query_row(text, [], |row| Ok(super::rows::from_sql(row.get_ref(0)?))).map_or_else(
+        self.db.query_row(text, [], |row| Ok(super::rows::sql_to_json(row.get_ref(0)?))).map_or_else(
             |error| error.to_string(),
             |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned),
         )
     }
 
     fn hear(&mut self, events: Vec<Event>) {
-        let batch = mirror::Batch { cursor: events.last().map(|e| format!("c{}", e.id)), events, ready: None };
-        mirror::apply(
+        let batch = feed::Batch { cursor: events.last().map(|e| format!("c{}", e.id)), events, ready: None };
+        feed::apply(
             &mut self.db,
             &batch,
-            &mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
+            &feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
         )
         .unwrap();
     }
 
     fn is_at_present(&mut self, head: i64) {
-        let batch = mirror::Batch { ready: Some(head), ..mirror::Batch::default() };
-        mirror::apply(
+        let batch = feed::Batch { ready: Some(head), ..feed::Batch::default() };
+        feed::apply(
             &mut self.db,
             &batch,
-            &mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
+            &feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
         )
         .unwrap();
     }
@@ -118,7 +118,7 @@ impl Scene {
     }
 
     fn freeze_as(&mut self, key: &str, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        let wanted = push::Wanted { parcels: parcels.to_vec(), new_key: key.to_owned() };
+        let wanted = push::NewRequest { groups: parcels.to_vec(), new_key: key.to_owned() };
         push::freeze(&mut self.db, &[wanted], policy, at(0)).unwrap().remove(0)
     }
 
@@ -126,27 +126,27 @@ impl Scene {
         self.freeze(&[vec![edit]], ConflictPolicy::Ask).expect("a request")
     }
 
-    fn answer(&mut self, edit: i64, verdict: Verdict) {
-        answers::record(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
+    fn answer(&mut self, edit: i64, verdict: WriteOutcome) {
+        answers::record_outcomes(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
     }
 
-    /// A task that was changed here, and is deleted there by what the server answers.
+    /// A scene with a changed task that a response reports as deleted on the server.
     fn deleted_by_an_answer() -> Scene {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         let problem = json!({ "type": "not_found" });
-        scene.answer(1, Verdict::Conflict { reason: "deleted there".to_owned(), problem, gone: true });
+        scene.answer(1, WriteOutcome::Conflict { reason: "deleted there".to_owned(), problem, deleted: true });
         scene
     }
 
-    /// The states of the edits, in order.
+    /// The states of the edits, by id.
     fn states(&self) -> String {
         self.one("SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM edits ORDER BY id)")
     }
 
-    /// The outcomes in the history, in order.
+    /// The outcomes in the history, by id.
     fn outcomes(&self) -> String {
         self.one(
             "SELECT coalesce(group_concat(id || ' ' || outcome), '') FROM (SELECT * FROM edit_history ORDER BY id)",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
 
 /// Database, server and key of a sync.
 #[derive(Debug, Clone)]

@@ -253,7 +253,7 @@ async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(StoreError::Odd("the runtime has dropped a step of the sync at its end".to_owned())),
+            Err(_) => Err(StoreError::Unexpected("the runtime has dropped a step of the sync at its end".to_owned())),
         },
     }
 }
@@ -263,7 +263,7 @@ mod tests {
     use hearth_contract::key::{Environment, key_text};
 
     use super::*;
-    use crate::store::edits::judge::ConflictPolicy;
+    use crate::model::ConflictPolicy;
     use crate::store::open;
 
     /// A config whose server does not exist.

@@ -10,8 +10,8 @@ use super::client::{Client, ClientError};
 use super::config::SyncConfig;
 use super::core::{Expired, Failure, Limits, Refusal};
 use super::wire::{self, HttpRequest, HttpResponse};
-use crate::recovery::Question;
-use crate::store::recovery::verify::Listing;
+use crate::model::ReconcileQuery;
+use crate::store::reconcile::verify::Listing;
 
 /// Pause before a repetition when the server names none.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
@@ -47,8 +47,8 @@ async fn fetch_all(
         let mut page_cursor = None;
         loop {
             let question = match kind {
-                Kind::Property => Question::Property,
-                kind => Question::Walk { kind, cursor: page_cursor },
+                Kind::Property => ReconcileQuery::Property,
+                kind => ReconcileQuery::Walk { kind, cursor: page_cursor },
             };
             let parse = |response: &HttpResponse| wire::reconcile_answer(&question, response);
             let page = reader.fetch(&HttpRequest::reconcile(&question), parse).await?;

@@ -3,7 +3,7 @@
 //! The core counts a buffered page as saved. The owner must therefore write the buffer before any other action, and drop
 //! the buffer after a failed write: the list then continues from the state on disk.
 
-use crate::recovery::{Found, Question, Step};
+use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 
 /// Ids in the buffer: ten pages.
 const IDS_MAX: usize = 1000;
@@ -11,15 +11,15 @@ const IDS_MAX: usize = 1000;
 /// An answer to a question of a reconcile, and the step that follows.
 #[derive(Debug)]
 pub(super) struct PageAnswer {
-    pub question: Question,
-    pub found: Found,
-    pub next_step: Step,
+    pub question: ReconcileQuery,
+    pub found: ReconcileResponse,
+    pub next_step: ReconcileStep,
 }
 
 impl PageAnswer {
     /// Whether the write may wait for the next page.
     pub(super) fn may_wait(&self) -> bool {
-        matches!((&self.question, &self.next_step), (Question::Ids { .. }, Step::Ids { .. }))
+        matches!((&self.question, &self.next_step), (ReconcileQuery::Ids { .. }, ReconcileStep::Ids { .. }))
             && self.found.ids.len() < IDS_MAX
     }
 
@@ -39,24 +39,32 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::recovery::Listed;
+    use crate::model::ListedId;
 
-    fn page(cursor: Option<&str>, next_step: Step, as_of: i64) -> PageAnswer {
-        let found = Found { ids: vec![Listed { id: Uuid::nil(), rev: 1 }], as_of, ..Found::default() };
-        let question = Question::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) };
+    fn page(cursor: Option<&str>, next_step: ReconcileStep, as_of: i64) -> PageAnswer {
+        let found = ReconcileResponse {
+            ids: vec![ListedId { id: Uuid::nil(), rev: 1 }],
+            as_of,
+            ..ReconcileResponse::default()
+        };
+        let question = ReconcileQuery::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) };
         PageAnswer { question, found, next_step }
     }
 
     #[test]
     fn pages_wait_until_the_list_ends() {
-        let more = |cursor: &str| Step::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()), as_of: 5 };
+        let more = |cursor: &str| ReconcileStep::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()), as_of: 5 };
         let mut buffer = page(None, more("b"), 5);
         assert!(buffer.may_wait());
         buffer.extend(page(Some("b"), more("c"), 9));
         assert!(buffer.may_wait());
-        buffer.extend(page(Some("c"), Step::Records { kind: Kind::Room, as_of: 5 }, 7));
+        buffer.extend(page(Some("c"), ReconcileStep::Records { kind: Kind::Room, as_of: 5 }, 7));
         assert!(!buffer.may_wait());
         assert_eq!((buffer.found.ids.len(), buffer.found.as_of), (3, 9));
-        assert_eq!(buffer.question, Question::Ids { kind: Kind::Room, cursor: None }, "the first page's question");
+        assert_eq!(
+            buffer.question,
+            ReconcileQuery::Ids { kind: Kind::Room, cursor: None },
+            "the first page's question"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The daemon as systemd sees it, and databases that are damaged, with no server in sight.
+//! The daemon (`run`) and damaged databases, without a server.
 
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::TcpStream;
@@ -7,17 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::{json, new_replica, refusal, replica, sqlite3, text};
-
-/// A profile beside the database: a server that nobody is, and a key.
-fn set_up(db: &Path) {
-    new_replica(db);
-    write_profile(db);
-}
-
-fn write_profile(db: &Path) {
-    super::write_profile(db, "http://127.0.0.1:9", "svc_test_x");
-}
+use super::{UNREACHABLE, json, refusal, replica, sqlite3, text, unreachable_replica, write_profile};
 
 struct Daemon(Child);
 
@@ -36,20 +26,18 @@ fn daemon(db: &Path, arguments: &[&str], environment: &[(&str, String)]) -> Daem
     Daemon(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// The lines that it says, until one has the words.
+/// Reads the daemon's stderr until a line contains the words, and returns this line.
 fn until_it_says(daemon: &mut Daemon, words: &str) -> String {
     let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
     let found = lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never said {words}"));
-    // Nobody reads the rest; a full pipe must not hold it up.
+    // The rest is read too, because a full pipe would stop the daemon.
     std::thread::spawn(move || lines.for_each(drop));
     found
 }
 
 #[test]
-fn systemd_hears_that_it_is_ready_how_it_stands_that_it_lives_and_that_it_stops() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn daemon_notifies_systemd_of_each_step() {
+    let (dir, db) = unreachable_replica();
     let socket = UnixDatagram::bind(dir.path().join("notify")).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let path = dir.path().join("notify").to_str().unwrap().to_owned();
@@ -74,10 +62,8 @@ fn systemd_hears_that_it_is_ready_how_it_stands_that_it_lives_and_that_it_stops(
 }
 
 #[test]
-fn it_tells_counts_to_who_asks_and_logs_as_json() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn daemon_serves_metrics_and_logs_json() {
+    let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let mut daemon = daemon(&db, &["--metrics-listen", "127.0.0.1:0", "--log", "json"], &[]);
     let line: serde_json::Value = serde_json::from_str(&until_it_says(&mut daemon, "metrics are served")).unwrap();
@@ -95,17 +81,15 @@ fn it_tells_counts_to_who_asks_and_logs_as_json() {
 }
 
 #[test]
-fn one_process_syncs_a_database() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn second_sync_process_is_refused() {
+    let (_dir, db) = unreachable_replica();
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "phase");
     let (file, process) = (db.display(), format!("process {}", daemon.0.id()));
     for (command, words) in [
         ("run", format!("the daemon, {process}, already keeps {file} in step; nothing needs to be")),
         ("rebuild", format!("another process syncs {file}, {process}")),
-        // A key press reaches no process in the background.
+        // Ctrl-C does not reach a process in the background.
         ("rebuild", format!("next: kill {}, then repeat the command", daemon.0.id())),
     ] {
         let (exit, said) = refusal(&db, &[command]);
@@ -123,10 +107,8 @@ fn damage(db: &Path) {
 }
 
 #[test]
-fn a_damaged_database_is_told_apart_and_rebuilt_with_its_edits() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn damaged_database_is_rebuilt_with_edits() {
+    let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     damage(&db);
     for arguments in [&["status"][..], &["list", "rooms"], &["sync"], &["query", "SELECT 1"]] {
@@ -134,7 +116,7 @@ fn a_damaged_database_is_told_apart_and_rebuilt_with_its_edits() {
         assert_eq!(exit, 8, "{arguments:?}: {said}");
         assert!(said.contains("hearth-replica rebuild"), "{said}");
     }
-    // There is no server to fill it from, which is said; but it is a database again, and the edit is in it.
+    // Without a server the rebuild cannot finish, but the new database is sound and holds the edit.
     let (exit, said) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
     assert_eq!(exit, 6, "{said}");
     assert!(said.contains("1 edit carried over") && said.contains("damaged-"), "{said}");
@@ -142,13 +124,11 @@ fn a_damaged_database_is_told_apart_and_rebuilt_with_its_edits() {
 }
 
 #[test]
-fn a_database_is_called_sound_only_where_nothing_of_it_was_missing() {
+fn rebuild_of_sound_database_names_lost_tables() {
     for (loss, words) in
         [("SELECT 1", "the database is sound"), ("DROP TABLE tasks", "the missing parts of the database are restored")]
     {
-        let dir = tempfile::tempdir().unwrap();
-        let db = dir.path().join("replica.db");
-        set_up(&db);
+        let (_dir, db) = unreachable_replica();
         assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
         assert!(sqlite3(&db, loss).status.success());
         let (_, said) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
@@ -157,10 +137,8 @@ fn a_database_is_called_sound_only_where_nothing_of_it_was_missing() {
 }
 
 #[test]
-fn the_daemon_rebuilds_a_damaged_database_by_itself() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn daemon_rebuilds_damaged_database() {
+    let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     damage(&db);
     let mut daemon = daemon(&db, &[], &[]);
@@ -170,27 +148,25 @@ fn the_daemon_rebuilds_a_damaged_database_by_itself() {
 }
 
 #[test]
-fn a_program_that_has_it_open_and_heals_it_keeps_its_log() {
+fn rebuild_keeps_wal_of_open_connections() {
     use hearth_replica::sync::SyncLock;
     use hearth_replica::{Origin, Replica};
     for damaged in ["sqlite_schema", "tasks"] {
-        let dir = tempfile::tempdir().unwrap();
-        let db = dir.path().join("replica.db");
-        set_up(&db);
+        let (_dir, db) = unreachable_replica();
         let shown = Replica::open(&db, Origin::Tui).unwrap();
         let page = format!(
             "INSERT INTO rooms (name) VALUES ('Hall'); PRAGMA wal_checkpoint(TRUNCATE);
              SELECT coalesce((SELECT rootpage FROM sqlite_schema WHERE name = '{damaged}'), 1) - 1"
         );
         let page: u64 = text(&sqlite3(&db, &page).stdout).lines().last().unwrap().parse().unwrap();
-        // By another process: this one must not close a handle of the file.
+        // Damaged by another process: closing a file handle in this process would release its locks.
         let mut dd = Command::new("dd");
         dd.args(["if=/dev/urandom", "bs=100", "count=1", "conv=notrunc", "oflag=seek_bytes"]);
         dd.arg(format!("of={}", db.display())).arg(format!("seek={}", page * 4096));
         assert!(dd.output().unwrap().status.success());
         let lock = SyncLock::try_take(&db).unwrap().unwrap();
         assert!(hearth_replica::rebuild(&db, &lock).unwrap().kept_as.is_some());
-        // Whoever is the last to close a database takes its log away.
+        // The last process that closes a database deletes its log.
         assert!(sqlite3(&db, "SELECT count(*) FROM rooms").status.success());
         let name = serde_json::json!({ "name": "Attic" });
         shown.create(hearth_contract::schema::Kind::Room, name.as_object().unwrap()).unwrap();
@@ -199,10 +175,10 @@ fn a_program_that_has_it_open_and_heals_it_keeps_its_log() {
 }
 
 #[test]
-fn a_log_without_its_database_is_no_new_replica() {
+fn wal_without_database_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("replica.db");
-    write_profile(&db);
+    write_profile(&db, UNREACHABLE, "svc_test_x");
     std::fs::write(format!("{}-wal", db.display()), [7; 5000]).unwrap();
     for command in [&["status"][..], &["sync"]] {
         let (exit, said) = refusal(&db, command);
@@ -212,11 +188,9 @@ fn a_log_without_its_database_is_no_new_replica() {
 }
 
 #[test]
-fn a_database_that_was_moved_away_is_missed_and_not_made_anew() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
-    // The edit is in the log alone, which whoever has it open leaves where it is.
+fn moved_database_is_not_replaced() {
+    let (dir, db) = unreachable_replica();
+    // The edit is only in the log, which an open connection keeps.
     let open = hearth_replica::Replica::open(&db, hearth_replica::Origin::Cli).unwrap();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let elsewhere = dir.path().join("elsewhere.db");
@@ -227,7 +201,7 @@ fn a_database_that_was_moved_away_is_missed_and_not_made_anew() {
     let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
     let said = lines.find(|line| line.contains("put it back") || line.contains("carried over"));
     assert!(said.as_deref().is_some_and(|said| said.contains("put it back")), "{said:?}");
-    // The unit does not start it again after this.
+    // The systemd unit does not restart the daemon after this code.
     assert_eq!(daemon.0.wait().unwrap().code(), Some(8));
     for command in [&["status"][..], &["add", "room", "name=Hall"], &["sync"], &["doctor", "--json"]] {
         let output = replica(&db, command);
@@ -242,10 +216,8 @@ fn a_database_that_was_moved_away_is_missed_and_not_made_anew() {
 }
 
 #[test]
-fn a_database_that_was_taken_away_is_missed() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn deleted_database_is_replaced_with_warning() {
+    let (_dir, db) = unreachable_replica();
     json(&db, &["add", "room", "name=Hall"]);
     std::fs::remove_file(&db).unwrap();
     let (exit, said) = refusal(&db, &["status"]);
@@ -255,7 +227,7 @@ fn a_database_that_was_taken_away_is_missed() {
     assert!(said.contains("next: put the file back, or hearth-replica sync for a new one"), "{said}");
     let told = text(&replica(&db, &["doctor"]).stdout);
     assert!(told.contains("any more; the edits that only it held are lost"), "{told}");
-    // Whoever wants a new one gets it, and is told.
+    // A sync creates a new database and says so.
     let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
     assert!(
         said.contains("and it is gone; a new database is created, without the edits that only the old one held"),
@@ -265,17 +237,15 @@ fn a_database_that_was_taken_away_is_missed() {
     assert!(log.contains("There was a database here before, and it is gone"), "{log}");
     let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
     assert!(!said.contains("it is gone"), "{said}");
-    // So does the daemon.
+    // The daemon does the same.
     std::fs::remove_file(&db).unwrap();
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "and it is gone; a new database is created");
 }
 
 #[test]
-fn what_was_settled_last_is_told_first() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn history_lists_newest_settled_first() {
+    let (_dir, db) = unreachable_replica();
     for name in ["first", "second"] {
         json(&db, &["add", "room", &format!("name={name}")]);
     }
@@ -292,10 +262,8 @@ fn what_was_settled_last_is_told_first() {
 }
 
 #[test]
-fn a_comparison_that_cannot_be_made_says_where_it_stands() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    set_up(&db);
+fn reconcile_while_paused_prints_status() {
+    let (_dir, db) = unreachable_replica();
     json(&db, &["pause"]);
     let output = replica(&db, &["--json", "reconcile", "--timeout", "1s"]);
     assert_ne!(output.status.code(), Some(0));

@@ -1,16 +1,14 @@
-//! Several edits decided in one command: each on its own, and what is refused stops no other.
+//! Several edits decided in one command. Each is decided on its own, and a refusal does not stop the others.
 
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{as_keeper, json, new_replica, replica, sqlite3, text, unaddressed};
+use super::{as_keeper, empty_replica, json, replica, sqlite3, text, unaddressed};
 
-/// A replica with edits that a script has left.
+/// A replica with the edits that an SQL script has made.
 fn after(sql: &str) -> (tempfile::TempDir, std::path::PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+    let (dir, db) = empty_replica();
     assert!(sqlite3(&db, sql).status.success());
     (dir, db)
 }
@@ -27,7 +25,7 @@ fn states(db: &std::path::Path) -> String {
 }
 
 #[test]
-fn several_edits_are_decided_each_on_its_own_and_one_that_is_refused_stops_no_other() {
+fn retry_of_several_continues_after_refusal() {
     let (_dir, db) = refused();
     let output = replica(&db, &["edits", "retry", "3", "77", "1"]);
     let (said, refused) = (text(&output.stdout), unaddressed(&db, &text(&output.stderr)));
@@ -40,7 +38,7 @@ fn several_edits_are_decided_each_on_its_own_and_one_that_is_refused_stops_no_ot
 }
 
 #[test]
-fn of_several_edits_json_has_one_element_each_and_of_one_edit_what_it_always_had() {
+fn json_of_several_decisions_is_an_array() {
     let (_dir, db) = refused();
     let one = json(&db, &["edits", "retry", "2"]);
     assert_eq!(one, json!({ "said": "“Attic”: the change goes to the server again", "edit": null }));
@@ -55,9 +53,9 @@ fn of_several_edits_json_has_one_element_each_and_of_one_edit_what_it_always_had
     assert_eq!(states(&db), "");
 }
 
-/// As under `head -1`.
+/// The reader closes stdout early, as `head -1` does.
 #[test]
-fn all_edits_are_decided_though_nobody_reads_what_is_said() {
+fn decisions_continue_when_stdout_closes() {
     let rooms: Vec<String> = (0..150).map(|n| format!("('Room {n}')")).collect();
     let (_dir, db) = after(&format!("INSERT INTO rooms (name) VALUES {}", rooms.join(",")));
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
@@ -69,7 +67,7 @@ fn all_edits_are_decided_though_nobody_reads_what_is_said() {
 }
 
 #[test]
-fn refusals_of_two_sorts_are_a_failure_and_those_of_one_have_its_code() {
+fn mixed_refusals_exit_1_equal_ones_keep_code() {
     let (_dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'), ('Attic')");
     as_keeper(&db, "UPDATE edits SET state = 'blocked', reason = 'waits for edit 0, which needs you'");
     let code = |edits: &[&str]| replica(&db, &[&["edits", "retry"], edits].concat()).status.code();
@@ -79,7 +77,7 @@ fn refusals_of_two_sorts_are_a_failure_and_those_of_one_have_its_code() {
 }
 
 #[test]
-fn what_waits_for_another_that_needs_a_person_does_not_go_yet() {
+fn retry_of_dependent_edit_stays_blocked() {
     let (_dir, db) = after(
         "INSERT INTO rooms (name) VALUES ('Hall'); INSERT INTO inventory (name, room_id) SELECT 'Kettle', id FROM rooms",
     );
@@ -93,7 +91,7 @@ fn what_waits_for_another_that_needs_a_person_does_not_go_yet() {
 }
 
 #[test]
-fn what_an_edit_waits_for_may_be_decided_after_it_in_the_same_command() {
+fn retry_of_dependency_later_in_command_works() {
     let (_dir, db) = after(
         "INSERT INTO rooms (name) VALUES ('Hall'); INSERT INTO inventory (name, room_id) SELECT 'Kettle', id FROM rooms",
     );
@@ -109,7 +107,7 @@ fn what_an_edit_waits_for_may_be_decided_after_it_in_the_same_command() {
 }
 
 #[test]
-fn what_was_given_up_with_an_earlier_one_of_those_named_is_given_up() {
+fn discard_counts_edits_already_discarded() {
     let (_dir, db) = after("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '2'");
     assert_eq!(states(&db), "1waiting,2waiting");
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Attic')").status.success());
@@ -123,7 +121,7 @@ fn what_was_given_up_with_an_earlier_one_of_those_named_is_given_up() {
 }
 
 #[test]
-fn several_changes_are_undone_newest_first() {
+fn undo_of_several_runs_newest_first() {
     let (_dir, db) =
         after("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '2'; UPDATE rooms SET floor = '3'");
     let all = json(&db, &["undo", "2", "3"]);

@@ -1,7 +1,5 @@
-//! `doctor` against one fault after the other: each is found, told with the next command, and gives its exit code.
+//! `doctor` against one fault after another. Each is found, with the next command and the exit code.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -9,28 +7,18 @@ use hearth_contract::key::{Environment, key_text};
 use serde_json::{Value, json};
 
 use super::{
-    as_anybody, as_keeper, new_replica, on_full_disk, refusal, replica, set_mode, sqlite3, text, unaddressed,
-    write_profile,
+    as_anybody, as_keeper, fake_server, json, new_replica, on_full_disk, refusal, replica, replica_of, set_mode,
+    sqlite3, text, unaddressed, write_profile,
 };
 
 const ALL: &str = "inventory vehicles documents tasks rooms property";
 
-/// A server that answers every request so, for as long as the test runs.
-fn server(status: &'static str, date: &'static str, body: Value) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for socket in listener.incoming() {
-            let mut socket = socket.unwrap();
-            let _ = socket.read(&mut [0; 4096]);
-            let body = body.to_string();
-            let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{date}Connection: close\r\n");
-            let _ = socket.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
-        }
-    });
-    url
+/// A server that gives every request the same response. Returns its address.
+fn server(status: &'static str, headers: &'static str, body: Value) -> String {
+    fake_server(move |_| Some((status, headers, body.clone()))).0
 }
 
+/// The data of `GET /v1/me` for a key with these scopes.
 pub(super) fn identity(scopes: &[String]) -> Value {
     json!({ "data": {
         "team": { "id": "t", "name": "My home", "plan": "paid" }, "environment": "test", "scopes": scopes,
@@ -38,25 +26,23 @@ pub(super) fn identity(scopes: &[String]) -> Value {
     }, "meta": { "request_id": "req_1" } })
 }
 
+/// All scopes that a replica uses.
 pub(super) fn every_scope() -> Vec<String> {
     let kinds = ALL.split(' ').flat_map(|kind| ["read", "write"].map(|action| format!("{kind}:{action}")));
     kinds.chain(["events:read".to_owned()]).collect()
 }
 
+/// A server that accepts every key with all scopes.
 pub(super) fn good_server() -> String {
     server("200 OK", "", identity(&every_scope()))
 }
 
-/// A replica of a server, with a key that has the form of one.
-pub(super) fn of(server: &str) -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
-    write_profile(&db, server, &key_text(Environment::Test, [7; 32]));
-    (dir, db)
+/// A replica of a server, with a well-formed key.
+pub(super) fn keyed_replica(server: &str) -> (tempfile::TempDir, PathBuf) {
+    replica_of(server, &key_text(Environment::Test, [7; 32]))
 }
 
-/// The exit code, and the findings that are no praise: grade, matter, text and next.
+/// The exit code of `doctor` and its findings that are not `ok`: grade, matter, text, next.
 fn examined(db: &Path) -> (i32, Vec<[String; 4]>) {
     let (exit, findings) = found_in(&replica(db, &["doctor", "--json"]));
     (exit, findings.into_iter().map(|finding| finding.map(|text| unaddressed(db, &text))).collect())
@@ -86,8 +72,8 @@ fn assert_among(examined: (i32, Vec<[String; 4]>), code: i32, grade: &str, matte
 }
 
 #[test]
-fn a_replica_without_fault_is_praised() {
-    let (_dir, db) = of(&good_server());
+fn sound_replica_has_no_findings() {
+    let (_dir, db) = keyed_replica(&good_server());
     let (exit, findings) = examined(&db);
     assert_eq!(exit, 0, "{findings:?}");
     assert!(findings.iter().all(|[grade, ..]| grade == "note"), "{findings:?}");
@@ -96,19 +82,19 @@ fn a_replica_without_fault_is_praised() {
 }
 
 #[test]
-fn faults_of_server_and_key() {
-    let (_dir, db) = of("http://127.0.0.1:9");
+fn server_and_key_faults_are_found() {
+    let (_dir, db) = keyed_replica("http://127.0.0.1:9");
     assert_found(&db, 6, "fault", "server", "cannot be reached", "curl");
 
     let refusal = json!({ "error": { "type": "invalid_api_key", "message": "The key was revoked.", "fix": "", "doc_url": "", "details": {} },
         "meta": { "request_id": "req_1" } });
-    let (_dir, db) = of(&server("401 Unauthorized", "", refusal));
+    let (_dir, db) = keyed_replica(&server("401 Unauthorized", "", refusal));
     assert_found(&db, 4, "fault", "key", "The key was revoked", "hearth-replica init");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     write_profile(&db, &good_server(), "svc_test_cut");
     assert_found(&db, 4, "fault", "key", "mistyped", "hearth-replica init");
-    // Another one in the profile would change nothing while the environment says one.
+    // The key of the environment goes before the key of the profile.
     let doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hearth-replica"))
         .args(["doctor", "--db"])
         .arg(&db)
@@ -120,24 +106,25 @@ fn faults_of_server_and_key() {
     assert_found(&db, 4, "fault", "key", "has no key", "hearth-replica init");
 
     let scopes: Vec<String> = every_scope().into_iter().filter(|scope| scope != "tasks:read").collect();
-    let (_dir, db) = of(&server("200 OK", "", identity(&scopes)));
+    let (_dir, db) = keyed_replica(&server("200 OK", "", identity(&scopes)));
     assert_found(&db, 4, "fault", "key", "lacks tasks:read", "key create");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     as_keeper(&db, "UPDATE _sync SET home_id = '0190a3b0-0000-7000-8000-0000000000aa'");
     assert_found(&db, 4, "fault", "key", "but the key belongs to home", "--profile");
 
-    let (_dir, db) = of(&server("200 OK", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", identity(&every_scope())));
+    let (_dir, db) =
+        keyed_replica(&server("200 OK", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", identity(&every_scope())));
     assert_found(&db, 1, "warning", "clock", "ahead of the server's", "timedatectl");
 }
 
-/// What a key lacks is known by then, and the sync that would say so need not be tried.
+/// `init` already knows the scopes of the key, so a person need not wait for the first sync.
 #[test]
-fn init_with_a_key_that_lacks_scopes_says_so() {
+fn init_names_missing_scopes() {
     let told = |lacks: &[&str], form: &[&str]| {
         let scopes: Vec<String> = every_scope().into_iter().filter(|scope| !lacks.contains(&&scope[..])).collect();
         let url = server("200 OK", "", identity(&scopes));
-        let (_dir, db) = of(&url);
+        let (_dir, db) = keyed_replica(&url);
         let key = format!("{}.key", db.display());
         let init = replica(&db, &[&["init", "--server", &url, "--key-file", &key], form].concat());
         assert!(init.status.success(), "{}", text(&init.stderr));
@@ -158,9 +145,9 @@ fn init_with_a_key_that_lacks_scopes_says_so() {
     assert_eq!(told(&[], &[]), sync);
 }
 
-/// A service manager that was never told of the replica starts none.
+/// systemctl only helps where the unit is installed.
 #[test]
-fn the_service_manager_is_named_where_the_unit_is_installed() {
+fn installed_unit_is_named_as_next_step() {
     let home = tempfile::tempdir().unwrap();
     new_replica(&home.path().join(".local/share/hearth/home/replica.db"));
     let told = || {
@@ -178,22 +165,22 @@ fn the_service_manager_is_named_where_the_unit_is_installed() {
 }
 
 #[test]
-fn faults_of_the_database() {
+fn database_faults_are_found() {
     let dir = tempfile::tempdir().unwrap();
     assert_found(&dir.path().join("none.db"), 3, "fault", "setup", "there is no replica", "hearth-replica init");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     assert!(sqlite3(&db, "DROP TRIGGER _tasks_queue_update").status.success());
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'");
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     assert_found(&db, 8, "fault", "database", "lacks the trigger _tasks_queue_update", "hearth-replica rebuild");
-    // What else there is to say is said beside it.
+    // Other findings are reported beside the damage.
     assert_found(&db, 8, "fault", "edits", "1 edit waits for you", "hearth-replica edits");
     assert_found(&db, 8, "warning", "feed", "needs key: The key was revoked.", "hearth-replica sync");
 
-    // A search that is out of step is put right by a command of its own.
-    let (_dir, db) = of(&good_server());
+    // `verify --repair` refills an incomplete search.
+    let (_dir, db) = keyed_replica(&good_server());
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     assert!(sqlite3(&db, "DELETE FROM search").status.success());
     let stale = "the search index differs from the tables";
@@ -202,7 +189,7 @@ fn faults_of_the_database() {
     assert_found(&db, 5, "warning", "database", stale, "hearth-replica verify --repair");
     assert_found(&db, 5, "fault", "edits", "1 edit waits for you", "hearth-replica edits");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     let own = |name: &str, when: &str| {
         let does = "BEGIN UPDATE tasks SET assignee = 'me' WHERE id = NEW.id; END";
         assert!(sqlite3(&db, &format!("CREATE TRIGGER {name} AFTER INSERT ON Tasks {when} {does}")).status.success());
@@ -212,7 +199,7 @@ fn faults_of_the_database() {
     assert_found(&db, 0, "note", "database", "the trigger mine on tasks is not the replica's own", "FROM _gate) = 0");
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger asks")));
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     let triggers = "CREATE TABLE told (id, title);
         CREATE TRIGGER tells AFTER INSERT ON edits BEGIN INSERT INTO told SELECT NEW.id, title FROM tasks; END;
         CREATE TRIGGER marks AFTER INSERT ON edits BEGIN UPDATE OR IGNORE \"tasks\" SET assignee = 'me'; END";
@@ -220,25 +207,25 @@ fn faults_of_the_database() {
     assert_found(&db, 0, "note", "database", "the trigger marks on edits is not the replica's own", "DROP TRIGGER");
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger tells")));
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     let indexes = "CREATE INDEX by_title ON tasks (title); CREATE UNIQUE INDEX \"one name\" ON Rooms (name)";
     assert!(sqlite3(&db, indexes).status.success());
     let words = "the UNIQUE index one name on rooms";
     assert_found(&db, 1, "warning", "feed", words, "DROP INDEX \"one name\"");
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("by_title")));
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     let own = "CREATE INDEX nj ON tasks (json_extract(notes, '$.x'));
         CREATE TRIGGER tells AFTER INSERT ON rooms WHEN (SELECT open FROM _gate) = 0 BEGIN INSERT INTO lost VALUES (1); END";
     assert!(sqlite3(&db, own).status.success());
     assert_found(&db, 1, "note", "feed", "the index nj on tasks is not the replica's own", "DROP INDEX");
     assert_found(&db, 1, "warning", "feed", "the trigger tells on rooms: no such table: main.lost", "DROP TRIGGER");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     as_keeper(&db, "UPDATE _schema SET version = '9.0'");
     assert_found(&db, 1, "fault", "setup", "made by a newer version", "install");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
     let mut bytes = std::fs::read(&db).unwrap();
     bytes[4096 * 3..4096 * 20].fill(0xa5);
@@ -246,10 +233,10 @@ fn faults_of_the_database() {
     assert_found(&db, 8, "fault", "database", "", "hearth-replica rebuild");
 }
 
-/// As a dump is restored by who has said so before.
+/// A dump may be restored into a database with another encoding.
 #[test]
-fn a_database_in_utf16_is_made_anew() {
-    let (dir, db) = of("http://127.0.0.1:9");
+fn utf16_database_is_rebuilt() {
+    let (dir, db) = keyed_replica("http://127.0.0.1:9");
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let copy = dir.path().join("copy.db");
     let restored = std::process::Command::new("sh")
@@ -259,7 +246,7 @@ fn a_database_in_utf16_is_made_anew() {
         .output()
         .unwrap();
     assert!(restored.status.success(), "{}", text(&restored.stderr));
-    assert_found(&db, 8, "fault", "database", "keeps its texts as UTF-16le", "hearth-replica rebuild");
+    assert_found(&db, 8, "fault", "database", "stores its texts as UTF-16le", "hearth-replica rebuild");
     replica(&db, &["rebuild", "--timeout", "100ms"]);
     assert_eq!(
         text(&replica(&db, &["query", "SELECT patch FROM edits", "--csv"]).stdout).lines().last(),
@@ -268,10 +255,10 @@ fn a_database_in_utf16_is_made_anew() {
     assert_eq!(text(&replica(&db, &["query", "PRAGMA encoding", "--csv"]).stdout).lines().last(), Some("UTF-8"));
 }
 
-/// A disk without room for even a page is a fault of the disk, not of the database.
+/// Without room for a single page, SQLite's errors look like damage.
 #[test]
-fn a_full_disk_is_no_damage() {
-    let (dir, db) = of(&good_server());
+fn full_disk_is_reported_as_disk_fault() {
+    let (dir, db) = keyed_replica(&good_server());
     let Some(output) = on_full_disk(dir.path(), &db, &["doctor", "--json"]) else { return };
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
     let faults: Vec<_> = findings.as_array().unwrap().iter().filter(|finding| finding["grade"] == "fault").collect();
@@ -285,27 +272,27 @@ fn a_full_disk_is_no_damage() {
 }
 
 #[test]
-fn faults_of_files() {
-    let (_dir, db) = of(&good_server());
+fn file_faults_are_found() {
+    let (_dir, db) = keyed_replica(&good_server());
     let key = format!("{}.key", db.display());
     std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     assert_found(&db, 1, "fault", "files", "can be read by others (mode 644)", &format!("chmod 600 {key}"));
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     let log = std::fs::File::create(format!("{}-wal", db.display())).unwrap();
     log.set_len(65 << 20).unwrap();
     assert_found(&db, 1, "warning", "disk", "write-ahead log has grown", "wal_checkpoint");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     std::fs::write(format!("{}.damaged-20260101T000000Z", db.display()), "x").unwrap();
     assert_found(&db, 0, "note", "files", "1 damaged copy", "rm ");
 }
 
-/// What may only be read shows a sound replica that takes no edit; that is neither the disk's fault nor none.
+/// A read-only replica is sound but takes no edits, which is no fault of the disk.
 #[test]
-fn files_that_may_not_be_written_to() {
+fn read_only_files_are_found() {
     let doctor = |db: &Path| found_in(&as_anybody(db, &["doctor", "--json"]));
-    let (dir, db) = of(&good_server());
+    let (dir, db) = keyed_replica(&good_server());
     assert_eq!(doctor(&db).0, 0);
     let shared = PathBuf::from(format!("{}-shm", db.display()));
     std::fs::write(&shared, "").unwrap();
@@ -313,7 +300,7 @@ fn files_that_may_not_be_written_to() {
     let next = format!("chmod u+rw {}", shared.display());
     assert_among(doctor(&db), 1, "fault", "files", "replica.db-shm cannot be written to: Permission denied", &next);
 
-    // Whoever was last to close it may have taken it away.
+    // The last process that closed the database may have deleted the file.
     let _ = std::fs::remove_file(&shared);
     set_mode(dir.path(), 0o500);
     let (exit, findings) = doctor(&db);
@@ -324,8 +311,8 @@ fn files_that_may_not_be_written_to() {
 }
 
 #[test]
-fn a_profile_that_cannot_be_read_is_a_finding() {
-    let (_dir, db) = of(&good_server());
+fn malformed_profile_is_found() {
+    let (_dir, db) = keyed_replica(&good_server());
     let profile = format!("{}.toml", db.display());
     std::fs::write(&profile, "conflict_policy = \"bogus\"\n").unwrap();
     let words = "conflict_policy is \"bogus\"; it must be \"ask\", \"mine\" or \"theirs\"";
@@ -339,28 +326,28 @@ fn a_profile_that_cannot_be_read_is_a_finding() {
 }
 
 #[test]
-fn where_a_profile_is_complete_nobody_is_sent_for_a_key() {
-    let (_dir, db) = of(&good_server());
+fn missing_database_with_profile_suggests_sync() {
+    let (_dir, db) = keyed_replica(&good_server());
     std::fs::remove_file(&db).unwrap();
     assert_found(&db, 3, "fault", "setup", "there is no replica", "hearth-replica sync");
     assert!(refusal(&db, &["status"]).1.ends_with("next: hearth-replica sync"));
 }
 
 #[test]
-fn a_server_that_is_none_is_told_once() {
-    let (_dir, db) = of(&server("200 OK", "", json!("no identity")));
+fn foreign_server_is_reported_once() {
+    let (_dir, db) = keyed_replica(&server("200 OK", "", json!("no identity")));
     let (_, findings) = examined(&db);
     let told: Vec<&str> = findings.iter().map(|[_, _, text, _]| text.as_str()).collect();
     assert_eq!(told.join(" ").matches("not answer as a Hearth server").count(), 1, "{told:?}");
 }
 
-/// A comparison that goes on without the server does not keep anything in step.
+/// A process that reconciles without contact keeps no replica in step.
 #[test]
-fn who_has_no_contact_keeps_nothing_in_step() {
-    let (dir, db) = of("http://127.0.0.1:9");
+fn reconciling_without_contact_says_so() {
+    let (dir, db) = keyed_replica("http://127.0.0.1:9");
     let _lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
-    let gone = "daemon_pid = 1, phase = 'offline', reconcile = 1, offline_since = '2026-01-01T00:00:00.000Z'";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {gone}"));
+    let gone = "daemon_pid = 1, phase = 'offline', reconcile_requested = 1, offline_since = '2026-01-01T00:00:00.000Z'";
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', {gone}"));
     let told = text(&replica(&db, &["doctor"]).stdout);
     let words = "holds the sync lock; reconciling, without contact since 2026-01-01T00:00:00.000Z";
     assert!(told.contains(words), "{told}");
@@ -368,14 +355,14 @@ fn who_has_no_contact_keeps_nothing_in_step() {
 }
 
 #[test]
-fn faults_of_who_syncs_and_of_what_waits() {
-    let (_dir, db) = of(&good_server());
+fn process_feed_and_edit_faults_are_found() {
+    let (_dir, db) = keyed_replica(&good_server());
     as_keeper(&db, "UPDATE _sync SET daemon_pid = 2147483647, phase = 'live'");
     assert_found(&db, 1, "warning", "process", "process 2147483647 synced and was killed", "hearth-replica run");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     let ago = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-10 days')";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, current_at = {ago}, retention_seconds = 864000 + 3600"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, current_at = {ago}, retention_seconds = 864000 + 3600"));
     assert_found(
         &db,
         1,
@@ -387,17 +374,17 @@ fn faults_of_who_syncs_and_of_what_waits() {
     as_keeper(&db, "UPDATE _sync SET retention_seconds = 3600");
     assert_found(&db, 1, "warning", "feed", "offline for longer than the server keeps history", "--until-current");
 
-    // Nobody is in step while nobody syncs, however short a time ago he was.
-    let (_dir, db) = of(&good_server());
+    // Without a process that syncs, a recent contact is no proof.
+    let (_dir, db) = keyed_replica(&good_server());
     let soon = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'offline', current_at = {soon}"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'offline', current_at = {soon}"));
     assert_found(&db, 0, "note", "feed", "last proven in step", "--until-current");
 
-    let (_dir, db) = of(&good_server());
-    let blocked = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason =";
+    let (_dir, db) = keyed_replica(&good_server());
+    let blocked = "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason =";
     let question = "'60 of 80 tasks are gone'";
     as_keeper(&db, &format!("{blocked} NULL"));
-    let asks = "INSERT INTO _reconcile (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
+    let asks = "INSERT INTO _reconcile (one, cause, tail_position, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} {question})"));
     assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
     as_keeper(&db, "DELETE FROM _reconcile");
@@ -409,7 +396,7 @@ fn faults_of_who_syncs_and_of_what_waits() {
     );
     assert_found(&db, 5, "fault", "feed", "does not know where", "hearth-replica rebuild");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     assert_found(&db, 0, "note", "edits", "1 edit is on the way", "--until-pushed");
     as_keeper(&db, &format!("UPDATE edits SET created_at = {ago}"));
@@ -418,15 +405,15 @@ fn faults_of_who_syncs_and_of_what_waits() {
     assert_found(&db, 5, "fault", "edits", "for you", "hearth-replica edits");
 }
 
-/// What a key was told goes for the key of then, and another is advised only while the one of now is none.
+/// A refusal was for the key of that time. Another key is only advised while the current key is refused.
 #[test]
-fn what_stopped_the_last_sync_is_judged_by_the_key_of_now() {
+fn old_refusal_is_judged_by_current_key() {
     let no_writes: Vec<String> = every_scope().into_iter().filter(|scope| !scope.ends_with("write")).collect();
-    let (_dir, db) = of(&server("200 OK", "", identity(&no_writes)));
+    let (_dir, db) = keyed_replica(&server("200 OK", "", identity(&no_writes)));
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key may not write tasks.'");
     assert_found(&db, 4, "fault", "feed", "needs key: The key may not write tasks", "hearth-replica init");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     let ours = "0190a3b0-0000-7000-8000-00000000000f";
     let why = format!("'this replica is of home {ours}, but the server answers as home b'");
     as_keeper(&db, &format!("UPDATE _sync SET home_id = '{ours}', phase = 'blocked', reason = {why}"));
@@ -436,13 +423,16 @@ fn what_stopped_the_last_sync_is_judged_by_the_key_of_now() {
     assert_found(&db, 4, "fault", "feed", "the server answers as home b", "hearth-replica init");
 }
 
-/// What a person is asked, and what they stopped, goes before how long the server remembers.
+/// A question to a person and a pause are reported before a long absence.
 #[test]
-fn a_question_is_not_hidden_by_an_absence() {
-    let (_dir, db) = of(&good_server());
-    let away = "filled = 1, cursor = 'c', current_at = '2020-01-01T00:00:00.000Z', retention_seconds = 60";
+fn deletion_question_precedes_long_absence() {
+    let (_dir, db) = keyed_replica(&good_server());
+    let away = "backfilled = 1, cursor = 'c', current_at = '2020-01-01T00:00:00.000Z', retention_seconds = 60";
     as_keeper(&db, &format!("UPDATE _sync SET {away}, phase = 'reconciling'"));
-    as_keeper(&db, "INSERT INTO _reconcile (one, cause, tail, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')");
+    as_keeper(
+        &db,
+        "INSERT INTO _reconcile (one, cause, tail_position, step, kind) VALUES (1, 'gap', 0, 'sweep', 'task')",
+    );
     assert_found(&db, 0, "note", "feed", "comparison with the server", "--until-current");
     as_keeper(&db, "UPDATE _reconcile SET question = '60 of 80 tasks are gone'");
     assert_found(&db, 5, "fault", "feed", "60 of 80 tasks are gone", "hearth-replica reconcile --accept-deletions, or");
@@ -452,26 +442,26 @@ fn a_question_is_not_hidden_by_an_absence() {
     assert_found(&db, 0, "note", "feed", "paused by a person", "hearth-replica resume");
 }
 
-/// A process that begins on a slow server, or on a machine that was asleep, is not dead.
+/// A process that has just started may have no contact yet: the server is slow, or the machine was asleep.
 #[test]
-fn a_process_that_has_just_begun_is_not_given_up() {
-    let (_dir, db) = of(&good_server());
+fn new_process_without_contact_is_alive() {
+    let (_dir, db) = keyed_replica(&good_server());
     let lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
     let silent = |ago: &str| {
         let at = format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{ago}')");
         let process = std::process::id();
         let text = format!(
-            "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, last_contact_at = {at}"
+            "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, last_contact_at = {at}"
         );
         as_keeper(&db, &text);
     };
     let doubted = || examined(&db).1.into_iter().find(|[_, matter, ..]| matter == "process");
     silent("-10 days");
-    assert_eq!(doubted(), None, "it began just now");
+    assert_eq!(doubted(), None, "the process has just started");
     let file = std::fs::File::options().write(true).open(format!("{}.lock", db.display())).unwrap();
     file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(180)).unwrap();
     silent("-100 seconds");
-    assert_eq!(doubted(), None, "it was heard of just now");
+    assert_eq!(doubted(), None, "the last contact is recent");
     silent("-180 seconds");
     let [grade, _, words, next] = doubted().unwrap();
     assert!(grade == "warning" && words.contains("does not respond"), "{words}");
@@ -479,9 +469,9 @@ fn a_process_that_has_just_begun_is_not_given_up() {
     drop(lock);
 }
 
-/// A command that runs apart at a blank does something else, and `rm` is among them.
+/// An unquoted path with a blank would make `rm` delete other files.
 #[test]
-fn what_to_type_about_a_file_can_be_typed_whatever_its_path() {
+fn next_command_quotes_path_with_blank() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("my home");
     std::fs::create_dir(&home).unwrap();
@@ -498,14 +488,14 @@ fn what_to_type_about_a_file_can_be_typed_whatever_its_path() {
     }
 }
 
-/// A container sees no processes but its own; the lock tells of the others.
+/// In a container the process table does not show other processes, but the lock is held.
 #[test]
-fn a_process_that_cannot_be_seen_is_there_as_long_as_it_has_the_lock() {
-    let (_dir, db) = of(&good_server());
+fn held_lock_proves_unseen_process() {
+    let (_dir, db) = keyed_replica(&good_server());
     let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
-    let live = "filled = 1, cursor = 'c', phase = 'live', daemon_pid = 2147483647";
+    let live = "backfilled = 1, cursor = 'c', phase = 'live', daemon_pid = 2147483647";
     as_keeper(&db, &format!("UPDATE _sync SET {live}, last_contact_at = {now}"));
-    let phase = || super::json(&db, &["status"])["phase"].clone();
+    let phase = || json(&db, &["status"])["phase"].clone();
     let lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
     assert_eq!(phase(), "live");
     drop(lock);
@@ -513,8 +503,8 @@ fn a_process_that_cannot_be_seen_is_there_as_long_as_it_has_the_lock() {
 }
 
 #[test]
-fn somebody_who_keeps_all_others_from_writing_is_named() {
-    let (_dir, db) = of(&good_server());
+fn long_writer_is_found() {
+    let (_dir, db) = keyed_replica(&good_server());
     let other = rusqlite::Connection::open(&db).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let (exit, found) = examined(&db);
@@ -529,7 +519,7 @@ fn somebody_who_keeps_all_others_from_writing_is_named() {
 }
 
 #[test]
-fn a_profile_that_cannot_be_read_is_the_first_thing_to_put_right() {
+fn malformed_profile_is_the_worst_finding() {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("replica.db");
     std::fs::write(directory.path().join("replica.db.toml"), "server = \"x\nfoo").unwrap();

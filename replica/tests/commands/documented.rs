@@ -1,15 +1,15 @@
-//! What docs/replica-database.md says of `--json` is what the commands write.
+//! The table of JSON members in docs/replica-database.md matches the commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::doctor::{good_server, of};
+use super::doctor::{good_server, keyed_replica};
 use super::{as_keeper, json, replica};
 
 const DOCUMENT: &str = include_str!("../../../docs/replica-database.md");
 
-/// The members of each row of the table, by its first cell.
+/// The members in each row of the table, by the row's first cell.
 fn documented() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     let section = DOCUMENT.split("## What --json writes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -17,19 +17,19 @@ fn documented() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     cells.map(|cells| (cells[0], cells[2].split('`').skip(1).step_by(2).collect())).collect()
 }
 
-/// The names of the members of an object, or of the first in an array.
+/// The member names of an object, or of the first object of an array.
 fn members(value: &Value) -> BTreeSet<&str> {
     let one = value.as_array().map_or(value, |all| &all[0]);
     one.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
 #[test]
-fn what_json_has_is_what_the_document_says() {
+fn json_members_match_document() {
     let server = good_server();
-    let (dir, db) = of(&server);
+    let (dir, db) = keyed_replica(&server);
     let key = format!("{}.key", db.display());
     let init = json(&db, &["init", "--server", &server, "--key-file", &key]);
-    // An edit for each form: one in conflict, one settled, one that may be decided.
+    // One edit for each form: in conflict, settled, and open to a decision.
     let room = json(&db, &["add", "room", "name=Hall"]);
     let id = room["id"].as_str().unwrap();
     as_keeper(&db, "UPDATE edits SET state = 'conflict', problem = '{\"type\":\"already_exists\"}'");
@@ -74,7 +74,7 @@ fn what_json_has_is_what_the_document_says() {
         assert_eq!(members(of), members(&same));
     }
     agree("`remove`", &json(&db, &["remove", id]));
-    // These need a server that has records; `query` has what is asked, and a record has the members of a list's.
+    // The first four need a server with records; `query` has the columns of its statement; a record equals a list entry.
     let others = ["`rebuild`", "`verify`", "`differences` of `verify`", "`fields` of `differences`", "`query`"];
     told.extend(others.into_iter().chain(["`show`, `add`, `set`"]));
     assert_eq!(told, documented.keys().copied().collect());

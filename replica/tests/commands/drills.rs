@@ -1,5 +1,5 @@
-//! `drill` with a server that is none, and when somebody ends it: what cannot be tried has not failed, and nothing that
-//! was started or made stays. The drills themselves, on real programs, stand in tests/suites.
+//! `drill` without a usable server, and drills that a signal ends: a drill that cannot run is skipped, and no process or
+//! directory is left. The drills on real programs are in tests/suites.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ fn drill(arguments: &[&str]) -> Command {
     command
 }
 
-/// A program of that name, in a directory.
+/// Writes an executable shell script.
 fn program(directory: &Path, name: &str, script: &str) -> PathBuf {
     let path = directory.join(name);
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -22,7 +22,7 @@ fn program(directory: &Path, name: &str, script: &str) -> PathBuf {
     path
 }
 
-/// The reason for which a drill could not be tried.
+/// The reason why a drill was skipped.
 #[track_caller]
 fn untried(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -32,7 +32,7 @@ fn untried(command: &mut Command) -> String {
 }
 
 #[test]
-fn what_cannot_be_set_up_is_not_tried_and_the_reason_names_the_path() {
+fn drill_without_setup_is_skipped_with_path() {
     let dir = tempfile::tempdir().unwrap();
     let server = program(dir.path(), "good", "echo hearth-server 0.1.0");
     let nowhere = dir.path().join("nowhere");
@@ -49,7 +49,7 @@ fn what_cannot_be_set_up_is_not_tried_and_the_reason_names_the_path() {
 }
 
 #[test]
-fn a_drill_asks_for_no_profile() {
+fn drill_ignores_profile() {
     let dir = tempfile::tempdir().unwrap();
     let server = program(dir.path(), "server", "echo another program");
     let reason = untried(drill(&["--server-bin", server.to_str().unwrap()]).env("HEARTH_PROFILE", "../x"));
@@ -57,7 +57,7 @@ fn a_drill_asks_for_no_profile() {
 }
 
 #[test]
-fn the_server_that_is_named_is_the_one_that_is_run() {
+fn drill_runs_the_named_server() {
     let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     program(here.path(), "named", "echo the one that is here");
     program(elsewhere.path(), "named", "echo the one of PATH");
@@ -66,14 +66,14 @@ fn the_server_that_is_named_is_the_one_that_is_run() {
     assert!(reason.contains("the one that is here"), "{reason}");
 }
 
-/// Whether this process, and so what it starts, was told to outlive its terminal.
+/// True when this process ignores SIGHUP, as its child processes then do.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
     u64::from_str_radix(ignored, 16).unwrap() & 1 == 1
 }
 
-/// Ends a drill with a signal while a program of it runs; gives what it said, and what is left of its directories.
+/// Ends a drill with a signal while its server runs. Returns its stderr and the number of directories that are left.
 fn ended_by((signal, code): (&str, i32), arguments: &[&str]) -> (String, usize) {
     let dir = tempfile::tempdir().unwrap();
     let (scratch, fifo) = (dir.path().join("scratch"), dir.path().join("fifo"));
@@ -91,8 +91,8 @@ fn ended_by((signal, code): (&str, i32), arguments: &[&str]) -> (String, usize) 
 }
 
 #[test]
-fn whoever_ends_a_drill_ends_all_of_it() {
-    // Whoever runs these under `nohup` wants that signal to end nothing.
+fn signal_ends_drill_and_its_programs() {
+    // Under `nohup` SIGHUP is ignored.
     let hangup = if ignores_hangup() { None } else { Some(("-HUP", 129)) };
     for signal in [("-TERM", 143), ("-INT", 130)].into_iter().chain(hangup) {
         assert_eq!(ended_by(signal, &[]), (String::new(), 0), "{signal:?}");

@@ -1,4 +1,4 @@
-//! The command line and the stock `sqlite3` shell on one database, with no server in sight.
+//! The command line and the stock `sqlite3` shell on one database, without a server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 mod daemon;
@@ -13,28 +13,86 @@ mod storm;
 mod upgrade;
 mod waiting;
 
-use std::path::Path;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::Value;
 
+/// An address at which no server listens.
+const UNREACHABLE: &str = "http://127.0.0.1:9";
+
+/// Runs the program on a database.
 fn replica(db: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
     command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
     command.output().unwrap()
 }
 
-/// Stock SQLite, as a script has it.
+/// Runs SQL with the stock shell, as a script does.
 fn sqlite3(db: &Path, sql: &str) -> Output {
     Command::new("sqlite3").arg(db).arg(sql).output().expect("the sqlite3 shell is installed")
 }
 
-/// A replica that has never met a server.
+/// Creates a replica without a profile.
 fn new_replica(db: &Path) {
     hearth_replica::Replica::open(db, hearth_replica::Origin::Cli).unwrap();
 }
 
-/// A profile beside the database, as `init` leaves it.
+/// A new replica without a profile, in a directory that is deleted with the first value.
+fn empty_replica() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("replica.db");
+    new_replica(&db);
+    (dir, db)
+}
+
+/// A new replica of a server at this address, with a key.
+fn replica_of(server: &str, key: &str) -> (tempfile::TempDir, PathBuf) {
+    let (dir, db) = empty_replica();
+    write_profile(&db, server, key);
+    (dir, db)
+}
+
+/// A new replica with an unreachable server.
+fn unreachable_replica() -> (tempfile::TempDir, PathBuf) {
+    replica_of(UNREACHABLE, "svc_test_x")
+}
+
+/// A response of a [`fake_server`]: status, further header lines, and body.
+type FakeResponse = (&'static str, &'static str, Value);
+
+/// A server that answers each path with a response, or never. It runs until the test ends. Returns its address and the paths of
+/// the requests.
+fn fake_server(respond: impl Fn(&str) -> Option<FakeResponse> + Send + 'static) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, requests) = channel();
+    std::thread::spawn(move || {
+        let mut unanswered = Vec::new();
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let mut request = [0; 4096];
+            let length = socket.read(&mut request).unwrap_or_default();
+            let request = String::from_utf8_lossy(&request[..length]).into_owned();
+            let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+            match respond(&path) {
+                Some((status, headers, body)) => {
+                    let (body, kind) = (body.to_string(), "Content-Type: application/json");
+                    let head = format!("HTTP/1.1 {status}\r\n{kind}\r\n{headers}Connection: close\r\n");
+                    let _ = socket.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+                }
+                None => unanswered.push(socket),
+            }
+            let _ = sender.send(path);
+        }
+    });
+    (url, requests)
+}
+
+/// Writes a profile and a key file beside the database, as `init` does.
 fn write_profile(db: &Path, server: &str, key: &str) {
     std::fs::write(format!("{}.toml", db.display()), format!("server = \"{server}\"\n")).unwrap();
     let file = format!("{}.key", db.display());
@@ -42,19 +100,19 @@ fn write_profile(db: &Path, server: &str, key: &str) {
     std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
 }
 
-/// What only the replica's keeper may write, for a test that wants to find it so.
+/// Runs SQL with the gate open, as the sync does.
 fn as_keeper(db: &Path, sql: &str) {
-    let gate = |open| format!("UPDATE _gate SET open = {open}, turn = turn + 1;");
+    let gate = |open| format!("UPDATE _gate SET open = {open}, change_count = change_count + 1;");
     let output = sqlite3(db, &format!("BEGIN; {} {sql}; {} COMMIT;", gate(1), gate(0)));
     assert!(output.status.success(), "{sql}: {}", text(&output.stderr));
 }
 
-/// The program as somebody for whom the modes of files count, in a directory that is theirs.
+/// Runs the program as a user for whom file modes count (not root), in the directory of the database.
 fn as_anybody(db: &Path, arguments: &[&str]) -> Output {
     as_anybody_in(db.parent().unwrap(), db, arguments)
 }
 
-/// The same, called in that directory.
+/// Runs the program as a user for whom file modes count (not root), with `directory` as the current directory.
 fn as_anybody_in(directory: &Path, db: &Path, arguments: &[&str]) -> Output {
     use std::os::unix::fs::{MetadataExt, chown};
     use std::os::unix::process::CommandExt;
@@ -75,13 +133,13 @@ fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
 }
 
-/// The program on a disk that is full to the last byte, with a copy of a database and its profile. Not every machine lets
-/// a test mount a disk.
+/// Runs the program on a full disk, with a copy of the database and its profile. None when the machine does not let a test mount
+/// a disk.
 fn on_full_disk(dir: &Path, db: &Path, arguments: &[&str]) -> Option<Output> {
     Some(command_on_full_disk(dir, db, arguments)?.output().unwrap())
 }
 
-/// The same, yet to be run.
+/// The command of [`on_full_disk`], not started yet.
 fn command_on_full_disk(dir: &Path, db: &Path, arguments: &[&str]) -> Option<Command> {
     let disk = dir.join("disk");
     std::fs::create_dir_all(&disk).unwrap();
@@ -102,21 +160,21 @@ fn command_on_full_disk(dir: &Path, db: &Path, arguments: &[&str]) -> Option<Com
     Some(disk_of(env!("CARGO_BIN_EXE_hearth-replica"), &arguments))
 }
 
-/// What a command that must succeed writes as JSON.
+/// The JSON output of a command that must succeed.
 fn json(db: &Path, arguments: &[&str]) -> Value {
     let output = replica(db, &[arguments, &["--json"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
 }
 
-/// What a command that must fail says, and its exit code.
+/// The exit code and the message of a command that must fail.
 fn refusal(db: &Path, arguments: &[&str]) -> (i32, String) {
     let output = replica(db, arguments);
     assert_eq!(text(&output.stdout), "", "{arguments:?} writes no data when it fails");
     (output.status.code().unwrap(), unaddressed(db, &text(&output.stderr)))
 }
 
-/// What is said, without the flag that says which database is meant: every command that is told to be typed has it.
+/// A message without the `--db` option, which every suggested command contains.
 fn unaddressed(db: &Path, said: &str) -> String {
     said.replace(&format!(" --db {}", db.display()), "")
 }
@@ -126,7 +184,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_script_writes_and_the_command_line_shows_what_waits() {
+fn script_write_shows_in_commands() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("replica.db");
     assert_eq!(text(&replica(&db, &["path"]).stdout), db.to_str().unwrap());
@@ -154,10 +212,8 @@ fn a_script_writes_and_the_command_line_shows_what_waits() {
 }
 
 #[test]
-fn what_a_script_may_not_write_aborts_with_a_sentence() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+fn refused_sql_aborts_with_sentence() {
+    let (_dir, db) = empty_replica();
     assert!(sqlite3(&db, "INSERT INTO tasks (title) VALUES ('Sweep')").status.success());
     for (sql, sentence) in [
         ("UPDATE tasks SET priority = 'hihg'", "priority must be one of low, medium, high, urgent"),
@@ -177,10 +233,8 @@ fn what_a_script_may_not_write_aborts_with_a_sentence() {
 }
 
 #[test]
-fn without_a_server_the_status_is_calm_and_syncing_says_what_to_type() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+fn sync_without_server_suggests_init() {
+    let (_dir, db) = empty_replica();
     let status: Value = serde_json::from_slice(&replica(&db, &["status", "--json"]).stdout).unwrap();
     assert_eq!(status["phase"], "new");
     let (code, said) = refusal(&db, &["sync"]);
@@ -189,11 +243,8 @@ fn without_a_server_the_status_is_calm_and_syncing_says_what_to_type() {
 }
 
 #[test]
-fn nobody_is_compared_with_a_server_that_is_gone() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
-    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+fn verify_with_unreachable_server_exits_6() {
+    let (_dir, db) = unreachable_replica();
     for command in ["verify", "reconcile"] {
         let (code, said) = refusal(&db, &[command, "--timeout", "24h"]);
         assert_eq!(code, 6, "{command}: {said}");

@@ -1,27 +1,20 @@
-//! `query`: any answer in the form that was asked for, however long it is, and with nothing in it lost.
+//! `query`: results in each output format, of any length, without losses.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{json, new_replica, refusal, replica, sqlite3, text};
+use super::{empty_replica, json, refusal, replica, sqlite3, text};
 
-/// Numbers, one after the other, until so many.
+/// A query for the numbers from 1 to `most`.
 fn numbers(most: &str) -> String {
     format!("WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {most}) SELECT n FROM n")
 }
 
-fn empty() -> (tempfile::TempDir, std::path::PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
-    (dir, db)
-}
-
 #[test]
-fn an_answer_without_end_is_told_as_it_comes_and_ends_when_nobody_reads() {
-    let (_dir, db) = empty();
+fn endless_query_streams_until_reader_leaves() {
+    let (_dir, db) = empty_replica();
     for form in ["--csv", "--json"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
         command.arg("--db").arg(&db).args(["query", &numbers("9e18"), form]).env("HOME", db.parent().unwrap());
@@ -42,8 +35,8 @@ fn an_answer_without_end_is_told_as_it_comes_and_ends_when_nobody_reads() {
 }
 
 #[test]
-fn a_table_has_an_end() {
-    let (_dir, db) = empty();
+fn table_output_is_limited() {
+    let (_dir, db) = empty_replica();
     let (exit, said) = refusal(&db, &["query", &numbers("9e18")]);
     assert_eq!(exit, 2, "{said}");
     assert!(said.contains("more than 100000 rows") && said.contains("--csv") && said.contains("LIMIT"), "{said}");
@@ -51,8 +44,8 @@ fn a_table_has_an_end() {
 }
 
 #[test]
-fn an_answer_is_whole_in_every_form() {
-    let (_dir, db) = empty();
+fn query_keeps_values_in_each_format() {
+    let (_dir, db) = empty_replica();
     let sql = "SELECT x'00ff' AS bytes, NULL AS none, 'a,\"b' AS words, 1.5 AS real UNION ALL SELECT x'', 2, '', 3";
     let rows = json(&db, &["query", sql]);
     assert_eq!(rows[0], json!({ "bytes": "X'00FF'", "none": null, "words": "a,\"b", "real": 1.5 }));
@@ -61,7 +54,7 @@ fn an_answer_is_whole_in_every_form() {
     assert_eq!(csv, "bytes,none,words,real\nX'00FF',,\"a,\"\"b\",1.5\nX'',2,,3");
     assert!(text(&replica(&db, &["query", sql]).stdout).contains("X'00FF'"));
     assert!(text(&replica(&db, &["query", "--help"]).stdout).contains("X'00FF'"));
-    // Without rows too.
+    // A result without rows keeps its columns.
     let none = "SELECT 1 AS one WHERE 0";
     assert_eq!(json(&db, &["query", none]), Value::Array(Vec::new()));
     assert_eq!(text(&replica(&db, &["query", none, "--csv"]).stdout), "one");
@@ -69,8 +62,8 @@ fn an_answer_is_whole_in_every_form() {
 }
 
 #[test]
-fn a_statement_that_fails_at_once_writes_no_data() {
-    let (_dir, db) = empty();
+fn failing_statement_writes_no_data() {
+    let (_dir, db) = empty_replica();
     for form in ["--csv", "--json"] {
         let (exit, said) = refusal(&db, &["query", "SELECT abs(-9223372036854775808)", form]);
         assert!(exit == 1 && said.contains("overflow"), "{said}");
@@ -78,10 +71,8 @@ fn a_statement_that_fails_at_once_writes_no_data() {
 }
 
 #[test]
-fn what_fails_midway_leaves_one_document() {
-    let directory = tempfile::tempdir().unwrap();
-    let db = directory.path().join("replica.db");
-    new_replica(&db);
+fn failure_midway_leaves_valid_json() {
+    let (_directory, db) = empty_replica();
     let output = replica(&db, &["query", "SELECT 1 AS one UNION ALL SELECT json('x')", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), json!([{ "one": 1 }]));
@@ -91,10 +82,8 @@ fn what_fails_midway_leaves_one_document() {
 }
 
 #[test]
-fn a_reader_that_goes_away_changes_no_exit_code_and_ends_what_only_writes() {
-    let directory = tempfile::tempdir().unwrap();
-    let db = directory.path().join("replica.db");
-    new_replica(&db);
+fn closed_stdout_keeps_exit_code() {
+    let (directory, db) = empty_replica();
     let unread = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
         command.arg("--db").arg(&db).args(arguments).env("HOME", directory.path()).env_remove("HEARTH_API_KEY");
@@ -103,11 +92,11 @@ fn a_reader_that_goes_away_changes_no_exit_code_and_ends_what_only_writes() {
         let output = child.wait_with_output().unwrap();
         (output.status.code(), text(&output.stderr))
     };
-    // There is no server: doctor finds that, whoever hears of it.
+    // `doctor` fails, because there is no server.
     let heard = replica(&db, &["doctor"]);
     assert_ne!(heard.status.code(), Some(0));
     assert_eq!(unread(&["doctor"]), (heard.status.code(), text(&heard.stderr)));
-    // Without an end of its own it would go on for ever.
+    // The query ends only because the reader is gone.
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
     for form in ["--json", "--csv"] {
         assert_eq!(unread(&["query", endless, form]).0, Some(0), "{form}");
@@ -115,10 +104,8 @@ fn a_reader_that_goes_away_changes_no_exit_code_and_ends_what_only_writes() {
 }
 
 #[test]
-fn a_full_stdout_is_not_called_a_full_disk() {
-    let directory = tempfile::tempdir().unwrap();
-    let db = directory.path().join("replica.db");
-    new_replica(&db);
+fn full_stdout_is_no_full_disk() {
+    let (directory, db) = empty_replica();
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
     command.arg("--db").arg(&db).args(["add", "rooms", "name=Hall"]).env("HOME", directory.path());
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -129,10 +116,8 @@ fn a_full_stdout_is_not_called_a_full_disk() {
 }
 
 #[test]
-fn a_list_is_ordered_by_the_whole_text_of_a_field() {
-    let directory = tempfile::tempdir().unwrap();
-    let db = directory.path().join("replica.db");
-    new_replica(&db);
+fn list_sorts_by_whole_text() {
+    let (_directory, db) = empty_replica();
     for (name, floor) in [
         ("zeta", "'Main'"),
         ("alpha", "'Main 2'"),

@@ -1,20 +1,18 @@
-//! Records by the command line: what is typed is checked by the contract's table, and ids may be cut short.
+//! Commands on records: arguments are checked by the contract's table, and ids may be abbreviated.
 
 use std::process::Command;
 
-use super::{as_keeper, json, new_replica, refusal, replica, sqlite3, text};
+use super::{as_keeper, empty_replica, json, refusal, replica, sqlite3, text};
 
-/// A fresh replica with one room and its id.
+/// A new replica with one room; also returns the id of the room.
 fn with_a_room() -> (tempfile::TempDir, std::path::PathBuf, String) {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+    let (dir, db) = empty_replica();
     let id = text(&replica(&db, &["add", "room", "name=Kitchen"]).stdout);
     (dir, db, id)
 }
 
 #[test]
-fn a_record_is_added_shown_changed_and_removed() {
+fn record_commands_add_show_set_remove() {
     let (_dir, db, room) = with_a_room();
     let item =
         json(&db, &["add", "inventory", "name=Kettle", &format!("room_id={}", &room[..8]), "purchase_price=9.5"]);
@@ -39,16 +37,16 @@ fn a_record_is_added_shown_changed_and_removed() {
 }
 
 #[test]
-fn what_the_server_has_says_what_it_waits_for() {
+fn sent_edit_says_what_confirms_it() {
     let (_dir, db, room) = with_a_room();
     let edits = |standing: &str| {
-        as_keeper(&db, &format!("UPDATE edits SET state = 'sent'; UPDATE _sync SET filled = 1, {standing}"));
+        as_keeper(&db, &format!("UPDATE edits SET state = 'sent'; UPDATE _sync SET backfilled = 1, {standing}"));
         let edits = json(&db, &["edits"])[0]["reason"].as_str().unwrap().to_owned();
         assert_eq!(json(&db, &["why", &room])["edits"][0]["reason"], edits);
         (edits, text(&replica(&db, &["status"]).stdout))
     };
     let question = "60 of 80 tasks are gone on the server; a person must say whether that is right";
-    let asks = "INSERT INTO _reconcile (one, cause, tail, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
+    let asks = "INSERT INTO _reconcile (one, cause, tail_position, step, kind, question) VALUES (1, 'gap', 0, 'sweep', 'task',";
     as_keeper(&db, &format!("{asks} '{question}')"));
     let (reason, status) = edits("phase = 'blocked'");
     assert!(reason.starts_with("the server has it; it is confirmed once you have decided"), "{reason}");
@@ -57,14 +55,14 @@ fn what_the_server_has_says_what_it_waits_for() {
         "{status}"
     );
     as_keeper(&db, "DELETE FROM _reconcile");
-    let (reason, status) = edits("phase = 'offline', reconcile = 1");
+    let (reason, status) = edits("phase = 'offline', reconcile_requested = 1");
     assert!(reason.contains("when the comparison has ended") && status.contains("when that has ended"), "{reason}");
-    let (reason, status) = edits("reconcile = 0");
+    let (reason, status) = edits("reconcile_requested = 0");
     assert!(reason.contains("when its event arrives") && !status.contains("confirmed"), "{status}");
 }
 
 #[test]
-fn every_fault_of_what_was_typed_is_named_at_once_and_nothing_is_queued() {
+fn wrong_arguments_are_all_named() {
     let (_dir, db, room) = with_a_room();
     for (arguments, code, sentences) in [
         (
@@ -98,7 +96,7 @@ fn every_fault_of_what_was_typed_is_named_at_once_and_nothing_is_queued() {
 }
 
 #[test]
-fn what_is_cut_short_is_called_so_in_every_form() {
+fn limited_output_says_so() {
     let (_dir, db, _) = with_a_room();
     let rooms = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1005)
                  INSERT INTO rooms (name) SELECT 'Room ' || n FROM n";
@@ -118,7 +116,7 @@ fn what_is_cut_short_is_called_so_in_every_form() {
 }
 
 #[test]
-fn an_ambiguous_id_names_its_candidates() {
+fn ambiguous_id_lists_candidates() {
     let (_dir, db, _) = with_a_room();
     for last in ["1", "2"] {
         let id = format!("00000000-0000-4000-8000-00000000000{last}");
@@ -132,7 +130,7 @@ fn an_ambiguous_id_names_its_candidates() {
 }
 
 #[test]
-fn why_tells_the_server_from_each_edit() {
+fn why_names_source_of_each_value() {
     let (_dir, db, room) = with_a_room();
     assert!(replica(&db, &["set", &room, "floor=2"]).status.success());
     let why = json(&db, &["why", &room]);
@@ -153,15 +151,12 @@ fn why_tells_the_server_from_each_edit() {
 }
 
 #[test]
-fn why_tells_what_the_server_had_of_a_record_that_it_has_deleted() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+fn why_shows_last_values_of_deleted_record() {
+    let (_dir, db) = empty_replica();
     let room = "00000000-0000-4000-8000-000000000001";
     as_keeper(&db, &format!("INSERT INTO rooms (id, name, rev) VALUES ('{room}', 'Kitchen', 5)"));
     assert!(replica(&db, &["set", room, "floor=2"]).status.success());
-    let gone =
-        "UPDATE _base SET gone = 1, rev = 6; INSERT INTO _tombstones (kind, record_id, rev) SELECT kind, record_id, 6";
+    let gone = "UPDATE _base SET deleted = 1, rev = 6; INSERT INTO _tombstones (kind, record_id, rev) SELECT kind, record_id, 6";
     as_keeper(&db, &format!("{gone} FROM edits; UPDATE edits SET state = 'conflict', reason = 'deleted there'"));
     let told = text(&replica(&db, &["why", room]).stdout);
     assert!(told.contains("deleted on the server at position 6"), "{told}");
@@ -177,7 +172,7 @@ fn why_tells_what_the_server_had_of_a_record_that_it_has_deleted() {
 }
 
 #[test]
-fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
+fn export_holds_edits_and_no_key() {
     let (dir, db, room) = with_a_room();
     std::fs::write(dir.path().join("replica.db.key"), "svc_test_secret").unwrap();
     let copy = dir.path().join("copy.db");
@@ -193,7 +188,7 @@ fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
     let (exit, said) = refusal(&db, &["export", copy.to_str().unwrap()]);
     assert_eq!(exit, 1);
     assert!(said.contains("exists already"), "{said}");
-    // Who may only look may take a copy away.
+    // A read-only connection can export.
     let seen = hearth_replica::Replica::open_read_only(&db, hearth_replica::Origin::Cli).unwrap();
     assert_eq!(seen.export(&dir.path().join("seen.db")).unwrap().records, 1);
     let (exit, said) = refusal(&db, &["export", "/nowhere/at all/copy.db"]);
@@ -202,7 +197,7 @@ fn an_export_is_a_whole_database_with_its_pending_edits_and_without_a_key() {
 }
 
 #[test]
-fn what_is_there_twice_is_said() {
+fn duplicates_are_refused() {
     let (_dir, db, room) = with_a_room();
     let (exit, said) = refusal(&db, &["add", "room", "name=Cellar", &format!("id={room}")]);
     assert_eq!(exit, 2);
@@ -214,7 +209,7 @@ fn what_is_there_twice_is_said() {
 }
 
 #[test]
-fn what_named_a_record_that_is_removed_is_counted() {
+fn remove_counts_cleared_references() {
     let (_dir, db, room) = with_a_room();
     for name in ["name=Kettle", "name=Toaster"] {
         replica(&db, &["add", "inventory", name, &format!("room_id={room}")]);
@@ -224,7 +219,7 @@ fn what_named_a_record_that_is_removed_is_counted() {
 }
 
 #[test]
-fn a_profile_is_called_there_only_once_it_is() {
+fn property_is_created_by_set() {
     let (_dir, db, _) = with_a_room();
     let (exit, said) = refusal(&db, &["add", "property", "city=Bern"]);
     assert_eq!(exit, 2, "{said}");
@@ -236,7 +231,7 @@ fn a_profile_is_called_there_only_once_it_is() {
 }
 
 #[test]
-fn completions_and_manual_pages_come_from_the_arguments() {
+fn completions_and_man_match_arguments() {
     let (dir, db, _) = with_a_room();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = text(&replica(&db, &["completions", shell]).stdout);
@@ -256,7 +251,7 @@ fn completions_and_manual_pages_come_from_the_arguments() {
     let pages = dir.path().join("man");
     assert!(replica(&db, &["man", "--dir", pages.to_str().unwrap()]).status.success());
     assert!(std::fs::read_to_string(pages.join("hearth-replica-sync.1")).unwrap().contains("timeout"));
-    // A page names no page that is not written.
+    // Every page that a page refers to exists.
     let named = text(&replica(&db, &["man"]).stdout).replace('\\', "");
     for page in std::fs::read_dir(&pages).unwrap().map(|page| page.unwrap().path()) {
         let all = std::fs::read_to_string(page).unwrap().replace('\\', "") + &named;
@@ -267,7 +262,7 @@ fn completions_and_manual_pages_come_from_the_arguments() {
 }
 
 #[test]
-fn in_a_copy_what_was_on_its_way_waits_for_a_person() {
+fn exported_copy_parks_edits() {
     let (dir, db, room) = with_a_room();
     let copy = dir.path().join("copy.db");
     let made = replica(&db, &["export", copy.to_str().unwrap()]);

@@ -1,5 +1,5 @@
-//! What a command says and leaves behind when it does not reach its goal: the exit code of the table in
-//! docs/replica-database.md, a sentence, and what to type next.
+//! Commands that fail: the exit code of the table in docs/replica-database.md, a sentence, the next command, and no left-over
+//! files.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -9,24 +9,15 @@ use hearth_contract::key::{Environment, key_text};
 use hearth_replica::{Origin, Replica};
 use serde_json::Value;
 
-use super::doctor::{good_server, of};
+use super::doctor::{good_server, keyed_replica};
 use super::{
-    as_anybody, as_anybody_in, as_keeper, command_on_full_disk, new_replica, on_full_disk, refusal, replica, set_mode,
-    sqlite3, text, write_profile,
+    as_anybody, as_anybody_in, as_keeper, command_on_full_disk, empty_replica, json, new_replica, on_full_disk,
+    refusal, replica, set_mode, sqlite3, text, unreachable_replica, write_profile,
 };
 
-/// A replica whose server is nobody.
-fn alone() -> (tempfile::TempDir, std::path::PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
-    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
-    (dir, db)
-}
-
 #[test]
-fn sync_as_json_says_where_it_stands_when_it_does_not_get_there() {
-    let (_dir, db) = alone();
+fn failed_sync_prints_status_as_json() {
+    let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let output = replica(&db, &["sync", "--json", "--timeout", "300ms"]);
     assert_eq!(output.status.code(), Some(6), "{}", text(&output.stderr));
@@ -35,7 +26,7 @@ fn sync_as_json_says_where_it_stands_when_it_does_not_get_there() {
 }
 
 #[test]
-fn a_mistyped_profile_leaves_no_database_behind() {
+fn mistyped_profile_creates_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let typo = dir.path().join("typo.db");
     for command in [&["sync"][..], &["rebuild"]] {
@@ -44,9 +35,9 @@ fn a_mistyped_profile_leaves_no_database_behind() {
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     assert_eq!(refusal(&typo, &["add", "room", "name=Hall"]).0, 3);
-    // One that began without a server is there.
+    // A replica without a server exists now.
     new_replica(&typo);
-    // The unit gives up at this code.
+    // The systemd unit does not restart after this code.
     for command in ["sync", "run", "rebuild", "verify", "reconcile"] {
         let (exit, said) = refusal(&typo, &[command]);
         assert!(exit == 3 && said.contains("the profile home has no server"), "{exit}: {said}");
@@ -54,7 +45,7 @@ fn a_mistyped_profile_leaves_no_database_behind() {
 }
 
 #[test]
-fn to_look_at_an_empty_file_makes_no_replica_of_it() {
+fn reading_empty_file_creates_no_replica() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("fresh.db");
     std::fs::write(&db, "").unwrap();
@@ -67,17 +58,17 @@ fn to_look_at_an_empty_file_makes_no_replica_of_it() {
     }
     assert_eq!(replica(&db, &["doctor"]).status.code(), Some(3));
     assert_eq!(std::fs::metadata(&db).unwrap().len(), 0);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nor anything beside it");
-    // What shows that it held something makes it a damaged one.
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no file beside it either");
+    // A companion file shows that the database was in use: an empty file is then damage.
     std::fs::write(beside(&db, ".changed"), "").unwrap();
     assert_eq!(refusal(&db, &["status"]).0, 8);
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_not_said_to_be_missing() {
+fn unreachable_file_is_not_called_missing() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("round.db");
-    // As with a directory that is another user's, the way to it does not lead anywhere.
+    // A symbolic link to itself cannot be resolved, like a path in another user's directory.
     std::os::unix::fs::symlink(&db, &db).unwrap();
     for command in [&["status"][..], &["list", "rooms"], &["query", "SELECT 1"], &["add", "room", "name=Hall"]] {
         let (exit, said) = refusal(&db, command);
@@ -86,7 +77,7 @@ fn what_cannot_be_looked_at_is_not_said_to_be_missing() {
 }
 
 #[test]
-fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
+fn next_command_names_the_profile() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("fresh.db");
     let next = |arguments: &[&str]| refusal(&db, arguments).1.lines().last().unwrap().to_owned();
@@ -96,10 +87,10 @@ fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
         "next: hearth-replica --profile other init --server URL",
         "the key of the profile home is of another home"
     );
-    // A profile beside the database goes before any that is named.
+    // A profile beside the database goes before a named profile.
     write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
     assert_eq!(next(&["--profile", "other", "status"]), "next: hearth-replica sync");
-    // Where the environment names one, leaving the flag out would mean that one.
+    // HEARTH_PROFILE names another profile, so the suggested command must contain the option.
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
     command.args(["--profile", "home", "status"]).env("HOME", dir.path()).env("HEARTH_PROFILE", "other");
     let said = text(&command.env_remove("HEARTH_API_KEY").output().unwrap().stderr);
@@ -108,15 +99,15 @@ fn what_to_type_next_names_the_profile_whose_server_and_key_are_meant() {
 
 const QUESTION: &str = "61 of 61 tasks are gone on the server; a person must say whether that is right";
 
-/// A recovery that waits for a person's word on that.
-const ASKS: &str = "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked';
-    INSERT INTO _reconcile (one, cause, tail, step, kind, as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3,
+/// SQL for a reconcile that asks a person this question.
+const ASKS: &str = "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked';
+    INSERT INTO _reconcile (one, cause, tail_position, step, kind, as_of, question) VALUES (1, 'restored', 3, 'sweep', 'task', 3,
     '61 of 61 tasks are gone on the server; a person must say whether that is right')";
 
-/// Pasted as it stands, it must not agree to deletions in another home.
+/// A copied command must not agree to deletions in another home.
 #[test]
-fn who_is_asked_about_deletions_is_told_what_to_type_for_this_home() {
-    let (_dir, db) = of(&good_server());
+fn deletion_question_names_database() {
+    let (_dir, db) = keyed_replica(&good_server());
     as_keeper(&db, ASKS);
     let program = format!("hearth-replica --db {} ", db.display());
     for command in [&["status"][..], &["sync"], &["verify"], &["verify", "--repair"], &["rebuild"], &["doctor"]] {
@@ -133,14 +124,14 @@ fn who_is_asked_about_deletions_is_told_what_to_type_for_this_home() {
 }
 
 #[test]
-fn a_rebuild_begins_nothing_anew_while_a_person_is_asked() {
+fn rebuild_waits_for_open_question() {
     let begun = |db: &Path| {
         let said = "SELECT count(*) FROM sync_log WHERE text LIKE 'Reading everything again%'";
         text(&sqlite3(db, said).stdout)
     };
-    let paused = "UPDATE _sync SET filled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
+    let paused = "UPDATE _sync SET backfilled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
     for (stands, code, words) in [(ASKS, 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
-        let (_dir, db) = of(&good_server());
+        let (_dir, db) = keyed_replica(&good_server());
         as_keeper(&db, stands);
         let (exit, said) = refusal(&db, &["rebuild", "--timeout", "3s"]);
         assert_eq!(exit, code, "{said}");
@@ -150,15 +141,15 @@ fn a_rebuild_begins_nothing_anew_while_a_person_is_asked() {
 }
 
 #[test]
-fn every_refusal_has_the_code_of_the_table_and_says_what_to_type() {
-    let (dir, db) = alone();
+fn refusals_have_documented_codes() {
+    let (dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     assert!(replica(&db, &["edits", "discard", "1"]).status.success());
     let missing = dir.path().join("no").join("where");
     std::fs::write(dir.path().join("no"), "").unwrap();
     let missing = missing.to_str().unwrap();
     for (arguments, code, words, next) in [
-        // Settled, or never there: in neither case is there one that waits.
+        // The first edit is settled, the second never existed.
         (&["edits", "discard", "1"][..], 3, "no edit 1 that waits", "next: hearth-replica edits"),
         (&["edits", "discard", "77"], 3, "no edit 77 that waits", "next: hearth-replica edits"),
         (&["undo", "77"], 3, "", "next: hearth-replica edits"),
@@ -176,8 +167,8 @@ fn every_refusal_has_the_code_of_the_table_and_says_what_to_type() {
 }
 
 #[test]
-fn a_key_that_is_missing_is_named_by_its_file() {
-    let (_dir, db) = alone();
+fn missing_key_names_its_file() {
+    let (_dir, db) = unreachable_replica();
     let key = format!("{}.key", db.display());
     std::fs::remove_file(&key).unwrap();
     let (exit, said) = refusal(&db, &["run"]);
@@ -188,8 +179,8 @@ fn a_key_that_is_missing_is_named_by_its_file() {
 }
 
 #[test]
-fn what_init_is_given_is_judged_by_what_it_is() {
-    let (dir, db) = alone();
+fn init_judges_each_address() {
+    let (dir, db) = unreachable_replica();
     let key = dir.path().join("good");
     std::fs::write(&key, key_text(Environment::Test, [7; 32])).unwrap();
     for (server, code, next) in [
@@ -204,8 +195,8 @@ fn what_init_is_given_is_judged_by_what_it_is() {
 }
 
 #[test]
-fn no_key_at_all_is_no_typing_error() {
-    let (_dir, db) = alone();
+fn init_without_key_says_so() {
+    let (_dir, db) = unreachable_replica();
     let (exit, said) = refusal(&db, &["init", "--server", "http://127.0.0.1:9"]);
     assert_eq!(exit, 4, "{said}");
     assert!(said.contains("no key was given") && !said.contains("mistyped"), "{said}");
@@ -214,17 +205,17 @@ fn no_key_at_all_is_no_typing_error() {
     }
 }
 
-/// With a key that the environment gives, or the file of one.
+/// Runs a command with one environment variable that gives a key or a key file.
 fn with_variable(db: &Path, arguments: &[&str], name: &str, value: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
     command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
     command.env(name, value).output().unwrap()
 }
 
-/// `init` with another key changes nothing where the environment names a file.
+/// `init` cannot help while the environment names a key file.
 #[test]
-fn a_file_that_the_environment_names_is_put_right_there() {
-    let (dir, db) = alone();
+fn missing_key_file_of_environment_is_named() {
+    let (dir, db) = unreachable_replica();
     let file = dir.path().join("none").display().to_string();
     for command in [&["sync"][..], &["doctor"], &["init", "--server", "http://127.0.0.1:9"]] {
         let output = with_variable(&db, command, "HEARTH_API_KEY_FILE", &file);
@@ -235,8 +226,8 @@ fn a_file_that_the_environment_names_is_put_right_there() {
 }
 
 #[test]
-fn a_key_that_is_saved_and_not_used_is_told() {
-    let (dir, db) = of(&good_server());
+fn init_warns_about_environment_key() {
+    let (dir, db) = keyed_replica(&good_server());
     let server = good_server();
     let file = dir.path().join("key");
     let key = std::fs::read_to_string(beside(&db, ".key")).unwrap();
@@ -260,29 +251,29 @@ fn a_key_that_is_saved_and_not_used_is_told() {
 }
 
 #[test]
-fn what_init_saves_is_what_is_read_afterwards() {
+fn init_saves_where_commands_read() {
     let server = good_server();
-    let (dir, db) = of(&server);
+    let (dir, db) = keyed_replica(&server);
     let (file, key) = (dir.path().join("new.key"), key_text(Environment::Test, [9; 32]));
     std::fs::write(&file, &key).unwrap();
     let new = ["init", "--server", &server, "--key-file", file.to_str().unwrap()];
-    // A profile beside the database goes before a named one, for who reads as for who writes.
+    // A profile beside the database goes before a named profile, for reading and for writing.
     let output = replica(&db, &[&["--profile", "cabin"][..], &new].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_to_string(beside(&db, ".key")).unwrap().trim(), key);
-    // Who names a profile means it, also by its usual name.
+    // A named profile is used, also the default name.
     let other = dir.path().join("other.db");
     let output = replica(&other, &[&["--profile", "home"][..], &new].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(!beside(&other, ".toml").exists(), "it is in the profiles' directory");
+    assert!(!beside(&other, ".toml").exists(), "the profile is in the profiles' directory");
 }
 
 #[test]
-fn a_database_that_is_held_is_no_server_that_is_gone() {
-    let (_dir, db) = alone();
+fn locked_database_is_no_unreachable_server() {
+    let (_dir, db) = unreachable_replica();
     let script = rusqlite::Connection::open(&db).unwrap();
     script.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // Alone, and beside a process that syncs.
+    // Without and with another process that syncs.
     for beside in [false, true] {
         let daemon = beside.then(|| hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap());
         let began = std::time::Instant::now();
@@ -298,14 +289,14 @@ fn a_database_that_is_held_is_no_server_that_is_gone() {
 }
 
 #[test]
-fn a_field_that_is_not_in_conflict_is_a_slip_of_the_hand() {
-    let (_dir, db) = alone();
+fn resolve_of_other_field_is_usage_error() {
+    let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name, floor) VALUES ('Hall', '1')").status.success());
     as_keeper(&db, "UPDATE edits SET state = 'conflict', problem = '{\"type\":\"already_exists\"}'");
     let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
     assert_eq!(exit, 2, "{said}");
     assert!(said.contains("nonsense is not in conflict; in conflict: ") && said.contains("name"), "{said}");
-    // As what a server lost is offered again.
+    // Edits that the server has lost have no problem.
     as_keeper(&db, "UPDATE edits SET problem = NULL");
     let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
     assert_eq!(exit, 2, "{said}");
@@ -313,8 +304,8 @@ fn a_field_that_is_not_in_conflict_is_a_slip_of_the_hand() {
 }
 
 #[test]
-fn a_disk_without_room_is_called_that_by_every_command() {
-    let (dir, db) = alone();
+fn full_disk_is_named_by_each_command() {
+    let (dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
     for command in ["status", "list", "sync"] {
         let arguments = if command == "list" { &["list", "rooms"][..] } else { &[command] };
@@ -326,8 +317,8 @@ fn a_disk_without_room_is_called_that_by_every_command() {
 }
 
 #[test]
-fn what_was_set_aside_is_room_enough_to_begin() {
-    let (dir, db) = alone();
+fn reserve_lets_full_disk_open() {
+    let (dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
     let reserve = dir.path().join("replica.db.reserve");
     std::fs::write(&reserve, [0; 128 << 10]).unwrap();
@@ -337,8 +328,8 @@ fn what_was_set_aside_is_room_enough_to_begin() {
 }
 
 #[test]
-fn the_daemon_waits_for_room() {
-    let (dir, db) = alone();
+fn daemon_waits_for_disk_space() {
+    let (dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
     let Some(mut command) = command_on_full_disk(dir.path(), &db, &["run"]) else { return };
     let mut daemon = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
@@ -350,7 +341,7 @@ fn the_daemon_waits_for_room() {
 }
 
 #[test]
-fn what_to_type_about_a_query_can_be_typed_whatever_the_path() {
+fn query_hint_quotes_path() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("ace's home.db");
     new_replica(&db);
@@ -362,8 +353,8 @@ fn what_to_type_about_a_query_can_be_typed_whatever_the_path() {
 }
 
 #[test]
-fn a_query_that_would_write_leaves_no_file() {
-    let (dir, db) = alone();
+fn writing_query_creates_no_file() {
+    let (dir, db) = unreachable_replica();
     let file = dir.path().join("copy.db");
     let (exit, said) = refusal(&db, &["query", &format!("VACUUM INTO '{}'", file.display())]);
     assert!(exit == 1 && said.contains("a query only reads"), "{said}");
@@ -371,8 +362,8 @@ fn a_query_that_would_write_leaves_no_file() {
 }
 
 #[test]
-fn an_export_leaves_alone_what_is_there() {
-    let (dir, db) = alone();
+fn export_leaves_other_files_alone() {
+    let (dir, db) = unreachable_replica();
     let (file, part) = (dir.path().join("copy.db"), dir.path().join("copy.db.part"));
     std::fs::write(&part, "mine").unwrap();
     assert!(replica(&db, &["export", file.to_str().unwrap()]).status.success());
@@ -382,8 +373,8 @@ fn an_export_leaves_alone_what_is_there() {
 }
 
 #[test]
-fn what_may_not_be_written_to_is_no_full_disk() {
-    let (dir, db) = alone();
+fn read_only_file_is_no_full_disk() {
+    let (dir, db) = unreachable_replica();
     set_mode(&db, 0o400);
     let output = as_anybody(&db, &["add", "room", "name=Hall"]);
     let said = text(&output.stderr);
@@ -397,12 +388,12 @@ fn beside(db: &Path, more: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn what_cannot_be_written_to_where_it_stands_can_be_looked_into() {
-    let (dir, db) = alone();
+fn read_only_directory_can_be_read() {
+    let (dir, db) = unreachable_replica();
     let writable = tempfile::tempdir().unwrap();
     set_mode(writable.path(), 0o777);
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
-    // As it is at rest, and with what a program that has it open keeps beside it.
+    // Without and with the log and shared memory of a program that has the database open.
     for copy in ["at rest", "open"] {
         let held = (copy == "open").then(|| Replica::open(&db, Origin::Cli).unwrap());
         if held.is_some() {
@@ -437,17 +428,17 @@ fn what_cannot_be_written_to_where_it_stands_can_be_looked_into() {
 }
 
 #[test]
-fn a_status_waits_for_a_decision_only_where_there_is_one() {
-    let (_dir, db) = alone();
+fn full_disk_is_not_called_a_decision() {
+    let (_dir, db) = unreachable_replica();
     let reason = "the disk that holds the replica is full; make room, and it goes on by itself";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
     let status = text(&replica(&db, &["status"]).stdout);
     assert!(status.starts_with(&format!("Stopped: {reason}.")), "{status}");
 }
 
 #[test]
-fn a_list_of_none_says_how_many_there_are() {
-    let (_dir, db) = alone();
+fn list_with_limit_0_says_total() {
+    let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     let said = text(&replica(&db, &["list", "rooms", "--limit", "0"]).stderr);
     assert_eq!(said, "0 of 1; --limit shows more");
@@ -455,13 +446,13 @@ fn a_list_of_none_says_how_many_there_are() {
 }
 
 #[test]
-fn a_comparison_that_waits_for_the_server_says_so() {
-    let (_dir, db) = alone();
+fn reconcile_without_server_stays_requested() {
+    let (_dir, db) = unreachable_replica();
     let (exit, said) = refusal(&db, &["reconcile"]);
     assert_eq!(exit, 6, "{said}");
     assert!(said.contains("the request stays"), "{said}");
 
-    let (_dir, db) = of(&good_server());
+    let (_dir, db) = keyed_replica(&good_server());
     assert!(replica(&db, &["pause"]).status.success());
     let (exit, said) = refusal(&db, &["reconcile"]);
     assert_eq!(exit, 1, "{said}");
@@ -470,18 +461,18 @@ fn a_comparison_that_waits_for_the_server_says_so() {
 }
 
 #[test]
-fn a_whole_number_may_be_written_as_json_has_it() {
-    let (_dir, db) = alone();
-    let made = super::json(&db, &["add", "inventory", "name=Kettle", "quantity=3.0"]);
+fn integer_with_zero_fraction_is_accepted() {
+    let (_dir, db) = unreachable_replica();
+    let made = json(&db, &["add", "inventory", "name=Kettle", "quantity=3.0"]);
     assert_eq!(made["quantity"], 3);
-    assert_eq!(super::json(&db, &["list", "inventory", "quantity=3.0"])[0]["id"], made["id"]);
+    assert_eq!(json(&db, &["list", "inventory", "quantity=3.0"])[0]["id"], made["id"]);
     let (exit, said) = refusal(&db, &["add", "inventory", "name=Kettle", "quantity=3.5"]);
     assert_eq!(exit, 2, "{said}");
     assert!(said.contains("quantity must be an integer"), "{said}");
 }
 
 #[test]
-fn files_of_somebody_else_beside_the_database_stay_as_they_are() {
+fn foreign_files_beside_database_stay() {
     let dir = tempfile::tempdir().unwrap();
     let files = ["reserve", "lock", "changed", "setup", "log"].map(|name| dir.path().join(name));
     files.iter().for_each(|file| std::fs::write(file, "mine").unwrap());
@@ -496,22 +487,22 @@ fn files_of_somebody_else_beside_the_database_stay_as_they_are() {
 }
 
 #[test]
-fn a_name_that_is_no_text_is_a_name() {
+fn non_utf8_path_works() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff.db"));
     new_replica(&db);
     let added = replica(&db, &["add", "room", "name=Hall"]);
     assert!(added.status.success(), "{}", text(&added.stderr));
-    assert_eq!(super::json(&db, &["list", "rooms"])[0]["name"], "Hall");
+    assert_eq!(json(&db, &["list", "rooms"])[0]["name"], "Hall");
 }
 
 #[test]
-fn a_file_that_was_never_a_replica_is_left_as_it_is() {
+fn text_file_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let diary = dir.path().join("diary.txt");
     std::fs::write(&diary, "Dear diary, ".repeat(1000)).unwrap();
     write_profile(&diary, "http://127.0.0.1:9", "svc_test_x");
-    // Twice, because the first must leave nothing that makes it look like one of ours.
+    // `run` twice: the first must not leave a file that makes the text look like a replica.
     for command in ["run", "rebuild", "sync", "status", "run"] {
         let (exit, said) = refusal(&diary, &[command]);
         assert_eq!(exit, 1, "{command}: {said}");
@@ -523,14 +514,14 @@ fn a_file_that_was_never_a_replica_is_left_as_it_is() {
     assert_eq!(left.len(), 3, "{left:?}");
 }
 
-/// The server's too, whose migrations have a history of the same name.
+/// The server's database has a table of migrations with the same name.
 #[test]
-fn a_database_of_another_program_is_left_alone() {
+fn foreign_database_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("hearth.db");
     let made = "PRAGMA journal_mode = WAL; CREATE TABLE homes (id);
-        CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name TEXT, applied_on TEXT, checksum TEXT);
-        INSERT INTO refinery_schema_history VALUES (1, 'house', '2026-01-01T00:00:00Z', '7')";
+        CREATE TABLE _migrations (version INT4 PRIMARY KEY, name TEXT, applied_on TEXT, checksum TEXT);
+        INSERT INTO _migrations VALUES (1, 'house', '2026-01-01T00:00:00Z', '7')";
     assert!(sqlite3(&db, made).status.success());
     write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
     for command in ["run", "rebuild", "sync", "status", "run"] {
@@ -542,7 +533,7 @@ fn a_database_of_another_program_is_left_alone() {
     let doctor = replica(&db, &["doctor"]);
     let examined = text(&doctor.stdout);
     assert!(examined.contains("fault    setup     ") && !examined.contains("make room"), "{examined}");
-    // It goes before all else that is not as it should be: nobody is to set up a home there.
+    // This finding precedes all others: no home must be set up there.
     std::fs::remove_file(beside(&db, ".toml")).unwrap();
     let worst = text(&replica(&db, &["doctor"]).stderr);
     assert!(worst.contains("the worst: ") && worst.contains("is a database of another program"), "{worst}");
@@ -551,18 +542,18 @@ fn a_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn a_block_that_no_decision_ends_is_not_called_a_decision_for_an_edit_that_waits() {
-    let (_dir, db) = alone();
+fn other_home_block_is_no_decision() {
+    let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     let reason = "this replica is of home a, but the server answers as home b";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason = '{reason}'"));
     let status = text(&replica(&db, &["status"]).stdout);
     assert!(status.starts_with(&format!("Stopped: {reason}; 1 edit for you to decide on.")), "{status}");
 }
 
 #[test]
-fn a_place_that_may_not_be_written_to_has_a_name() {
+fn unwritable_directory_is_named() {
     let dir = tempfile::tempdir().unwrap();
     write_profile(&dir.path().join("other.db"), "http://127.0.0.1:9", "svc_test_x");
     set_mode(dir.path(), 0o500);
@@ -574,10 +565,8 @@ fn a_place_that_may_not_be_written_to_has_a_name() {
 }
 
 #[test]
-fn a_password_in_an_address_is_shown_by_nobody_who_syncs() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
+fn address_password_is_not_shown() {
+    let (_dir, db) = empty_replica();
     write_profile(&db, "http://joe:hunter2@127.0.0.1:9", "svc_test_x");
     for command in ["run", "sync"] {
         let output = replica(&db, &[command]);

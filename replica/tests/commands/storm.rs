@@ -1,5 +1,5 @@
-//! Shells, a daemon and the terminal UI's kind of connection on one database, all writing: no write is lost, none fails
-//! because another one writes. The long form runs by hand: `STORM_ROUNDS=2000 cargo test -p hearth-replica storm`.
+//! Shells, a daemon and connections like those of the terminal UI write to one database: no write is lost, and none fails
+//! because another process writes. For a long run: `STORM_ROUNDS=2000 cargo test -p hearth-replica storm`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,17 +10,17 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Origin, Replica};
 use serde_json::{Map, Value};
 
-use super::{new_replica, sqlite3, text, write_profile};
+use super::{sqlite3, text, unreachable_replica};
 
 const SHELLS: usize = 3;
 const SCREENS: usize = 2;
 
-/// How often each writer writes.
+/// The number of rounds of each writer.
 fn rounds() -> usize {
     std::env::var("STORM_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(25)
 }
 
-/// One shell that writes, one statement after the other, as scripts do; it tells what was refused.
+/// Writes with the sqlite3 shell, one statement after another, as scripts do. Returns the refusals.
 fn shell(db: &Path, name: &str) -> Vec<String> {
     let mut refused = Vec::new();
     for round in 0..rounds() {
@@ -36,7 +36,7 @@ fn shell(db: &Path, name: &str) -> Vec<String> {
     refused
 }
 
-/// A connection as screens have it: it writes and reads in turns.
+/// Writes and reads in turn on one connection, as the terminal UI does. Returns the refusals.
 fn screen(db: &Path, name: &str) -> Vec<String> {
     let replica = Replica::open(db, Origin::Tui).unwrap();
     let mut refused = Vec::new();
@@ -51,12 +51,9 @@ fn screen(db: &Path, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_write_is_lost_and_none_fails_because_another_one_writes() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("replica.db");
-    new_replica(&db);
-    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
-    // Its server is nobody, so it writes its phase again and again, and plans what to send.
+fn concurrent_writers_lose_nothing() {
+    let (dir, db) = unreachable_replica();
+    // The server is unreachable, so the daemon writes its phase again and again and plans requests.
     let mut daemon = Command::new(env!("CARGO_BIN_EXE_hearth-replica"))
         .arg("--db")
         .arg(&db)
@@ -68,7 +65,7 @@ fn no_write_is_lost_and_none_fails_because_another_one_writes() {
     let over = AtomicBool::new(false);
     let refused: Vec<String> = std::thread::scope(|scope| {
         let db = &db;
-        // Somebody looks all the time, and copies the whole.
+        // Another thread exports the database all the time.
         let reader = scope.spawn(|| {
             let mut copies = 0;
             while !over.load(Ordering::Relaxed) || copies == 0 {
@@ -94,7 +91,7 @@ fn no_write_is_lost_and_none_fails_because_another_one_writes() {
     let titles = text(&sqlite3(&db, "SELECT title FROM tasks WHERE priority = 'high'").stdout);
     let titles: BTreeSet<&str> = titles.lines().collect();
     assert_eq!(titles.len(), (SHELLS + SCREENS) * rounds());
-    // Every write is an edit too, or part of one that was never sent.
+    // Every write is in an edit, or coalesced into an unsent one.
     let unsent = "SELECT count(*) FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM edits WHERE record_id = t.id AND method = 'create')
                   OR (SELECT max(json_extract(patch, '$.priority') = 'high') FROM edits WHERE record_id = t.id) IS NOT 1";
     assert_eq!(text(&sqlite3(&db, unsent).stdout), "0");

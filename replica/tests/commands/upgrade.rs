@@ -1,97 +1,157 @@
-//! A database of an older version: opening it brings its tables up to date and loses nothing.
+//! Databases that another version made: before the first release, with an older contract, or by a newer program.
 //!
-//! `fixtures/replica/v1.db` was made by the first schema, whose tasks had no `estimated_cost` yet, while the server
-//! already spoke of it; three edits wait in it, one of them for a person.
+//! `fixtures/replica/before-release.db` has the first schema of the development time. Three unsent edits are in it, and one
+//! of them waits for a person.
 
 use std::path::{Path, PathBuf};
 
-use super::{json, replica, sqlite3, text};
+use super::{as_keeper, empty_replica, json, refusal, replica, sqlite3, text, write_profile};
 
-fn old() -> (tempfile::TempDir, PathBuf) {
+fn before_release() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("replica.db");
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("fixtures/replica/v1.db");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("fixtures/replica/before-release.db");
     std::fs::copy(fixture, &db).unwrap();
     (dir, db)
 }
 
-fn says(db: &Path, sql: &str) -> String {
-    let output = sqlite3(db, sql);
-    assert!(output.status.success(), "{sql}: {}", text(&output.stderr));
+/// The output of the sqlite3 shell for a statement that must succeed.
+fn sql(db: &Path, statement: &str) -> String {
+    let output = sqlite3(db, statement);
+    assert!(output.status.success(), "{statement}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
 const EDITS: &str = "SELECT id, kind, record_id, method, patch, base, state, reason, origin, created_at FROM edits";
 
 #[test]
-fn a_newer_schema_keeps_rows_values_that_had_no_column_and_edits() {
-    let (_dir, db) = old();
-    let before = says(&db, EDITS);
-    assert_eq!(before.lines().count(), 3, "{before}");
-    assert!(!says(&db, "SELECT name FROM pragma_table_info('tasks')").contains("estimated_cost"));
-
-    assert_eq!(json(&db, &["status"])["waiting"], 2);
-
-    assert_eq!(says(&db, EDITS), before);
-    let tasks = "SELECT title, priority, estimated_cost, ifnull(extra, 'nothing'), rev FROM tasks ORDER BY id";
-    assert_eq!(says(&db, tasks), "Fix the tap|high|40.00|nothing|2\nPaint the wall|medium|85.50|nothing|3");
-    assert_eq!(says(&db, "SELECT name, floor FROM rooms ORDER BY id"), "Kitchen|2\nHall|");
-    assert_eq!(says(&db, "SELECT name FROM inventory"), "Kettle");
-    assert_eq!(says(&db, "SELECT outcome FROM edit_history"), "confirmed");
-    let image = "SELECT json_extract(fields, '$.estimated_cost'), extra IS NULL FROM _base WHERE kind = 'task'";
-    assert_eq!(says(&db, image), "40.00|1", "the server's form of an edited record gains the column too");
+fn database_before_release_is_refused() {
+    let (_dir, db) = before_release();
+    let before = sql(&db, ".dump");
+    for command in ["status", "edits", "list"] {
+        let arguments: &[&str] = if command == "list" { &["list", "rooms"] } else { &[command] };
+        let (exit, said) = refusal(&db, arguments);
+        assert_eq!(exit, 8, "{command}: {said}");
+        assert!(said.contains("was made before the first release of Hearth"), "{command}: {said}");
+        assert!(said.contains("next: hearth-replica rebuild"), "{command}: {said}");
+    }
+    assert_eq!(sql(&db, ".dump"), before, "nothing was changed");
 }
 
 #[test]
-fn what_is_upgraded_works_as_if_it_were_new() {
-    let (_dir, db) = old();
+fn rebuild_before_release_keeps_edits_and_profile() {
+    let (dir, db) = before_release();
+    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+    let profile = std::fs::read(dir.path().join("replica.db.toml")).unwrap();
+    let edits = sql(&db, EDITS);
+    assert_eq!(edits.lines().count(), 3, "{edits}");
+    let home = sql(&db, "SELECT home_id FROM _sync");
+
+    let rebuilt = replica(&db, &["rebuild", "--timeout", "1s"]);
+    let said = text(&rebuilt.stderr);
+    assert_eq!(rebuilt.status.code(), Some(6), "the server cannot be reached: {said}");
+    assert!(said.contains("3 edits carried over"), "{said}");
+
+    assert_eq!(sql(&db, EDITS), edits);
+    assert_eq!(sql(&db, "SELECT home_id FROM _sync"), home);
+    assert_eq!(sql(&db, "SELECT outcome FROM edit_history"), "confirmed");
+    assert_eq!(std::fs::read(dir.path().join("replica.db.toml")).unwrap(), profile);
+    assert_eq!(json(&db, &["edits"]).as_array().unwrap().len(), 3);
+    let kept = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+    let is_copy = |path: &PathBuf| {
+        path.to_string_lossy().contains("replica.db.damaged-") && path.to_string_lossy().ends_with('Z')
+    };
+    let kept: Vec<PathBuf> = kept.filter(is_copy).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(sql(&kept[0], EDITS), edits, "the old file is kept");
+}
+
+/// A replica whose `tasks` table lacks `estimated_cost`, as an older contract made it. Values that a newer server sent are in
+/// `extra`: of a task, and of the base image of a task that has an edit.
+fn older_contract() -> (tempfile::TempDir, PathBuf) {
+    let (dir, db) = empty_replica();
+    let ids = ["0190a3b0-0000-7000-8000-000000000001", "0190a3b0-0000-7000-8000-000000000002"];
+    let insert = |id: &str, title: &str, cost: &str, rev: i64| {
+        format!(
+            "INSERT INTO tasks (id, title, priority, status, rev, extra)
+             VALUES ('{id}', '{title}', 'medium', 'open', {rev}, '{{\"estimated_cost\":\"{cost}\"}}');"
+        )
+    };
+    let column =
+        "SELECT 'DROP TRIGGER ' || name || ';' FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'tasks'";
+    as_keeper(&db, &(insert(ids[0], "Fix the tap", "40.00", 2) + &insert(ids[1], "Paint the wall", "85.50", 3)));
+    sql(&db, "UPDATE tasks SET priority = 'high' WHERE title = 'Fix the tap'");
+    sql(&db, &sql(&db, column));
+    sql(&db, "ALTER TABLE tasks DROP COLUMN estimated_cost");
+    as_keeper(
+        &db,
+        "UPDATE _base SET fields = json_remove(fields, '$.estimated_cost'); UPDATE _schema SET stamp = 'older'",
+    );
+    (dir, db)
+}
+
+#[test]
+fn added_column_takes_values_from_extra() {
+    let (_dir, db) = older_contract();
+    let edits = sql(&db, EDITS);
+    assert_eq!(edits.lines().count(), 1, "{edits}");
+    assert!(!sql(&db, "SELECT name FROM pragma_table_info('tasks')").contains("estimated_cost"));
+
+    assert_eq!(json(&db, &["status"])["waiting"], 1);
+
+    assert_eq!(sql(&db, EDITS), edits);
+    let tasks = "SELECT title, priority, estimated_cost, ifnull(extra, 'nothing'), rev FROM tasks ORDER BY id";
+    assert_eq!(sql(&db, tasks), "Fix the tap|high|40.00|nothing|2\nPaint the wall|medium|85.50|nothing|3");
+    let base = "SELECT json_extract(fields, '$.estimated_cost'), extra IS NULL FROM _base WHERE kind = 'task'";
+    assert_eq!(sql(&db, base), "40.00|1", "the base image gains the column too");
+}
+
+#[test]
+fn upgraded_database_works_like_new() {
+    let (_dir, db) = older_contract();
     assert!(replica(&db, &["status"]).status.success());
-    assert!(says(&db, ".schema tasks").contains("What it will cost"));
-    assert!(says(&db, ".schema search").contains("Words match from their start"));
-    assert_eq!(says(&db, "SELECT title FROM search WHERE search MATCH 'pai*'"), "Paint the wall");
-    says(&db, "UPDATE tasks SET estimated_cost = '41' WHERE title = 'Paint the wall'");
-    assert_eq!(json(&db, &["edits"])[3]["base"]["estimated_cost"], "85.50");
+    assert!(sql(&db, "SELECT sql FROM sqlite_schema WHERE name = 'tasks'").contains("What it will cost"));
+    assert!(sql(&db, ".schema search").contains("Words match from their start"));
+    assert_eq!(sql(&db, "SELECT title FROM search WHERE search MATCH 'pai*'"), "Paint the wall");
+    sql(&db, "UPDATE tasks SET estimated_cost = '41' WHERE title = 'Paint the wall'");
+    assert_eq!(json(&db, &["edits"])[1]["base"]["estimated_cost"], "85.50");
     let refused = sqlite3(&db, "UPDATE tasks SET estimated_cost = 'much'");
     assert!(text(&refused.stderr).contains("estimated_cost must be a decimal string"), "{}", text(&refused.stderr));
-    let found = json(&db, &["list", "tasks", "estimated_cost=40"]);
-    assert_eq!(found[0]["title"], "Fix the tap");
+    let matches = json(&db, &["list", "tasks", "estimated_cost=40"]);
+    assert_eq!(matches[0]["title"], "Fix the tap");
     let doctor: serde_json::Value = serde_json::from_slice(&replica(&db, &["doctor", "--json"]).stdout).unwrap();
     let findings = doctor.as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["matter"] == "database" && finding["grade"] == "ok"), "{doctor}");
 }
 
+/// A table or view of a person's can have a name that an upgrade needs.
 #[test]
-fn what_stands_in_the_way_of_a_newer_schema_is_no_fault_of_the_disk() {
-    let (_dir, db) = old();
-    says(&db, "CREATE TABLE _already_applied (mine)");
+fn name_taken_by_user_is_no_disk_fault() {
+    let (_dir, db) = older_contract();
+    as_keeper(&db, "DELETE FROM _schema; DROP TRIGGER _guard__migrations_delete; DELETE FROM _migrations");
     let look = format!("next: sqlite3 {} .schema, and rename ", db.display());
     let said = text(&replica(&db, &["status"]).stderr);
-    assert!(said.contains("_already_applied already exists") && said.contains(&look), "{said}");
+    assert!(said.contains("_gate already exists") && said.contains(&look), "{said}");
     let doctor = replica(&db, &["doctor"]);
     let said = text(&doctor.stdout);
     assert!(said.contains("fault    setup     ") && said.contains(&look), "{said}");
     assert!(!said.contains("make room") && doctor.status.code() == Some(1), "{said}");
-    says(&db, "DROP TABLE _already_applied");
-    assert!(replica(&db, &["status"]).status.success());
 }
 
 #[test]
-fn what_a_newer_program_has_changed_is_left_alone_and_told() {
-    let (_dir, db) = old();
-    json(&db, &["status"]);
-    says(
+fn database_of_newer_program_is_left_alone() {
+    let (_dir, db) = empty_replica();
+    sql(
         &db,
-        "INSERT INTO refinery_schema_history SELECT version + 1, 'later', applied_on, checksum FROM refinery_schema_history ORDER BY version DESC LIMIT 1",
+        "INSERT INTO _migrations SELECT version + 1, 'later', applied_on, checksum FROM _migrations
+         ORDER BY version DESC LIMIT 1",
     );
-    // So that it is looked at: the stamp is of another program, too.
-    says(
-        &db,
-        "UPDATE _gate SET open = 1, turn = turn + 1; UPDATE _schema SET stamp = 0; UPDATE _gate SET open = 0, turn = turn + 1",
-    );
-    let before = says(&db, ".dump");
+    // The stamp differs too, or the migrations would not be looked at.
+    as_keeper(&db, "UPDATE _schema SET stamp = 0");
+    let before = sql(&db, ".dump");
     let refused = replica(&db, &["status"]);
     let said = text(&refused.stderr);
     assert!(!refused.status.success() && said.contains("made by a newer version of this program"), "{said}");
     assert!(said.contains("__later") && said.contains("update it"), "{said}");
-    assert_eq!(says(&db, ".dump"), before);
+    assert_eq!(sql(&db, ".dump"), before);
 }

@@ -1,49 +1,19 @@
-//! Commands that wait, for a server, for another process that syncs or for a person's key: how long, and how they end.
+//! Commands that wait for a server, for another process that syncs, or for a key: how long they wait, and how they end.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use hearth_replica::notification;
 use hearth_replica::sync::SyncLock;
 use serde_json::{Value, json};
 
-use super::doctor::{every_scope, identity, of};
-use super::{as_keeper, refusal, sqlite3, text};
+use super::doctor::{every_scope, identity, keyed_replica};
+use super::{FakeResponse, as_keeper, fake_server, refusal, replica, sqlite3, text};
 
-/// More than it takes on the slowest machine.
+/// Longer than any step takes on a slow machine.
 const LONG: Duration = Duration::from_secs(60);
-
-/// A server that answers each path so, or never; tells of each question.
-fn server(answer: impl Fn(&str) -> Option<(&'static str, Value)> + Send + 'static) -> (String, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (tell, told) = channel();
-    std::thread::spawn(move || {
-        let mut unanswered = Vec::new();
-        for socket in listener.incoming() {
-            let mut socket = socket.unwrap();
-            let mut head = [0; 4096];
-            let length = socket.read(&mut head).unwrap_or_default();
-            let head = String::from_utf8_lossy(&head[..length]).into_owned();
-            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-            match answer(&path) {
-                Some((status, body)) => {
-                    let body = body.to_string();
-                    let length = body.len();
-                    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
-                    let _ = socket.write_all(format!("{head}Content-Length: {length}\r\n\r\n{body}").as_bytes());
-                }
-                None => unanswered.push(socket),
-            }
-            let _ = tell.send(path);
-        }
-    });
-    (url, told)
-}
 
 fn begin(db: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
@@ -60,28 +30,28 @@ fn ended(child: Child) -> (Option<i32>, String) {
     (status.code(), text(&stderr))
 }
 
-fn refused(status: &'static str, kind: &str, message: &str) -> Option<(&'static str, Value)> {
+fn refused(status: &'static str, kind: &str, message: &str) -> Option<FakeResponse> {
     let error = json!({ "type": kind, "message": message, "fix": "", "doc_url": "", "details": {} });
-    Some((status, json!({ "error": error, "meta": { "request_id": "req_1" } })))
+    Some((status, "", json!({ "error": error, "meta": { "request_id": "req_1" } })))
 }
 
-/// The replica claims to be live, by the word of this process.
+/// Makes the replica claim that this process keeps it live.
 fn is_live(db: &Path) {
     let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
     let process = std::process::id();
     as_keeper(
         db,
         &format!(
-            "UPDATE _sync SET filled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, head = 0, \
+            "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'live', daemon_pid = {process}, head = 0, \
              last_contact_at = {now}, current_at = {now}, transport = 'stream'"
         ),
     );
 }
 
 #[test]
-fn a_sync_that_waits_for_another_process_goes_on_itself_once_that_has_ended() {
-    let (url, _told) = server(|_| refused("401 Unauthorized", "invalid_api_key", "The key was revoked."));
-    let (_dir, db) = of(&url);
+fn sync_takes_over_when_other_process_ends() {
+    let (url, _told) = fake_server(|_| refused("401 Unauthorized", "invalid_api_key", "The key was revoked."));
+    let (_dir, db) = keyed_replica(&url);
     let lock = SyncLock::try_take(&db).unwrap().unwrap();
     let (ring, rings) = channel();
     let watch = notification::subscribe(&db, move || {
@@ -96,35 +66,35 @@ fn a_sync_that_waits_for_another_process_goes_on_itself_once_that_has_ended() {
     assert!(said.contains("The key was revoked."), "{said}");
 }
 
-/// What a key was told it was told by a server that was there.
+/// A stored refusal of a key says nothing about the server of now.
 #[test]
-fn who_waits_for_another_process_that_wants_a_key_asks_the_server_itself() {
+fn waiting_sync_checks_key_itself() {
     let told = |url: &str| {
-        let (_dir, db) = of(url);
+        let (_dir, db) = keyed_replica(url);
         let _lock = SyncLock::try_take(&db).unwrap().unwrap();
         let wants =
             format!("daemon_pid = {}, phase = 'needs_key', reason = 'The key was revoked.'", std::process::id());
-        as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', {wants}"));
+        as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', {wants}"));
         refusal(&db, &["sync", "--timeout", "20s"])
     };
     let (code, said) = told("http://127.0.0.1:9");
     assert!(code == 6 && said.contains("cannot be reached"), "{code}: {said}");
-    let (url, _told) = server(|_| refused("401 Unauthorized", "invalid_api_key", "It is revoked still."));
+    let (url, _told) = fake_server(|_| refused("401 Unauthorized", "invalid_api_key", "It is revoked still."));
     let (code, said) = told(&url);
     assert!(code == 4 && said.contains("It is revoked still."), "{code}: {said}");
-    // The server takes it, but the other process has another one, or it is too weak.
-    let (url, _told) = server(|_| Some(("200 OK", identity(&every_scope()))));
+    // The server accepts the key, but the other process has another key, or the key lacks a scope.
+    let (url, _told) = fake_server(|_| Some(("200 OK", "", identity(&every_scope()))));
     let (code, said) = told(&url);
     assert!(code == 4 && said.contains("the server wants another key: The key was revoked."), "{code}: {said}");
 }
 
 #[test]
-fn who_waits_for_a_server_that_is_not_well_can_be_stopped() {
+fn signal_stops_wait_for_failing_server() {
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
-        let (url, told) = server(|_| refused("502 Bad Gateway", "bad_gateway", "Not well."));
-        let (_dir, db) = of(&url);
+        let (url, told) = fake_server(|_| refused("502 Bad Gateway", "bad_gateway", "Not well."));
+        let (_dir, db) = keyed_replica(&url);
         let child = begin(&db, &["reconcile", "--timeout", "10s"]);
-        // The first is whether it is there at all.
+        // The first request only checks that the server is reachable.
         (0..2).for_each(|_| drop(told.recv_timeout(LONG).unwrap()));
         signal(&child, name);
         let (ended, said) = ended(child);
@@ -134,16 +104,16 @@ fn who_waits_for_a_server_that_is_not_well_can_be_stopped() {
 }
 
 #[test]
-fn a_comparison_can_be_stopped_while_it_lists() {
-    let (url, told) = server(|path| match path {
-        "/v1/me" => Some(("200 OK", identity(&every_scope()))),
+fn signal_stops_verify() {
+    let (url, told) = fake_server(|path| match path {
+        "/v1/me" => Some(("200 OK", "", identity(&every_scope()))),
         "/v1/events?limit=1" => {
             let feed = json!({ "head": 0, "oldest": 0, "retention_seconds": 1000 });
-            Some(("200 OK", json!({ "data": [], "meta": { "request_id": "req_1", "feed": feed } })))
+            Some(("200 OK", "", json!({ "data": [], "meta": { "request_id": "req_1", "feed": feed } })))
         }
         _ => None,
     });
-    let (_dir, db) = of(&url);
+    let (_dir, db) = keyed_replica(&url);
     is_live(&db);
     let _lock = SyncLock::try_take(&db).unwrap().unwrap();
     let child = begin(&db, &["verify", "--timeout", "30s"]);
@@ -158,9 +128,9 @@ fn a_comparison_can_be_stopped_while_it_lists() {
 }
 
 #[test]
-fn the_first_question_is_asked_once_within_the_time_that_was_given() {
-    let (url, told) = server(|_| None);
-    let (_dir, db) = of(&url);
+fn silent_server_is_asked_once_until_timeout() {
+    let (url, told) = fake_server(|_| None);
+    let (_dir, db) = keyed_replica(&url);
     let (code, said) = refusal(&db, &["verify", "--timeout", "1s"]);
     assert_eq!(code, 6, "{said}");
     assert!(said.contains(&url) && said.contains("in time"), "{said}");
@@ -168,8 +138,8 @@ fn the_first_question_is_asked_once_within_the_time_that_was_given() {
 }
 
 #[test]
-fn a_time_without_end_is_none() {
-    let (_dir, db) = of("http://127.0.0.1:9");
+fn overlong_timeout_is_refused() {
+    let (_dir, db) = keyed_replica("http://127.0.0.1:9");
     for command in ["sync", "verify", "reconcile", "rebuild"] {
         let (code, said) = refusal(&db, &[command, "--timeout", "9999999999999999h"]);
         assert_eq!(code, 2, "{said}");
@@ -178,8 +148,8 @@ fn a_time_without_end_is_none() {
 }
 
 #[test]
-fn a_key_that_cannot_be_read_stops_only_what_needs_one() {
-    let (_dir, db) = of(&super::doctor::good_server());
+fn unreadable_key_stops_only_network_commands() {
+    let (_dir, db) = keyed_replica(&super::doctor::good_server());
     let key = format!("{}.key", db.display());
     let good = format!("{key}.good");
     std::fs::rename(&key, &good).unwrap();
@@ -192,7 +162,7 @@ fn a_key_that_cannot_be_read_stops_only_what_needs_one() {
         }
         std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         for local in [&["add", "room", "name=Hall"][..], &["list", "rooms"], &["status"], &["path"], &["edits"]] {
-            let output = super::replica(&db, local);
+            let output = replica(&db, local);
             assert!(output.status.success(), "{local:?}: {}", text(&output.stderr));
         }
         for asks in [&["sync"][..], &["verify"], &["rebuild"], &["run"]] {
@@ -200,40 +170,40 @@ fn a_key_that_cannot_be_read_stops_only_what_needs_one() {
             assert_eq!(code, 4, "{asks:?}: {said}");
             assert!(said.contains(&format!("the key's file {key}: ")) && said.contains("next: "), "{asks:?}: {said}");
         }
-        let told = super::replica(&db, &["doctor"]);
+        let told = replica(&db, &["doctor"]);
         assert_eq!(told.status.code(), Some(4), "{}", text(&told.stdout));
         assert!(text(&told.stdout).contains(&format!("the key's file {key}: ")), "{}", text(&told.stdout));
         let server = std::fs::read_to_string(format!("{}.toml", db.display())).unwrap();
         let server = server.split('"').nth(1).unwrap();
-        let made = super::replica(&db, &["init", "--server", server, "--key-file", &good]);
+        let made = replica(&db, &["init", "--server", server, "--key-file", &good]);
         assert!(made.status.success(), "{}", text(&made.stderr));
     }
     assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM rooms").stdout), "2");
 }
 
 #[test]
-fn what_a_server_says_does_not_steer_a_terminal() {
+fn control_characters_of_server_are_removed() {
     const WORDS: &str = "bad \u{1b}]0;mine\u{7}\u{1b}[31mred\nIn step with the server.";
-    let (url, _told) = server(|_| refused("404 Not Found", "not_found", WORDS));
-    let (_dir, db) = of(&url);
+    let (url, _told) = fake_server(|_| refused("404 Not Found", "not_found", WORDS));
+    let (_dir, db) = keyed_replica(&url);
     let key = format!("{}.key", db.display());
     let (_, said) = refusal(&db, &["init", "--server", &url, "--key-file", &key]);
     assert!(said.contains("red In step with the server."), "{said:?}");
     assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said:?}");
 
     let reason = "'bad ' || char(27) || ']0;mine' || char(7, 10) || 'In step with the server.'";
-    as_keeper(&db, &format!("UPDATE _sync SET filled = 1, cursor = 'c', phase = 'blocked', reason = {reason}"));
+    as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason = {reason}"));
     as_keeper(&db, "UPDATE _sync SET home_name = 'My' || char(10) || 'home' || char(27)");
-    let told = text(&super::replica(&db, &["status"]).stdout);
+    let told = text(&replica(&db, &["status"]).stdout);
     assert!(told.contains("bad  ]0;mine  In step with the server.") && told.contains("My home"), "{told:?}");
     assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'), "{told:?}");
 }
 
 #[test]
-fn sync_as_json_says_where_it_stands_without_a_key_too() {
-    let (_dir, db) = of("http://127.0.0.1:9");
+fn sync_without_key_prints_status_as_json() {
+    let (_dir, db) = keyed_replica("http://127.0.0.1:9");
     std::fs::remove_file(format!("{}.key", db.display())).unwrap();
-    let output = super::replica(&db, &["sync", "--json"]);
+    let output = replica(&db, &["sync", "--json"]);
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     let status: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(status["phase"], "new", "{status}");

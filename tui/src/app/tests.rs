@@ -2,7 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Choice, Edit, EditState, Hit, Method, Origin, Pending, Phase, Rescue, Row, RowPage, Status};
+use hearth_replica::{
+    Choice, Edit, EditState, Hit, Method, Origin, Pending, Phase, RebuildReport, Row, RowPage, Status,
+};
 use serde_json::json;
 
 use crate::app::{App, Edits, Layer, Setup};
@@ -345,7 +347,7 @@ fn notice_expires() {
 #[test]
 fn rebuilt_database_is_reopened_before_reads() {
     let mut app = with_tasks(three());
-    let rescue = Rescue { edits: 2, ..Rescue::default() };
+    let rescue = RebuildReport { edits: 2, ..RebuildReport::default() };
     let effects = app.update(now(), Message::Rebuilt(rescue));
     assert!(matches!(&effects[..], [Effect::Reopen, Effect::Page(..), ..]), "{effects:?}");
     let sentence = "The database was damaged and is downloaded again from the server: the 2 waiting edits are kept.";

@@ -42,7 +42,7 @@ fn make_edit(replica: &Replica, dice: &mut Rng) -> anyhow::Result<()> {
 /// Some records of a kind. `place`: the start of the sample among all records, from 0 to 1.
 fn sample(replica: &Replica, kind: Kind, place: f64) -> Result<Vec<VisibleRecord>, StoreError> {
     let sort = Sort { column: "created_at", descending: true };
-    let page = |offset, limit| replica.rows(&RowQuery { offset, ..RowQuery::of(kind, sort, limit) });
+    let page = |offset, limit| replica.rows(&RowQuery { offset, ..RowQuery::all(kind, sort, limit) });
     let total = page(0, 0)?.total;
     let offset = (total.saturating_sub(SAMPLE) as f64 * place) as usize;
     let rows = page(offset, SAMPLE)?.rows;

@@ -171,7 +171,7 @@ impl Device {
         let mut rows = BTreeMap::new();
         for kind in Kind::ALL {
             let sort = Sort { column: "created_at", descending: false };
-            let query = RowQuery::of(kind, sort, usize::MAX >> 1);
+            let query = RowQuery::all(kind, sort, usize::MAX >> 1);
             rows.extend(self.replica.rows(&query)?.rows.into_iter().map(|row| (row.id.clone(), row)));
         }
         Ok(rows)

@@ -115,7 +115,7 @@ fn update_with_sql(home: &DemoHome, id: &str) -> anyhow::Result<()> {
 
 fn open_task(replica: &Replica) -> anyhow::Result<Row> {
     let sort = hearth_replica::Sort { column: "due_on", descending: false };
-    let query = hearth_replica::RowQuery::of(Kind::Task, sort, 200);
+    let query = hearth_replica::RowQuery::all(Kind::Task, sort, 200);
     let open = |row: &Row| row.fields["status"] == "open" && row.fields["priority"] != "urgent";
     replica.rows(&query)?.rows.into_iter().find(open).context("the sandbox has an open task")
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{future, io};
 
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
-use hearth_replica::{Origin, Place, Rescue, StoreError};
+use hearth_replica::{OpenedFile, Origin, RebuildReport, StoreError};
 use tokio::sync::watch;
 
 use crate::message::Message;
@@ -124,7 +124,7 @@ async fn sync_until_stopped(config: Option<SyncConfig>, messages: Sender<Message
         let _ = stopped.wait_for(|stop| *stop).await;
         return;
     };
-    let place = Place::of(&config.db);
+    let place = OpenedFile::new(&config.db);
     let mut reported = None;
     loop {
         let next = match SyncLock::try_take(&config.db) {
@@ -173,7 +173,7 @@ async fn run_sync(
     reported: &mut Option<String>,
 ) -> Next {
     let syncing = async |lock| sync::run(config.clone(), lock, Until::Stopped, stopped.clone()).await;
-    let rebuilt = |rescue: &Rescue| {
+    let rebuilt = |rescue: &RebuildReport| {
         rescue.lost.iter().for_each(|sentence| tracing::warn!("{sentence}"));
         let _ = messages.send(Message::Rebuilt(rescue.clone()));
     };
@@ -197,8 +197,8 @@ async fn run_sync(
 }
 
 /// Waits until the path leads to the same database again. Opening the path earlier would create another database.
-async fn wait_for_database(place: &Place) {
-    while place.is_kept().is_err() {
+async fn wait_for_database(place: &OpenedFile) {
+    while place.ensure_unmoved().is_err() {
         tokio::time::sleep(LOCK_RETRY).await;
     }
 }

@@ -138,7 +138,7 @@ mod tests {
             let Value::Object(fields) = json!({ "name": name }) else { unreachable!() };
             replica.create(Kind::Room, &fields).unwrap();
         }
-        let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, usize::MAX >> 1);
+        let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, usize::MAX >> 1);
         let today = parse_date("2026-11-21").unwrap();
         let said = write_file(&replica, directory.path(), ExportFormat::Csv, &query, today).unwrap();
         assert!(said.starts_with("3 rooms in ") && said.ends_with("hearth-rooms-2026-11-21.csv"), "{said}");
@@ -185,7 +185,7 @@ mod tests {
         // Renaming moves the room of the second page to the top of the list.
         let rename = || other.update(Kind::Room, &ids[PAGE], &named("Attic".to_owned())).unwrap();
         let mut file = CallbackFile { text: Vec::new(), then: Some(rename) };
-        let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, PAGE);
+        let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, PAGE);
         assert_eq!(write_rows(&replica, &mut file, ExportFormat::Json, &query).unwrap(), PAGE + 1);
         assert!(file.then.is_none());
         let rooms: Vec<Value> = serde_json::from_slice(&file.text).unwrap();

@@ -114,7 +114,7 @@ pub(super) fn best_subject(replica: &Replica, words: &str) -> Option<(Kind, Stri
 pub(super) fn record_counts(replica: &Replica) -> Vec<(Kind, usize)> {
     let count = |kind: Kind| {
         let sort = Sort { column: "updated_at", descending: false };
-        let page = replica.rows(&RowQuery::of(kind, sort, 0));
+        let page = replica.rows(&RowQuery::all(kind, sort, 0));
         page.ok().map(|page| (kind, page.total))
     };
     Kind::COLLECTIONS.into_iter().filter_map(count).collect()

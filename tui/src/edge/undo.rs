@@ -244,12 +244,12 @@ mod tests {
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Tui).unwrap();
         let mut history = UndoHistory::default();
         let names = || -> Vec<String> {
-            let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
+            let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, 9);
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect()
         };
         let both = ["Hall", "Attic"].into_iter().map(|name| replica.create(Kind::Room, &named(name)).map(drop));
         assert!(matches!(history.run_changes(&replica, |_| "two rooms".to_owned(), both)[..], [Ok(true), Ok(true)]));
-        let query = RowQuery::of(Kind::Room, Sort { column: "name", descending: false }, 9);
+        let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, 9);
         let hall = replica.rows(&query).unwrap().rows[1].id.clone();
         let same = [&hall].into_iter().map(|id| replica.update(Kind::Room, id, &named("Hall")));
         assert!(matches!(history.run_changes(&replica, |_| "nothing".to_owned(), same)[..], [Ok(false)]));

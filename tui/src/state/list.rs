@@ -188,7 +188,7 @@ impl List {
         RowQuery {
             words: self.understood.words.clone(),
             conditions: self.understood.conditions.clone(),
-            ..RowQuery::of(self.kind, Sort { column: order.column, descending: order.descending }, usize::MAX >> 1)
+            ..RowQuery::all(self.kind, Sort { column: order.column, descending: order.descending }, usize::MAX >> 1)
         }
     }
 

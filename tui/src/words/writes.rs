@@ -1,7 +1,7 @@
 //! Texts about edits: the word for a method, the state, and sentences about deleted records and rebuilt databases. Must
 //! not know how a write is carried out.
 
-use hearth_replica::{EditOutcome, EditProgress, EditState, Method, Rescue};
+use hearth_replica::{EditOutcome, EditProgress, EditState, Method, RebuildReport};
 
 use super::glyphs::Tone;
 
@@ -35,7 +35,7 @@ pub fn edit_progress(progress: EditProgress) -> (&'static str, Tone) {
 pub const GONE: &str = "This record no longer exists: someone has deleted it.";
 
 /// The notice after a damaged database was rebuilt from the server.
-pub fn rebuilt_sentence(rescue: &Rescue) -> String {
+pub fn rebuilt_sentence(rescue: &RebuildReport) -> String {
     let edits = match rescue.edits {
         0 => "no edit was waiting".to_owned(),
         1 => "the waiting edit is kept".to_owned(),

@@ -122,7 +122,7 @@ impl Device {
     /// All rows of a kind, oldest first.
     pub(super) fn rows(&self, kind: Kind) -> Result<Vec<Row>, DrillError> {
         let sort = Sort { column: "created_at", descending: false };
-        Ok(self.replica.rows(&RowQuery::of(kind, sort, usize::MAX >> 1))?.rows)
+        Ok(self.replica.rows(&RowQuery::all(kind, sort, usize::MAX >> 1))?.rows)
     }
 
     /// The row of a kind with this index, oldest first.

@@ -1,43 +1,43 @@
-//! What came of requests, written down for each of their edits. Must not know HTTP or when to try again.
+//! Records the outcomes of requests for each of their edits. Must not know HTTP or when an attempt is made.
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::problem::{FaultCode, ProblemType};
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState};
-use crate::store::edits::doubt::ABSENT;
-use crate::store::edits::judge::{Judgement, Known, judge};
-use crate::store::edits::parcel::{self, Parcel};
-use crate::store::edits::{held, push, settle, sides};
-use crate::store::mirror::image;
-use crate::store::{StoreError, gate, log};
+use crate::model::{EditOutcome, EditState, ReasonCode};
+use crate::store::edits::prepared::{self, PreparedEdit};
+use crate::store::edits::reason::Reason;
+use crate::store::edits::{acked, names, normalize, outbox, settle};
+use crate::store::merge::{BaseImage, MergeResult, three_way_merge};
+use crate::store::{StoreError, base, gate, log};
 
-/// What came of an edit's request.
+/// The outcome of a request for one of its edits.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Verdict {
-    /// The server holds it, since this position if it said so.
+pub(crate) enum WriteOutcome {
+    /// The server has accepted the edit, at this position when the response names one.
     Sent { rev: Option<i64> },
-    /// The server holds its record, with all that it wrote; by now it stands at this position, perhaps by others. Until the
-    /// feed has brought that, nothing else of it is known.
-    There { rev: i64 },
-    /// It is tried again, at about this time.
-    Later { at: Option<Timestamp>, reason: String },
-    /// The server did not look at it.
-    TurnedAway { reason: String },
-    /// The record has moved on. Once the feed has brought what it is now, the edit is judged anew.
-    Overtaken,
-    /// The server refuses what it was sent with, without a word about it: it goes again by itself.
-    Apart,
-    /// The server refuses it for good.
+    /// The server has a record with all values of the create. The record stands at this position, perhaps changed by others;
+    /// more is known only when the feed has brought that position.
+    Exists { rev: i64 },
+    /// The request is sent again, at about this time. `code`: why the attempt failed; None when the key is refused.
+    Later { at: Option<Timestamp>, code: Option<ReasonCode>, reason: String },
+    /// The server refused the key, and did not look at the edit.
+    KeyRefused { reason: String },
+    /// The record has changed (412). The edit is merged again once the feed has brought the change.
+    PreconditionFailed,
+    /// The server refused the whole request without naming an edit. The edit is sent again alone.
+    SendAlone,
+    /// The server refused the edit for good.
     Rejected { reason: String, problem: Value },
-    /// Somebody else has changed or deleted what it changes.
-    Conflict { reason: String, problem: Value, gone: bool },
+    /// The record is deleted on the server, or another record has the id of a create.
+    Conflict { reason: String, problem: Value, deleted: bool },
 }
 
-/// The record of an edit, for reading it back.
-pub(crate) fn record_of(connection: &Connection, edit: i64) -> Result<Option<(Kind, String)>, StoreError> {
+/// The kind and the id of an edit's record.
+pub(crate) fn edit_record(connection: &Connection, edit: i64) -> Result<Option<(Kind, String)>, StoreError> {
     let found: Option<(String, String)> = connection
         .prepare_cached("SELECT kind, record_id FROM edits WHERE id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -45,45 +45,47 @@ pub(crate) fn record_of(connection: &Connection, edit: i64) -> Result<Option<(Ki
     Ok(found.and_then(|(word, record)| Some((Kind::parse(&word)?, record))))
 }
 
-/// Whether a record of the server holds every value of a create, in the server's spelling; then its position.
-pub(crate) fn compare(connection: &Connection, edit: i64, record: &Fields) -> Result<Option<i64>, StoreError> {
-    let Some(Parcel { kind, method, patch, base, .. }) = parcel::load(connection, edit)? else { return Ok(None) };
+/// The revision of a server's record that holds every value of a create; None when a value differs.
+pub(crate) fn matching_rev(connection: &Connection, edit: i64, record: &Fields) -> Result<Option<i64>, StoreError> {
+    let Some(PreparedEdit { kind, method, patch, base, .. }) = prepared::load(connection, edit)? else {
+        return Ok(None);
+    };
     let rev = record.get("rev").and_then(Value::as_i64);
-    let known = Known { rev, fields: record.clone(), gone: false };
-    Ok(rev.filter(|_| judge(kind, method, &patch, &base, Some(&known)) == Judgement::Done))
+    let known = BaseImage { rev, fields: record.clone(), deleted: false };
+    Ok(rev.filter(|_| three_way_merge(kind, method, &patch, &base, Some(&known)) == MergeResult::AlreadyThere))
 }
 
-/// Writes down what came of a request, for each of its edits. An edit that was settled meanwhile stays settled. Nothing
-/// waits for the disk: what a power cut takes, the same request's next answer says again.
-pub(crate) fn record(
+/// Writes the outcomes of requests for their edits. An edit that has ended stays as it is. The commit does not wait for
+/// the disk: after a power cut, the next response to the same request gives the same outcome.
+pub(crate) fn record_outcomes(
     connection: &mut Connection,
-    verdicts: &[(i64, Verdict)],
+    outcomes: &[(i64, WriteOutcome)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    if !concerns_any(connection, verdicts)? {
+    if !concerns_any(connection, outcomes)? {
         return Ok(());
     }
-    gate::keep_cheaply(connection, |tx| {
+    gate::sync_tx_without_fsync(connection, |tx| {
         let (mut sent, mut met) = (Vec::new(), Vec::new());
         let mut turned_away = Vec::new();
-        for (edit, verdict) in verdicts {
-            match verdict {
-                Verdict::Sent { rev } => sent.push((*edit, *rev)),
-                Verdict::There { rev } => {
+        for (edit, outcome) in outcomes {
+            match outcome {
+                WriteOutcome::Sent { rev } => sent.push((*edit, *rev)),
+                WriteOutcome::Exists { rev } => {
                     sent.push((*edit, Some(*rev)));
                     met.push(*edit);
                 }
-                verdict => record_one(tx, *edit, verdict)?,
+                outcome => record_one(tx, *edit, outcome)?,
             }
-            if matches!(verdict, Verdict::TurnedAway { .. }) {
+            if matches!(outcome, WriteOutcome::KeyRefused { .. }) {
                 turned_away.push(*edit);
             }
         }
-        push::let_go(tx, &turned_away)?;
+        outbox::withdraw_attempt(tx, &turned_away)?;
         if !sent.is_empty() {
-            held::mark_sent(tx, &sent)?;
+            acked::mark_acked(tx, &sent)?;
             for edit in met {
-                held::wait_for_form(tx, edit)?;
+                acked::mark_awaits_record(tx, edit)?;
             }
             let position = tx.query_row("SELECT position FROM _sync", [], |row| row.get(0))?;
             settle::settle(tx, position, now)?;
@@ -92,10 +94,10 @@ pub(crate) fn record(
     })
 }
 
-/// Whether an edit of these is not settled: the feed is often quicker than the answer.
-fn concerns_any(connection: &Connection, verdicts: &[(i64, Verdict)]) -> Result<bool, StoreError> {
+/// True when one of these edits has not ended. The feed is often faster than the response.
+fn concerns_any(connection: &Connection, outcomes: &[(i64, WriteOutcome)]) -> Result<bool, StoreError> {
     let mut exists = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)")?;
-    for (edit, _) in verdicts {
+    for (edit, _) in outcomes {
         if exists.query_row([edit], |row| row.get(0))? {
             return Ok(true);
         }
@@ -103,70 +105,119 @@ fn concerns_any(connection: &Connection, verdicts: &[(i64, Verdict)]) -> Result<
     Ok(false)
 }
 
-fn record_one(tx: &Transaction<'_>, edit: i64, verdict: &Verdict) -> Result<(), StoreError> {
-    if matches!(verdict, Verdict::Rejected { .. })
-        && hearth_simulated::planted(hearth_simulated::PlantedFault::RejectedEditDropped)
-    {
-        return settle::finish(tx, edit, EditOutcome::Discarded, None, Timestamp::from_millis(0));
-    }
-    if matches!(verdict, Verdict::Rejected { .. })
-        && hearth_simulated::planted(hearth_simulated::PlantedFault::RejectedEditSuperseded)
-    {
-        return settle::finish(tx, edit, EditOutcome::Superseded, None, Timestamp::from_millis(0));
-    }
-    if matches!(verdict, Verdict::Overtaken)
-        && hearth_simulated::planted(hearth_simulated::PlantedFault::PreconditionFailureIsSuccess)
-    {
-        return held::mark_sent(tx, &[(edit, None)]);
-    }
-    let (state, reason, problem, at) = match verdict {
-        // Noted together with the others of an answer.
-        Verdict::Sent { .. } | Verdict::There { .. } => return Ok(()),
-        Verdict::Later { at, reason } => (EditState::Waiting, reason.as_str(), None, at.map(|at| at.to_string())),
-        Verdict::TurnedAway { reason } => (EditState::Waiting, reason.as_str(), None, None),
-        Verdict::Overtaken if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) => {
-            (EditState::Conflict, "changed there meanwhile", None, None)
+/// The code of an edit that the server refused for good, from the server's error object.
+fn rejection_code(problem: &Value) -> ReasonCode {
+    match problem.get("type").and_then(Value::as_str).and_then(ProblemType::parse) {
+        Some(ProblemType::ValidationFailed) => {
+            let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let is_reference = |fault: &Value| fault["code"] == FaultCode::NotFound.as_str();
+            let missing = !faults.is_empty() && faults.iter().all(is_reference);
+            if missing { ReasonCode::MissingReference } else { ReasonCode::InvalidValue }
         }
-        Verdict::Overtaken => (EditState::Waiting, "changed there meanwhile; its new form is on the way", None, None),
-        Verdict::Apart => (EditState::Waiting, "goes again by itself", None, None),
-        Verdict::Rejected { reason, problem } => {
-            (EditState::Rejected, reason.as_str(), Some(problem.to_string()), None)
-        }
-        Verdict::Conflict { reason, problem, .. } => {
-            (EditState::Conflict, reason.as_str(), Some(problem.to_string()), None)
-        }
-    };
+        Some(ProblemType::InvalidRequest | ProblemType::InvalidJson) => ReasonCode::InvalidValue,
+        Some(ProblemType::PayloadTooLarge) => ReasonCode::TooLarge,
+        _ => ReasonCode::Refused,
+    }
+}
+
+/// What an outcome changes in the row of an edit.
+struct Change<'a> {
+    state: EditState,
+    reason: Reason<'a>,
+    problem: Option<&'a Value>,
+    next_attempt_at: Option<Timestamp>,
+}
+
+impl<'a> Change<'a> {
+    /// None for accepted edits, which are written together.
+    fn of(outcome: &'a WriteOutcome) -> Option<Change<'a>> {
+        let waits = |code, sentence, at| Change {
+            state: EditState::Waiting,
+            reason: Reason::Told(code, sentence),
+            problem: None,
+            next_attempt_at: at,
+        };
+        let parks = |state, code, sentence, problem| Change {
+            state,
+            reason: Reason::Told(Some(code), sentence),
+            problem,
+            next_attempt_at: None,
+        };
+        Some(match outcome {
+            WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return None,
+            WriteOutcome::Later { at, code, reason } => waits(*code, reason.as_str(), *at),
+            WriteOutcome::KeyRefused { reason } => waits(None, reason.as_str(), None),
+            WriteOutcome::PreconditionFailed
+                if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
+            {
+                parks(EditState::Conflict, ReasonCode::Refused, "changed there meanwhile", None)
+            }
+            WriteOutcome::PreconditionFailed => {
+                waits(None, "changed there meanwhile; its new form is on the way", None)
+            }
+            WriteOutcome::SendAlone => waits(None, "goes again by itself", None),
+            WriteOutcome::Rejected { reason, problem } => {
+                parks(EditState::Rejected, rejection_code(problem), reason.as_str(), Some(problem))
+            }
+            WriteOutcome::Conflict { reason, problem, deleted } => {
+                let code = if *deleted { ReasonCode::DeletedThere } else { ReasonCode::ExistsThere };
+                parks(EditState::Conflict, code, reason.as_str(), Some(problem))
+            }
+        })
+    }
+}
+
+/// Writes the outcome of one edit. An edit that has ended, or that a person must decide about, stays as it is.
+fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome) -> Result<(), StoreError> {
+    if let Some(done) = planted_outcome(tx, edit, outcome) {
+        return done;
+    }
+    let Some(Change { state, reason, problem, next_attempt_at }) = Change::of(outcome) else { return Ok(()) };
+    let (sentence, problem) = (reason.sentence(), problem.map(Value::to_string));
     let changed = tx
         .prepare_cached(
-            "UPDATE edits SET state = ?2, reason = ?3, problem = ?4, next_attempt_at = ?5
+            "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, problem = ?5, next_attempt_at = ?6
              WHERE id = ?1 AND state IN ('waiting', 'sending')",
         )?
-        .execute((edit, state, reason, problem, at))?;
+        .execute((edit, state, reason.code(), &sentence, problem, next_attempt_at.map(|at| at.to_string())))?;
     if changed == 0 {
         return Ok(());
     }
-    match verdict {
-        Verdict::Sent { .. } | Verdict::There { .. } | Verdict::Later { .. } | Verdict::TurnedAway { .. } => {
-            return Ok(());
+    match outcome {
+        WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return Ok(()),
+        WriteOutcome::Later { .. } | WriteOutcome::KeyRefused { .. } => return Ok(()),
+        WriteOutcome::SendAlone => return outbox::separate(tx, edit),
+        WriteOutcome::PreconditionFailed => {
+            tx.prepare_cached("UPDATE _outbox SET rejected = 1, if_absent = if_match IS NULL WHERE edit_id = ?1")?
+                .execute([edit])?;
         }
-        Verdict::Apart => return push::split(tx, edit),
-        Verdict::Overtaken => {
-            tx.prepare_cached("UPDATE _outbox SET refused = 1, guard = coalesce(guard, ?2) WHERE edit_id = ?1")?
-                .execute((edit, ABSENT))?;
+        WriteOutcome::Rejected { .. } => outbox::mark_rejected(tx, edit)?,
+        WriteOutcome::Conflict { deleted, .. } => {
+            outbox::mark_rejected(tx, edit)?;
+            if *deleted {
+                base::mark_reported_missing(tx, edit)?;
+            }
+            normalize::normalize_edit(tx, edit)?;
         }
-        Verdict::Rejected { .. } | Verdict::Conflict { .. } => {
-            tx.prepare_cached("UPDATE _outbox SET refused = 1 WHERE edit_id = ?1")?.execute([edit])?;
-        }
-    }
-    if let Verdict::Conflict { gone, .. } = verdict {
-        if *gone {
-            image::not_found(tx, edit)?;
-        }
-        sides::spell(tx, edit)?;
     }
     if state != EditState::Waiting {
-        let name = super::decide::load(tx, edit)?.map(|found| found.name).unwrap_or_default();
-        log(tx, "warning", &format!("{name} needs you (edit {edit}, {state}): {reason}"))?;
+        let name = names::of_edit(tx, edit)?;
+        log(tx, "warning", &format!("{name} needs you (edit {edit}, {state}): {sentence}"))?;
     }
     Ok(())
+}
+
+/// Faults that a simulation plants, in place of what an outcome means.
+fn planted_outcome(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome) -> Option<Result<(), StoreError>> {
+    use hearth_simulated::PlantedFault::{PreconditionFailureIsSuccess, RejectedEditDropped, RejectedEditSuperseded};
+    let is = hearth_simulated::planted;
+    let ends = |ending| Some(settle::finish(tx, edit, ending, None, Timestamp::from_millis(0)));
+    match outcome {
+        WriteOutcome::Rejected { .. } if is(RejectedEditDropped) => ends(EditOutcome::Discarded),
+        WriteOutcome::Rejected { .. } if is(RejectedEditSuperseded) => ends(EditOutcome::Superseded),
+        WriteOutcome::PreconditionFailed if is(PreconditionFailureIsSuccess) => {
+            Some(acked::mark_acked(tx, &[(edit, None)]))
+        }
+        _ => None,
+    }
 }

@@ -1,13 +1,15 @@
-//! Edits that go as one, as they were made: each ends in the history under its own number. Must not know what is sent.
+//! The parts of coalesced edits (`_coalesced`): each edit as it was made. Every part ends in the history under its own number.
+//! Must not know how requests are sent.
 
 use hearth_contract::check::Fields;
 use rusqlite::Transaction;
 
 use crate::model::Method;
-use crate::store::edits::parcel::text;
+use crate::store::edits::prepared::text;
 use crate::store::{StoreError, rows};
 
-/// Remembers an edit as it is now, as a part of another or of itself; one that has parts already goes with them.
+/// Stores an edit as it is now, as a part of the edit `of`, or of itself. An edit that already has parts passes them
+/// on.
 pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), StoreError> {
     tx.prepare_cached("UPDATE _coalesced SET of_edit = ?2 WHERE of_edit = ?1")?.execute((edit, of))?;
     tx.prepare_cached(
@@ -19,13 +21,14 @@ pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), S
     Ok(())
 }
 
-/// Makes an edit that the server does not have, and that nothing carries any more, the changes again that it is the sum of:
-/// each can be taken back by itself.
-pub(super) fn apart(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+/// Restores the parts of an edit that the server does not have and no request carries: each part can be reverted alone
+/// again.
+pub(super) fn split(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
-        "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason, attempts, next_attempt_at, origin, created_at)
-         SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason, e.attempts, e.next_attempt_at,
-                p.origin, p.created_at
+        "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason_code, reason, attempts,
+             next_attempt_at, origin, created_at)
+         SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason_code, e.reason, e.attempts,
+                e.next_attempt_at, p.origin, p.created_at
          FROM _coalesced p JOIN edits e ON e.id = p.of_edit WHERE p.of_edit = ?1 AND p.edit_id <> ?1",
         "UPDATE edits SET (method, patch, base) = (SELECT method, patch, base FROM _coalesced WHERE edit_id = ?1)
          WHERE id = ?1 AND EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)",
@@ -36,16 +39,16 @@ pub(super) fn apart(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An edit has other values than its parts come to: somebody has decided about it. Of each field the last part that has
-/// it gets the value, or the first part if none has; what is no longer wanted goes from all.
-pub(super) fn follow(
+/// Updates the parts of an edit whose values a decision has changed. The last part that has a field gets the value, or
+/// the first part when none has the field. Fields that the edit no longer has are removed from all parts.
+pub(super) fn update_parts(
     tx: &Transaction<'_>,
     edit: i64,
     method: Method,
     patch: &Fields,
     base: &Fields,
 ) -> Result<(), StoreError> {
-    // Whatever came before a delete was never sent, and says what it was.
+    // Parts before a delete were never sent and stay as they are.
     if method == Method::Delete {
         return Ok(());
     }
@@ -54,7 +57,8 @@ pub(super) fn follow(
         tx.prepare_cached("SELECT edit_id, patch, base FROM _coalesced WHERE of_edit = ?1 ORDER BY edit_id")?;
     let mut found = statement.query([edit])?;
     while let Some(row) = found.next()? {
-        let side = |n: usize| -> Result<Fields, StoreError> { rows::object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
+        let side =
+            |n: usize| -> Result<Fields, StoreError> { rows::parse_object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
         parts.push((row.get(0)?, side(1)?, side(2)?));
     }
     for (_, values, before) in &mut parts {

@@ -1,62 +1,55 @@
-//! Which edits may be sent now, and which wait for what. Must not know how they are sent.
+//! Which edits may be sent now, and what the others wait for. Must not know how edits are sent.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
-use crate::model::{EditState, Method};
-use crate::store::edits::ahead::Ahead;
-use crate::store::edits::doubt::ABSENT;
-use crate::store::edits::held::listed;
-use crate::store::mirror::image;
-use crate::store::{StoreError, gate, rows};
+use crate::model::{EditState, Method, Precondition};
+use crate::store::edits::acked::id_list;
+use crate::store::edits::create_deps::CreateDeps;
+use crate::store::edits::readiness::{Dependencies, Facts, Holds, Readiness, RequestState, Room, ServerRev, readiness};
+use crate::store::edits::reason::{Reason, set_state};
+use crate::store::{StoreError, base, gate, rows};
 
-/// Edits that are sent as one make one change; at most so many.
+/// Edits of one record that are coalesced into one request, at most.
 const CHAIN_EDITS_MAX: usize = 100;
 
-/// Once enough may be sent, so many edits more are looked over for what goes with it: what was written and taken back in one
-/// breath must not go out as two changes because there was much of it.
+/// Edits that the pass still reads once enough are ready, to find edits that can be coalesced with the ready ones. Without
+/// this, a change and its undo would be sent as two requests when many edits wait.
 const LOOKED_OVER_MAX: usize = 100_000;
 
-/// What an operation of a request takes beside its values, roughly.
+/// Bytes of an operation in a bulk request besides its values, roughly.
 const OPERATION_BYTES: usize = 128;
 
-/// What stands in `edits`.
+/// The result of a pass over `edits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// What may be sent now, in order; at most as many as were asked for, and as many again of each kind apart.
+    /// The edits that may be sent now, in their order: at most as many as asked for, and as many again of each kind apart.
     pub ready: Vec<Ready>,
-    /// Whether an edit is not settled and waits for nobody but the server.
+    /// True when an edit is not settled and waits for the server alone.
     pub open: bool,
 }
 
-/// Edits that may be sent now.
+/// Edits that may be sent now, in one request or as one operation of a bulk request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ready {
-    /// Of a fixed request: all its edits. Otherwise one edit, and the later ones of its record that go with it.
+    /// All edits of a frozen request; otherwise one edit and the later edits of its record that are coalesced with it.
     pub edits: Vec<i64>,
     /// The kind of their records.
     pub kind: Kind,
-    /// Whether their request is fixed: it may have been sent before.
+    /// True when the request is frozen: an attempt may have been made before.
     pub frozen: bool,
-    /// How large their request is, roughly.
+    /// The size of the request in bytes, roughly.
     pub bytes: usize,
 }
 
-/// Edits to be marked as held by one that needs a person, or to be unmarked.
+/// Edits whose mark changes: blocked by the edit of this number, or no longer blocked (None).
 type Marks = BTreeMap<i64, Option<i64>>;
 
-/// How a standing edit concerns those after it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Holds {
-    UntilSettled,
-    UntilAPersonActs,
-}
-
-/// Who holds the edits of a record: the strictest, and the place in `ready` where all of them go together.
+/// What holds the later edits of a record: the strictest hold, and the index in `ready` where all edits so far go together.
 #[derive(Clone, Copy)]
 struct Holder {
     holds: Holds,
@@ -64,41 +57,42 @@ struct Holder {
     chain: Option<usize>,
 }
 
-/// Reads which edits may go, and marks or unmarks those that depend on one which waits for a person. Of the kinds `apart`
-/// so many are read beside the others: they do not go for now, and the others must not wait behind them.
+/// Reads which edits may be sent, and marks or unmarks the edits that depend on one which needs a person. `apart`: kinds
+/// that the key may not write now; their edits are counted separately, because the others must not wait behind them.
 pub(crate) fn plan(connection: &mut Connection, limit: usize, apart: &[Kind]) -> Result<Plan, StoreError> {
-    let (ready, changes) = examine(connection, limit, apart)?;
-    if changes.is_empty() {
+    let (ready, marks) = examine(connection, limit, apart)?;
+    if marks.is_empty() {
         return Ok(Plan { ready, open: is_open(connection)? });
     }
-    gate::keep(connection, |tx| {
-        // Read again: another connection may have added edits meanwhile.
-        let (ready, changes) = examine(tx, limit, apart)?;
-        write(tx, changes)?;
+    gate::sync_tx(connection, |tx| {
+        // Another connection may have added edits since the first pass.
+        let (ready, marks) = examine(tx, limit, apart)?;
+        write_marks(tx, marks)?;
         Ok(Plan { ready, open: is_open(tx)? })
     })
 }
 
-/// Marks and unmarks what depends on edits that wait for a person, after a person has decided.
+/// Marks and unmarks the edits that depend on an edit which needs a person, after a decision about any of them.
 pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let (_, changes) = examine(tx, usize::MAX, &[])?;
-    write(tx, changes)
+    let (_, marks) = examine(tx, usize::MAX, &[])?;
+    write_marks(tx, marks)
 }
 
-fn write(tx: &Transaction<'_>, changes: Marks) -> Result<(), StoreError> {
-    for (id, cause) in changes {
-        let (state, reason) = match cause {
-            Some(cause) => (EditState::Blocked, Some(waits_for(cause))),
-            None => (EditState::Waiting, None),
-        };
-        tx.prepare_cached("UPDATE edits SET state = ?2, reason = ?3 WHERE id = ?1")?.execute((id, state, reason))?;
+fn write_marks(tx: &Transaction<'_>, marks: Marks) -> Result<(), StoreError> {
+    for (id, cause) in marks {
+        match cause {
+            Some(cause) => {
+                set_state(tx, id, EditState::Blocked, Some(Reason::DependsOn(cause)))?;
+                tx.prepare_cached("INSERT OR REPLACE INTO _blocked (edit_id, by_edit) VALUES (?1, ?2)")?
+                    .execute((id, cause))?;
+            }
+            None => {
+                set_state(tx, id, EditState::Waiting, None)?;
+                tx.prepare_cached("DELETE FROM _blocked WHERE edit_id = ?1")?.execute([id])?;
+            }
+        }
     }
     Ok(())
-}
-
-/// Why an edit is blocked, in the words of `edits.reason`.
-fn waits_for(cause: i64) -> String {
-    format!("waits for edit {cause}, which needs you")
 }
 
 fn is_open(connection: &Connection) -> Result<bool, StoreError> {
@@ -106,248 +100,339 @@ fn is_open(connection: &Connection) -> Result<bool, StoreError> {
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
 
-/// Whether the tables show all that the server had done when contact with it began. The phase does not tell: it may speak
-/// of a key that is refused.
+/// True when the rows reflect every event up to the head that the server reported at the last contact. The phase does not
+/// show this: `needs_key` can stand beside a current feed.
 fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
     let text =
-        "SELECT filled AND NOT replay AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
+        "SELECT backfilled AND NOT replaying AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
                 FROM _sync";
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
 
-/// One pass in the order of the edits, which ends when enough is ready. An edit waits for every earlier one of the same
-/// record, of a record it refers to, and of a record that refers to it: so a room's delete never overtakes the create
-/// of an item in it. Only a create waits for nobody who refers to its record: they wait for it, also where it was written
-/// after them, and then it waits for nobody who waits for them. Later edits of a record that wait for nothing else go with
-/// the first, if none of them was sent; where there are any, the pass goes on for them.
+/// One pass over the edits in their order; the pass ends when enough edits are ready.
+///
+/// An edit waits for every earlier edit of the same record, of a record that the edit refers to, and of a record that
+/// refers to the edit's record. The delete of a room therefore never overtakes the create of an item in the room.
+/// A create is the exception. Edits that refer to its record wait for the create, also when the create is the later edit;
+/// the create waits for none of them. Later edits of a record that wait for nothing else are coalesced with the first one,
+/// unless one of them was sent already.
 fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<Ready>, Marks), StoreError> {
-    let in_step = is_in_step(connection)?;
-    let mut statement = connection.prepare_cached(
-        "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.guard,
-                coalesce(f.refused, 0), e.reason,
+    let mut pass = Pass::begin(connection, limit, apart)?;
+    let mut statement = connection.prepare_cached(&candidates_text())?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let goes_on = pass.take(Candidate::read(row)?)?;
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(pass.finish())
+}
+
+/// The statement that reads the candidates, in their order. Nothing waits for an accepted edit whose position is known,
+/// unless the record of the edit is still to come.
+fn candidates_text() -> String {
+    let due = match hearth_simulated::planted(hearth_simulated::PlantedFault::RetryUsesWallClock) {
+        true => "AND coalesce(e.next_attempt_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes'), 1)",
+        false => "",
+    };
+    format!(
+        "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.if_match,
+                coalesce(f.if_absent, 0), coalesce(f.rejected, 0), b.by_edit,
                 CASE e.method WHEN 'create' THEN (
                     SELECT d.record_id FROM _undone u
                         JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _coalesced WHERE edit_id = u.edit_id), u.edit_id)
                     WHERE u.by_edit = e.id AND d.method = 'delete') END
-         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
-         -- The effect of what is sent is in, if it is known where; nothing waits for it, unless it says why.
-         WHERE e.state <> 'sent' OR e.reason IS NOT NULL
-             OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL)
-         ORDER BY e.id",
-    )?;
-    let mut found = statement.query([])?;
-    let mut ready: Vec<Ready> = Vec::new();
-    let mut changes = BTreeMap::new();
-    let mut of_record: HashMap<String, Holder> = HashMap::new();
-    let mut referring: HashMap<String, Holder> = HashMap::new();
-    let mut requests: HashMap<String, usize> = HashMap::new();
-    let mut held_requests: HashSet<String> = HashSet::new();
-    let mut beside: BTreeMap<Kind, usize> = apart.iter().map(|kind| (*kind, 0)).collect();
-    let mut creates: HashSet<usize> = HashSet::new();
-    let mut ahead = Ahead::default();
-    let mut looked_over = None;
-    while let Some(row) = found.next()? {
-        let (id, word, record): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let state: EditState = row.get(5)?;
-        if hearth_simulated::planted(hearth_simulated::PlantedFault::RetryUsesWallClock) {
-            // What is nearer than a pause can be long comes in time, as it would with a timer.
-            let later = "SELECT next_attempt_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes')
-                         FROM edits WHERE id = ?1";
-            if connection.query_row(later, [id], |row| row.get::<_, Option<bool>>(0))? == Some(true) {
-                continue;
-            }
-        }
-        let Some(kind) = Kind::parse(&word) else {
-            return Err(StoreError::Garbled(format!("an edit of unknown kind {word}")));
-        };
+         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id LEFT JOIN _blocked b ON b.edit_id = e.id
+         WHERE (e.state <> 'sent'
+             OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL AND NOT s.awaits_record))
+             {due}
+         ORDER BY e.id"
+    )
+}
+
+/// An edit that the pass looks at.
+struct Candidate {
+    id: i64,
+    kind: Kind,
+    record: String,
+    facts: Facts,
+    key: Option<String>,
+    /// The edit that the stored mark names.
+    blocked_by: Option<i64>,
+    /// The records that the edit refers to.
+    targets: Vec<String>,
+    /// The deleted record that this create makes anew.
+    replaces: Option<String>,
+    bytes: usize,
+}
+
+impl Candidate {
+    fn read(row: &Row<'_>) -> Result<Candidate, StoreError> {
+        let word: String = row.get(1)?;
+        let kind =
+            Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
-        let bytes = texts[0].len() + OPERATION_BYTES;
-        let method: Method = row.get(7)?;
-        let targets = references(kind, texts)?;
-        let own = of_record.get(&record).copied();
-        // Who refers to what is about to be made waits for it, and does not mind what it is made of.
-        let with_create =
-            method == Method::Update && own.and_then(|it| it.chain).is_some_and(|first| creates.contains(&first));
+        let key: Option<String> = row.get(6)?;
+        let request = match (&key, row.get(10)?) {
+            (None, _) => RequestState::None,
+            (Some(_), false) => RequestState::Frozen,
+            (Some(_), true) => RequestState::Rejected,
+        };
+        let precondition = Precondition::from_columns(row.get(8)?, row.get(9)?);
+        Ok(Candidate {
+            id: row.get(0)?,
+            kind,
+            record: row.get(2)?,
+            facts: Facts { method: row.get(7)?, state: row.get(5)?, request, precondition },
+            key,
+            blocked_by: row.get(11)?,
+            targets: references(kind, texts)?,
+            replaces: row.get(12)?,
+            bytes: texts[0].len() + OPERATION_BYTES,
+        })
+    }
+}
+
+/// The state of one pass.
+struct Pass<'a> {
+    connection: &'a Connection,
+    limit: usize,
+    in_step: bool,
+    ready: Vec<Ready>,
+    marks: Marks,
+    /// What holds the edits of each record, and the edits of the records that refer to it.
+    of_record: HashMap<String, Holder>,
+    referring: HashMap<String, Holder>,
+    /// The index in `ready` of each frozen request.
+    requests: HashMap<String, usize>,
+    /// Frozen requests of which one edit must wait.
+    held_requests: HashSet<String>,
+    /// How many edits of each kind apart are ready.
+    apart: BTreeMap<Kind, usize>,
+    /// The indexes in `ready` that begin with a create.
+    creates: HashSet<usize>,
+    create_deps: CreateDeps,
+    /// How many edits were read since enough are ready.
+    looked_over: Option<usize>,
+}
+
+impl<'a> Pass<'a> {
+    fn begin(connection: &'a Connection, limit: usize, apart: &[Kind]) -> Result<Pass<'a>, StoreError> {
+        Ok(Pass {
+            connection,
+            limit,
+            in_step: is_in_step(connection)?,
+            ready: Vec::new(),
+            marks: BTreeMap::new(),
+            of_record: HashMap::new(),
+            referring: HashMap::new(),
+            requests: HashMap::new(),
+            held_requests: HashSet::new(),
+            apart: apart.iter().map(|kind| (*kind, 0)).collect(),
+            creates: HashSet::new(),
+            create_deps: CreateDeps::default(),
+            looked_over: None,
+        })
+    }
+
+    /// Takes the next edit. False when the pass ends.
+    fn take(&mut self, edit: Candidate) -> Result<bool, StoreError> {
+        let before = self.ready.len();
+        let own = self.of_record.get(&edit.record).copied();
+        let others = self.held_by_others(&edit, own)?;
+        let dependencies = Dependencies {
+            held_by: own.map(|holder| (holder.holds, holder.edit)).max(others),
+            only_by_own_record: others.is_none(),
+            in_step: self.in_step,
+            room: self.room(edit.kind),
+        };
+        let server = match edit.facts.needs_server_rev(&dependencies) {
+            true => ServerRev::of(base::with_acked(self.connection, edit.kind, &edit.record)?.map(|known| known.rev)),
+            false => ServerRev::NotRead,
+        };
+        let decision = readiness(&edit.facts, &dependencies, server);
+        let chain = self.carry_out(&edit, own, decision);
+        self.hold(&edit, decision.holds(), chain);
+        if self.ready.len() > before
+            && let Some(count) = self.apart.get_mut(&edit.kind)
+        {
+            *count += 1;
+        }
+        self.goes_on(edit.id)
+    }
+
+    /// The strictest hold on an edit by edits of other records.
+    fn held_by_others(&mut self, edit: &Candidate, own: Option<Holder>) -> Result<Option<(Holds, i64)>, StoreError> {
+        let (id, record) = (edit.id, &edit.record);
+        let is_create = edit.facts.method == Method::Create;
+        // Edits that refer to a new record wait for the create; its later updates are part of the same request.
+        let with_create = edit.facts.method == Method::Update
+            && own.and_then(|holder| holder.chain).is_some_and(|first| self.creates.contains(&first));
         let mut others = None;
         if let Some(own) = &own {
-            ahead.follow(id, own.edit);
+            self.create_deps.inherit(id, own.edit);
         }
-        if method != Method::Create && !with_create {
-            others = referring.get(&record).map(|holder| (holder.holds, holder.edit));
-            others.into_iter().for_each(|(_, other)| ahead.follow(id, other));
+        if !is_create && !with_create {
+            others = self.referring.get(record).map(|holder| (holder.holds, holder.edit));
+            others.into_iter().for_each(|(_, other)| self.create_deps.inherit(id, other));
         }
-        for target in &targets {
-            let held = match of_record.get(target) {
-                Some(holder) if method == Method::Create && ahead.is_for(holder.edit, &record) => None,
+        for target in &edit.targets {
+            let held = match self.of_record.get(target) {
+                Some(holder) if is_create && self.create_deps.waits_for_create_of(holder.edit, record) => None,
                 Some(holder) => {
-                    ahead.follow(id, holder.edit);
+                    self.create_deps.inherit(id, holder.edit);
                     Some((holder.holds, holder.edit))
                 }
-                None => later_create(connection, target, id)?.inspect(|_| ahead.wait(id, target)),
+                None => {
+                    let create = later_create(self.connection, target, id)?;
+                    create.inspect(|_| self.create_deps.wait_for_create(id, target))
+                }
             };
             others = others.max(held);
         }
-        // What makes a record anew goes once it is deleted: while that is in doubt, it may be there after all.
-        let deleted: Option<String> = row.get(11)?;
-        if let Some(holder) = deleted.and_then(|old| of_record.get(&old)).filter(|it| !ahead.is_for(it.edit, &record)) {
-            ahead.follow(id, holder.edit);
+        // A create that makes a deleted record anew is sent after the delete: the record may still be there until then.
+        let replaced = edit.replaces.as_ref().and_then(|old| self.of_record.get(old));
+        if let Some(holder) = replaced.filter(|it| !self.create_deps.waits_for_create_of(it.edit, record)) {
+            self.create_deps.inherit(id, holder.edit);
             others = others.max(Some((holder.holds, holder.edit)));
         }
-        if method == Method::Create {
-            ahead.made(id, &record);
+        if is_create {
+            self.create_deps.note_create(id, record);
         }
-        if hearth_simulated::planted(hearth_simulated::PlantedFault::DependentsDoNotWait) {
-            others = None;
+        Ok(others.filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::DependentsDoNotWait)))
+    }
+
+    fn room(&self, kind: Kind) -> Room {
+        if self.looked_over.is_some() {
+            return Room::None;
         }
-        let held_by = own.map(|holder| (holder.holds, holder.edit)).max(others);
-        let key: Option<String> = row.get(6)?;
-        let (guard, refused): (Option<i64>, bool) = (row.get(8)?, row.get(9)?);
-        let frozen = key.is_some() && !refused;
-        let mut chain = None;
-        let before = ready.len();
-        let holds = match (state, held_by) {
-            (EditState::Rejected | EditState::Conflict, _) => Holds::UntilAPersonActs,
-            // Another history: whether it is in shows at the end of the recovery.
-            (EditState::Sent, _) => Holds::UntilSettled,
-            (_, Some((Holds::UntilAPersonActs, cause))) => {
-                let said: Option<String> = row.get(10)?;
-                if state != EditState::Blocked || said != Some(waits_for(cause)) {
-                    changes.insert(id, Some(cause));
+        let is_full = self.apart.get(&kind).is_some_and(|count| *count >= self.limit);
+        if is_full { Room::FrozenOnly } else { Room::Free }
+    }
+
+    /// Adds an edit to what is ready and to the marks. Gives the index in `ready` that later edits of the record can join.
+    fn carry_out(&mut self, edit: &Candidate, own: Option<Holder>, decision: Readiness) -> Option<usize> {
+        let Candidate { id, kind, bytes, .. } = *edit;
+        match decision {
+            Readiness::NeedsPerson | Readiness::Accepted => return None,
+            Readiness::BlockedBy(cause) => {
+                if edit.facts.state != EditState::Blocked || edit.blocked_by != Some(cause) {
+                    self.marks.insert(id, Some(cause));
                 }
-                Holds::UntilAPersonActs
+                return None;
             }
-            (EditState::Blocked, _) if hearth_simulated::planted(hearth_simulated::PlantedFault::BlockedForever) => {
-                Holds::UntilSettled
-            }
-            (_, held_by) => {
-                if state == EditState::Blocked {
-                    changes.insert(id, None);
+            _ if edit.facts.state == EditState::Blocked => {
+                if hearth_simulated::planted(hearth_simulated::PlantedFault::BlockedForever) {
+                    return None;
                 }
-                match (held_by, key) {
-                    // Enough may be sent.
-                    (None, _) if looked_over.is_some() => {}
-                    (None, Some(key)) if frozen => {
-                        // A profile that did not exist had no revision to insist on. Only the feed can tell whether
-                        // its first update, sent long ago, is in; so it must have reached the present.
-                        let blind = guard.is_none() && method == Method::Update;
-                        if blind && !in_step {
-                            held_requests.insert(key);
-                        } else {
-                            let place = *requests.entry(key).or_insert(ready.len());
-                            if place == ready.len() {
-                                ready.push(Ready { edits: Vec::new(), kind, frozen, bytes: 0 });
-                            }
-                            ready[place].edits.push(id);
-                            ready[place].bytes += bytes;
-                        }
-                    }
-                    (Some(_), Some(key)) if frozen => drop(held_requests.insert(key)),
-                    // What is not known to be there may be there all the same, and changed by others; and what has no revision
-                    // to insist on until it is told again would only be refused, or be in doubt if nothing came back.
-                    (None, _)
-                        if !in_step
-                            && method != Method::Create
-                            && image::known(connection, kind, &record)?.is_none_or(|known| known.rev == Some(0)) => {}
-                    // What was refused because the record has moved on, or is there already, is judged anew once the feed has
-                    // brought it.
-                    (None, Some(_))
-                        if guard.is_some()
-                            && image::known(connection, kind, &record)?.map_or(Some(ABSENT), |it| it.rev) == guard => {}
-                    // Without a guard nothing may come any more, so it is judged anew as the record is known: but not before
-                    // the feed has told all there was, perhaps its own effect. That it tells by the key, which a new
-                    // request would replace.
-                    (None, Some(_)) if guard.is_none() && !in_step => {}
-                    // Enough of it is known.
-                    (None, _) if beside.get(&kind).is_some_and(|many| *many >= limit) => {}
-                    (None, key) => {
-                        // What was sent before may be in: then its event must not speak for what was written since.
-                        chain = key.is_none().then_some(ready.len());
-                        if method == Method::Create {
-                            creates.insert(ready.len());
-                        }
-                        ready.push(Ready { edits: vec![id], kind, frozen: false, bytes });
-                    }
-                    (Some(_), None) if others.is_none() && state == EditState::Waiting => {
-                        // Held by nothing but what it goes with.
-                        if let Some(first) = own.and_then(|holder| holder.chain)
-                            && ready[first].edits.len() < CHAIN_EDITS_MAX
-                        {
-                            ready[first].edits.push(id);
-                            ready[first].bytes += bytes;
-                            chain = Some(first);
-                        }
-                    }
-                    _ => {}
-                }
-                Holds::UntilSettled
+                self.marks.insert(id, None);
             }
-        };
-        let hold = |map: &mut HashMap<String, Holder>, key: String| {
-            let holder = map.entry(key).or_insert(Holder { holds, edit: id, chain });
+            _ => {}
+        }
+        match (decision, &edit.key) {
+            (Readiness::Resend, Some(key)) => {
+                let index = *self.requests.entry(key.clone()).or_insert(self.ready.len());
+                if index == self.ready.len() {
+                    self.ready.push(Ready { edits: Vec::new(), kind, frozen: true, bytes: 0 });
+                }
+                self.ready[index].edits.push(id);
+                self.ready[index].bytes += bytes;
+                None
+            }
+            (Readiness::HoldRequest, Some(key)) => {
+                self.held_requests.insert(key.clone());
+                None
+            }
+            (Readiness::Send, key) => {
+                let index = self.ready.len();
+                if edit.facts.method == Method::Create {
+                    self.creates.insert(index);
+                }
+                self.ready.push(Ready { edits: vec![id], kind, frozen: false, bytes });
+                // An edit that was sent before may have been applied. Its event must not confirm edits made since.
+                key.is_none().then_some(index)
+            }
+            (Readiness::Join, _) => {
+                let first = own.and_then(|holder| holder.chain)?;
+                let ready = self.ready.get_mut(first).filter(|ready| ready.edits.len() < CHAIN_EDITS_MAX)?;
+                ready.edits.push(id);
+                ready.bytes += bytes;
+                Some(first)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes how an edit holds the later edits of its record, and of the records that it refers to.
+    fn hold(&mut self, edit: &Candidate, holds: Holds, chain: Option<usize>) {
+        let hold = |map: &mut HashMap<String, Holder>, record: &String| {
+            let holder = map.entry(record.clone()).or_insert(Holder { holds, edit: edit.id, chain });
             if holds > holder.holds {
-                (holder.holds, holder.edit) = (holds, id);
+                (holder.holds, holder.edit) = (holds, edit.id);
             }
             if holder.chain != chain {
                 holder.chain = None;
             }
         };
-        hold(&mut of_record, record);
-        for target in targets {
-            hold(&mut referring, target);
-        }
-        if ready.len() > before
-            && let Some(many) = beside.get_mut(&kind)
-        {
-            *many += 1;
-        }
-        match &mut looked_over {
-            None if ready.len() - beside.values().sum::<usize>() < limit => {}
-            None if goes_on(connection, &ready, id)? => looked_over = Some(0),
-            Some(many) if *many < LOOKED_OVER_MAX => *many += 1,
-            _ => break,
-        }
+        hold(&mut self.of_record, &edit.record);
+        edit.targets.iter().for_each(|target| hold(&mut self.referring, target));
     }
-    if !held_requests.is_empty() {
-        let held: HashSet<usize> =
-            requests.iter().filter(|(key, _)| held_requests.contains(*key)).map(|it| *it.1).collect();
-        let mut place = 0..;
-        ready.retain(|_| place.next().is_some_and(|place| !held.contains(&place)));
+
+    /// False when the pass has read enough edits, the last being `id`.
+    fn goes_on(&mut self, id: i64) -> Result<bool, StoreError> {
+        match &mut self.looked_over {
+            None if self.ready.len() - self.apart.values().sum::<usize>() < self.limit => {}
+            None if has_later_edits(self.connection, &self.ready, id)? => self.looked_over = Some(0),
+            Some(count) if *count < LOOKED_OVER_MAX => *count += 1,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
-    Ok((ready, changes))
+
+    fn finish(mut self) -> (Vec<Ready>, Marks) {
+        if !self.held_requests.is_empty() {
+            let of_held = self.requests.iter().filter(|(key, _)| self.held_requests.contains(*key));
+            let held: HashSet<usize> = of_held.map(|(_, index)| *index).collect();
+            let mut index = 0..;
+            self.ready.retain(|_| index.next().is_some_and(|index| !held.contains(&index)));
+        }
+        (self.ready, self.marks)
+    }
 }
 
-/// Whether any of these records has edits after this one.
-fn goes_on(connection: &Connection, ready: &[Ready], after: i64) -> Result<bool, StoreError> {
+/// True when a record of these new requests has edits after the edit `after`.
+fn has_later_edits(connection: &Connection, ready: &[Ready], after: i64) -> Result<bool, StoreError> {
     let first = ready.iter().filter(|it| !it.frozen).filter_map(|it| it.edits.first());
     let text = "SELECT EXISTS (SELECT 1 FROM json_each(?1) j CROSS JOIN edits f ON f.id = CAST(j.key AS INTEGER)
                     CROSS JOIN edits l ON l.record_id = f.record_id AND l.id > ?2)";
     Ok(connection
         .prepare_cached(text)?
-        .query_row((listed(first.map(|edit| (*edit, None))), after), |row| row.get(0))?)
+        .query_row((id_list(first.map(|edit| (*edit, None))), after), |row| row.get(0))?)
 }
 
-/// The create of a record that an earlier edit refers to, unless its effect is in.
+/// The create of a record that an earlier edit refers to, with its hold. None when the server has the record.
 fn later_create(connection: &Connection, record: &str, after: i64) -> Result<Option<(Holds, i64)>, StoreError> {
     let text = "SELECT id, state IN ('rejected', 'conflict', 'blocked') FROM edits
                 WHERE record_id = ?1 AND id > ?2 AND method = 'create'
                     AND (state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _acked WHERE edit_id = edits.id AND rev IS NOT NULL))";
     let found = connection.prepare_cached(text)?.query_row((record, after), |row| {
-        let holds = if row.get(1)? { Holds::UntilAPersonActs } else { Holds::UntilSettled };
+        let holds = if row.get(1)? { Holds::UntilPersonActs } else { Holds::UntilSettled };
         Ok((holds, row.get(0)?))
     });
     Ok(found.optional()?)
 }
 
-/// The records that an edit has to do with besides its own.
+/// The ids of the records that an edit refers to, from its patch and its base as JSON.
 fn references(kind: Kind, texts: [&str; 2]) -> Result<Vec<String>, StoreError> {
     let fields = resource(kind).fields.iter();
     let fields: Vec<_> =
         fields.filter(|field| matches!(field.format, Format::Reference(_) | Format::Subject)).collect();
-    // Most edits name no record, and reading JSON is what a plan over many edits spends its time on.
+    // Most edits refer to no record, and parsing JSON is the main cost of a pass over many edits.
     if fields.is_empty() || !texts.iter().any(|text| fields.iter().any(|field| text.contains(field.name))) {
         return Ok(Vec::new());
     }
-    let sides: Vec<Fields> = texts.into_iter().map(rows::object).collect::<Result<_, _>>()?;
+    let sides: Vec<Fields> = texts.into_iter().map(rows::parse_object).collect::<Result<_, _>>()?;
     let mut ids: Vec<String> = fields
         .into_iter()
         .flat_map(|field| sides.iter().filter_map(|side| side.get(field.name)?.as_str().map(str::to_owned)))

@@ -1,5 +1,5 @@
-//! How edits end: the feed passes what the server holds, or something else takes their place, and they move to the history.
-//! Must not send.
+//! How edits end: the feed passes what the server accepted, or another value takes their place. Ended edits move to the
+//! history. Must not send.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,28 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, Method};
-use crate::store::edits::held::{Held, listed};
-use crate::store::edits::sides;
-use crate::store::mirror::image;
-use crate::store::{StoreError, log};
+use crate::store::edits::acked::{Acked, id_list};
+use crate::store::edits::reason::{Reason, need_person};
+use crate::store::edits::{names, normalize, outbox};
+use crate::store::{StoreError, base, log};
 
-/// Ends the edits that the feed has passed: their overlay goes, because the record itself shows them now. Gives their
-/// records, whose rows are as they must be.
+/// Ended edits stay in the history for 30 days.
+const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
+
+/// Edits that one batch of the feed looks at and deletes from the history, at most.
+const FORGOTTEN_MAX: i64 = 100;
+
+/// Confirms the accepted edits whose position the feed has passed. The record shows them now, so they are no longer
+/// laid over it. Gives the records, whose rows are up to date.
 pub(crate) fn settle(
     tx: &Transaction<'_>,
     position: i64,
     now: Timestamp,
 ) -> Result<BTreeSet<(Kind, String)>, StoreError> {
-    // The position alone proves nothing: an answer may come from a server that was put back to an older copy and counts
-    // from there. What was written must have been seen, in the record's form or in its end.
+    // The position alone is no proof: the response may come from a restored server that counts anew. The record itself
+    // must have shown the edit, or its delete.
     let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
-                 OR CASE e.method WHEN 'delete' THEN coalesce(i.gone, 1) ELSE i.rev >= s.rev END)";
+                 OR CASE e.method WHEN 'delete' THEN coalesce(i.deleted, 1) ELSE i.rev >= s.rev END)";
     if hearth_simulated::planted(hearth_simulated::PlantedFault::OverlayDroppedAtAck) {
         passed = "?1 >= 0";
     }
@@ -39,34 +45,33 @@ pub(crate) fn settle(
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
     for (_, word, record, ended) in &done {
-        // Deleted there before it ever came back: what the server took of it is its last form, which later edits of it
-        // are laid over.
+        // The record was deleted before its create came back. The accepted values are its last version, under later
+        // edits.
         if let (Some(kind), Some(ended)) = (Kind::parse(word), ended) {
-            image::end(tx, kind, record, *ended)?;
+            base::mark_deleted(tx, kind, record, *ended)?;
         }
     }
-    let edits: Vec<Held> = done.iter().map(|(edit, ..)| (*edit, None)).collect();
+    let edits: Vec<Acked> = done.iter().map(|(edit, ..)| (*edit, None)).collect();
     confirm(tx, &edits, now)?;
     let records = done.into_iter().filter_map(|(_, word, record, _)| Some((Kind::parse(&word)?, record)));
     let records: BTreeSet<(Kind, String)> = records.collect();
     for (kind, record) in &records {
-        image::project(tx, *kind, record)?;
+        base::rebase(tx, *kind, record)?;
     }
     Ok(records)
 }
 
-/// Moves edits that the server is proven to hold to the history. Their positions are as told here, or as they were told
-/// before.
-pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Held], now: Timestamp) -> Result<(), StoreError> {
+/// Moves edits that the server is proven to have to the history, at the given positions or at those that responses
+/// named.
+pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> Result<(), StoreError> {
     if edits.is_empty() {
         return Ok(());
     }
     move_to_history(tx, edits, EditOutcome::Confirmed, None, now)
 }
 
-/// Forgets what was settled long before a moment, of the oldest so many: this is asked with each stretch of the feed. A
-/// clock that is ahead must not make it forget everything, so the moment is one that the server has told, if that is
-/// earlier.
+/// Deletes old entries from the history. The age is measured from the earlier of the local clock and the server's time,
+/// because a clock that is ahead must not delete everything.
 pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) -> Result<(), StoreError> {
     let oldest = now.min(told).plus_millis(-HISTORY_MILLIS).to_string();
     let old = "SELECT coalesce(json_group_array(id), '[]')
@@ -84,7 +89,7 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) 
     Ok(())
 }
 
-/// Moves an edit to the history; what was sent as one is remembered as it was made.
+/// Ends an edit. Coalesced edits end one by one, as they were made.
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     edit: i64,
@@ -95,7 +100,7 @@ pub(crate) fn finish(
     move_to_history(tx, &[(edit, None)], outcome, reason, now)
 }
 
-/// The same for one whose effect the server holds since a position; 0: it is not known which.
+/// [`finish`] for an edit that the server has at a position; 0 when the position is unknown.
 pub(crate) fn finish_at(
     tx: &Transaction<'_>,
     edit: i64,
@@ -107,14 +112,16 @@ pub(crate) fn finish_at(
     move_to_history(tx, &[(edit, Some(rev))], outcome, Some(reason), now)
 }
 
+/// Moves edits to the history. Coalesced edits are entered one by one, as they were made.
 fn move_to_history(
     tx: &Transaction<'_>,
-    edits: &[Held],
+    edits: &[Acked],
     outcome: EditOutcome,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let list = listed(edits.iter().copied());
+    let list = id_list(edits.iter().copied());
+    // The reason to wait no longer holds for a confirmed edit.
     tx.prepare_cached(
         "INSERT INTO edit_history (id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
              idempotency_key, origin, created_at, settled_at)
@@ -123,9 +130,8 @@ fn move_to_history(
              CASE WHEN p.method <> e.method AND e.method = 'delete' THEN 'superseded'
                   WHEN p.method = 'update' AND p.patch = '{}' THEN 'superseded' ELSE ?2 END,
              coalesce(j.value, s.rev),
-             -- Why it had to wait is over where it is in.
-             CASE ?2 WHEN 'confirmed' THEN ?4 ELSE coalesce(?4, e.reason) END, attempts, idempotency_key, coalesce(p.origin, e.origin),
-             coalesce(p.created_at, e.created_at), ?3
+             CASE ?2 WHEN 'confirmed' THEN ?4 ELSE coalesce(?4, e.reason) END, attempts, idempotency_key,
+             coalesce(p.origin, e.origin), coalesce(p.created_at, e.created_at), ?3
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER)
              LEFT JOIN _acked s ON s.edit_id = e.id LEFT JOIN _coalesced p ON p.of_edit = e.id",
     )?
@@ -136,29 +142,9 @@ fn move_to_history(
         )?
         .query_map([&list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    if tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
-        if matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged) {
-            tell_undone(tx, &list)?;
-        } else {
-            // What was undone while it was on its way and came to nothing was never undone: it can be made again.
-            tx.prepare_cached(
-                "DELETE FROM _undone WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
-                     UNION ALL SELECT edit_id FROM _coalesced
-                         WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))",
-            )?
-            .execute([&list])?;
-        }
-        // What those had undone that came to nothing stands again without them: even of an edit that ended well, a part
-        // may have done so.
-        tx.prepare_cached(
-            "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
-                 UNION ALL SELECT edit_id FROM _coalesced
-                     WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))
-             AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.id = by_edit AND h.outcome IN ('confirmed', 'merged'))",
-        )?
-        .execute([&list])?;
-    }
+    update_undone(tx, &list, outcome)?;
     for text in [
+        "DELETE FROM _blocked WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         "DELETE FROM _outbox WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         "DELETE FROM _acked WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
         "DELETE FROM _coalesced WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
@@ -175,8 +161,36 @@ fn move_to_history(
     Ok(())
 }
 
-/// Of edits that ended well: says which others they undo or make again, and of these by which. Until then neither is so.
-fn tell_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
+/// Brings `_undone` in line with edits that have just ended.
+fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Result<(), StoreError> {
+    if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
+        return Ok(());
+    }
+    if matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged) {
+        explain_undone(tx, list)?;
+    } else {
+        // A change that had no effect was never undone: a person can make the change again.
+        tx.prepare_cached(
+            "DELETE FROM _undone WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
+                 UNION ALL SELECT edit_id FROM _coalesced
+                     WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))",
+        )?
+        .execute([list])?;
+    }
+    // A change stands again when its undo had no effect. Of coalesced edits, one part may have had none.
+    tx.prepare_cached(
+        "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
+             UNION ALL SELECT edit_id FROM _coalesced
+                 WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))
+         AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.id = by_edit AND h.outcome IN ('confirmed', 'merged'))",
+    )?
+    .execute([list])?;
+    Ok(())
+}
+
+/// Writes into the reasons of ended edits which edit they undo or make again, and by which edit they are undone. Both
+/// sides are known only when the edits have ended.
+fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
     let pairs: Vec<(i64, i64, bool)> = tx
         .prepare_cached(
             "WITH ended AS (SELECT CAST(key AS INTEGER) AS id FROM json_each(?1)
@@ -203,8 +217,8 @@ fn tell_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keeps values that lost against others, so that they can be brought back. The entry has a number of its own, because
-/// the edit may go on with what is left of it.
+/// Keeps the losing values of a conflict in the history, as an entry with its own number: the edit may go on with other
+/// fields. Gives the number, with which undo brings the values back.
 pub(crate) fn keep_loser(
     tx: &Transaction<'_>,
     edit: i64,
@@ -232,15 +246,10 @@ pub(crate) fn keep_loser(
     Ok(number)
 }
 
-/// How long settled edits are remembered: 30 days.
-const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
-/// As many are looked at, and forgotten, with a stretch of the feed.
-const FORGOTTEN_MAX: i64 = 100;
-
-/// A record with edits was deleted on the server. If its last edit deletes it too, both wanted the same; otherwise
-/// the edits wait for a person and the row stays as it was last seen. `rev`: where it was gone at the latest; should the
-/// server be put back to before that, the delete is known to be lost.
-pub(crate) fn record_is_gone(
+/// A record with edits was deleted on the server. When the last edit deletes it too, both sides agree, and the edits
+/// end. Otherwise they wait for a person, and the row stays as it was. `rev`: the position by which the record was
+/// deleted; a server that is restored to before that has lost the delete.
+pub(crate) fn record_is_deleted(
     tx: &Transaction<'_>,
     kind: Kind,
     record: &str,
@@ -262,20 +271,18 @@ pub(crate) fn record_is_gone(
             } else {
                 EditOutcome::Superseded
             };
-            // A delete is answered with a position, not with its own; and after a gap none may be known any more.
+            // The response to a delete names its own position, not that of the delete; after a gap, no position may be
+            // known.
             let at = if *method == Method::Delete { Some(told.map_or(rev, |told| told.min(rev))) } else { *told };
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if *state != EditState::Sent {
-            tx.execute(
-                "UPDATE edits SET state = 'conflict', reason = 'deleted there', next_attempt_at = NULL WHERE id = ?1",
-                [edit],
-            )?;
-            sides::spell(tx, *edit)?;
-            // A deleted id is never used again (contract 6.1), so whatever was sent cannot take effect later.
-            tx.execute("UPDATE _outbox SET refused = 1 WHERE edit_id = ?1", [edit])?;
-            let name = super::decide::load(tx, *edit)?.map(|found| found.name).unwrap_or_default();
+            need_person(tx, *edit, Reason::DeletedThere)?;
+            normalize::normalize_edit(tx, *edit)?;
+            // A deleted id is never used again (contract 6.1), so a request cannot take effect later.
+            outbox::mark_rejected(tx, *edit)?;
+            let name = names::of_edit(tx, *edit)?;
             log(tx, "warning", &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted there."))?;
         }
     }
-    image::project(tx, kind, record)
+    base::rebase(tx, kind, record)
 }

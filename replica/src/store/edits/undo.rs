@@ -1,9 +1,9 @@
-//! Undo: an edit that the server does not have is taken back; of any other the inverse is queued ([`inverse`]), with the
-//! values that still can be written ([`living`]). Values that lost a conflict come back the same way. Must not know who asks,
-//! nor how edits are sent.
+//! Undo: reverts an edit that the server does not have, and queues the inverse of any other edit ([`inverse`]) with the values
+//! that can still be written ([`restorable`]). Values that lost a conflict come back in the same way. Must not know the
+//! interface that asks, or how edits are sent.
 
 mod inverse;
-mod living;
+mod restorable;
 
 use std::collections::BTreeSet;
 
@@ -13,28 +13,30 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 pub(crate) use self::inverse::make_anew;
-use self::inverse::{Past, again, inverse};
+use self::inverse::{PastEdit, again, inverse};
 use crate::model::{EditOutcome, EditState, Method, Origin};
-use crate::store::edits::decide::{Decided, Pending, load, quoted, rests_on, said};
-use crate::store::edits::each::{self, Came, Decisions};
+use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
+use crate::store::edits::error::EditError;
 use crate::store::edits::history;
-use crate::store::edits::{EditError, take_back};
+use crate::store::edits::names::quoted;
+use crate::store::edits::pending::{Decided, PendingEdit, load, refused, said};
+use crate::store::edits::revert::{consequences, revert};
 use crate::store::{gate, rows};
 
-/// Changes that cannot be undone any more are passed over, but not without end.
+/// Changes that cannot be undone are skipped, up to this many.
 const PASSED_OVER_MAX: usize = 20;
 
-/// Undoes edits in this order. An edit that undoes can be undone too.
+/// Undoes edits in this order. An undo is an edit that can be undone too.
 pub(crate) fn undo_each(
     connection: &mut Connection,
     origin: Origin,
     edits: &[i64],
     now: Timestamp,
 ) -> Result<Decisions, EditError> {
-    each::decide(connection, origin, edits, |tx, edit| undo_one(tx, edit, now).map(Came::Out))
+    decisions::decide_each(connection, origin, edits, |tx, edit| undo_one(tx, edit, now).map(DecisionOutcome::Done))
 }
 
-/// Undoes one; None: the newest change made here that stands.
+/// Undoes one edit; with None, the newest change made here that still stands.
 pub(crate) fn undo(
     connection: &mut Connection,
     origin: Origin,
@@ -42,22 +44,24 @@ pub(crate) fn undo(
     now: Timestamp,
 ) -> Result<Decided, EditError> {
     match edit {
-        Some(edit) => each::only(undo_each(connection, origin, &[edit], now)),
+        Some(edit) => decisions::single(undo_each(connection, origin, &[edit], now)),
         None => undo_newest(connection, origin, &BTreeSet::new(), now),
     }
 }
 
-/// Undoes the newest change that can be undone and is none of these.
+/// Undoes the newest change that can be undone and is not in `but`.
 pub(crate) fn undo_newest(
     connection: &mut Connection,
     origin: Origin,
     but: &BTreeSet<i64>,
     now: Timestamp,
 ) -> Result<Decided, EditError> {
-    each::only(each::decide(connection, origin, &[()], |tx, ()| undo_newest_in(tx, but, now).map(Came::Out)))
+    decisions::single(decisions::decide_each(connection, origin, &[()], |tx, ()| {
+        undo_newest_in(tx, but, now).map(DecisionOutcome::Done)
+    }))
 }
 
-/// What others have changed or deleted since must not stand in the way of what came before it.
+/// Changes that others have overwritten since are skipped.
 fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
     let mut passed = Vec::new();
     for edit in newest(tx, but)? {
@@ -74,21 +78,21 @@ fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> 
     Err(refused(passed.into_iter().next().unwrap_or_else(|| "there is no change to undo".to_owned())))
 }
 
-/// Every refusal comes before anything is written.
+/// Undoes one edit. A refusal comes before any write.
 fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
     if let Some(by) = undone_by(tx, edit)? {
         return Err(refused(match history::get(tx, edit)? {
             Some(found) if !found.is_on_server() => {
                 format!("this change is made again already, by edit {by}; undo {by} takes it back")
             }
-            _ => undone_already(by),
+            _ => undone_already_sentence(by),
         }));
     }
-    if let Some(part) = part(tx, edit)? {
+    if let Some(part) = sent_part(tx, edit)? {
         return inverse(tx, &part.past());
     }
     if let Some(found) = load(tx, edit)? {
-        if found.in_doubt {
+        if found.maybe_applied {
             return invert(tx, &found);
         }
         let attempted = tx.query_row("SELECT attempts > 0 FROM edits WHERE id = ?1", [edit], |row| row.get(0))?;
@@ -97,18 +101,18 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
             (true, EditState::Rejected) => "the server had refused it",
             (true, _) => "the server does not have it",
         };
-        return gate::pass(tx, |tx| {
-            let (with, named) = rests_on(tx, &found)?;
-            take_back::take_back(tx, edit, EditOutcome::Undone, None, now)?;
+        return gate::with_guards_off(tx, |tx| {
+            let (with, named) = consequences(tx, &found)?;
+            revert(tx, edit, EditOutcome::Undone, None, now)?;
             Ok(said(format!("{}: the change is taken back{with}; {how_far}{named}", found.name)))
         });
     }
     if let Some(found) = history::get(tx, edit)? {
         let name = quoted(&found.title);
-        let past = Past::of(&found, &name);
+        let past = PastEdit::of(&found, &name);
         return if found.is_on_server() { inverse(tx, &past) } else { again(tx, &past) };
     }
-    Err(refused(match part_of(tx, edit)? {
+    Err(refused(match sum_of(tx, edit)? {
         Some(with) => format!(
             "this change was refused as one with another of its record (edit {with}): give that up, or change it"
         ),
@@ -117,12 +121,12 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
 }
 
 /// Queues the inverse of an edit that the server has, or may have.
-pub(crate) fn invert(tx: &Transaction<'_>, found: &Pending) -> Result<Decided, EditError> {
-    let Pending { id, name, kind, record, method, patch, base, .. } = found;
-    inverse(tx, &Past { id: *id, name, kind: *kind, record, method: *method, patch, base })
+pub(crate) fn invert(tx: &Transaction<'_>, found: &PendingEdit) -> Result<Decided, EditError> {
+    let PendingEdit { id, name, kind, record, method, patch, base, .. } = found;
+    inverse(tx, &PastEdit { id: *id, name, kind: *kind, record, method: *method, patch, base })
 }
 
-/// A change that goes to the server as one with others of its record, as it was made.
+/// A part of a coalesced edit, as it was made.
 struct Part {
     id: i64,
     name: String,
@@ -134,28 +138,29 @@ struct Part {
 }
 
 impl Part {
-    fn past(&self) -> Past<'_> {
+    fn past(&self) -> PastEdit<'_> {
         let Part { id, name, kind, record, method, patch, base } = self;
-        Past { id: *id, name, kind: *kind, record, method: *method, patch, base }
+        PastEdit { id: *id, name, kind: *kind, record, method: *method, patch, base }
     }
 }
 
-/// The change of that number, if it is on its way as one with others, or waits to go again. What was refused as one stays
-/// one.
-fn part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
+/// The part of this number, when its coalesced edit is being sent or waits to be sent again. A coalesced edit that was
+/// rejected cannot be undone in parts.
+fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     let found = tx
         .prepare_cached("SELECT of_edit, method, patch, base FROM _coalesced WHERE edit_id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?)))
         .optional()?;
     let Some((with, method, patch, base)) = found else { return Ok(None) };
-    let stays_one = |sum: &Pending| !sum.in_doubt && matches!(sum.state, EditState::Rejected | EditState::Conflict);
+    let stays_one =
+        |sum: &PendingEdit| !sum.maybe_applied && matches!(sum.state, EditState::Rejected | EditState::Conflict);
     let Some(sum) = load(tx, with)?.filter(|sum| !stays_one(sum)) else { return Ok(None) };
-    let (patch, base) = (rows::object(&patch)?, rows::object(&base)?);
+    let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
     Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
 }
 
-/// The changes made here that stand and do not undo one that stood, newest first; as many as may be passed over. Of
-/// those that are on their way as one each counts; what was refused as one is one, as new as its last. None of `but`.
+/// The numbers of the changes that still stand and undo nothing, newest first; at most [`PASSED_OVER_MAX`], and none of
+/// `but`. Every part of a coalesced edit counts; a rejected coalesced edit counts once, as new as its last part.
 fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
         "SELECT id FROM edits UNION ALL SELECT edit_id FROM _coalesced
@@ -169,8 +174,8 @@ fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
         && newest.len() < PASSED_OVER_MAX
     {
         let edit = row.get(0)?;
-        let edit = match part_of(tx, edit)? {
-            Some(sum) if part(tx, edit)?.is_none() => sum,
+        let edit = match sum_of(tx, edit)? {
+            Some(sum) if sent_part(tx, edit)?.is_none() => sum,
             _ => edit,
         };
         if undone_by(tx, edit)?.is_none() && !newest.contains(&edit) && !but.contains(&edit) {
@@ -180,25 +185,25 @@ fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     Ok(newest)
 }
 
-/// The edit that a change is, or was refused, as one with.
-fn part_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
+/// The coalesced edit that a change is a part of.
+fn sum_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let text = "SELECT of_edit FROM _coalesced WHERE edit_id = ?1";
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
 }
 
-/// The edit that undoes this one, or one that goes to the server with it.
-pub(crate) fn is_undone(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
+/// The edit that undoes this edit or one of its parts.
+pub(crate) fn undone_by_any(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1")?;
     let parts: Vec<i64> = statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
     parts.into_iter().find_map(|part| undone_by(tx, part).transpose()).transpose()
 }
 
-/// What is said where something is to be undone that is.
-pub(crate) fn undone_already(by: i64) -> String {
+/// The refusal to undo a change twice.
+pub(crate) fn undone_already_sentence(by: i64) -> String {
     format!("this change is undone already, by edit {by}; undo {by} does it again")
 }
 
-/// The edit that undoes this one or makes it again, unless that is undone itself.
+/// The edit that undoes this edit or makes it again, unless that edit is undone itself.
 fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let by: Option<i64> = tx
         .prepare_cached("SELECT by_edit FROM _undone WHERE edit_id = ?1")?
@@ -208,8 +213,4 @@ fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
         Some(by) if undone_by(tx, by)?.is_none() => Some(by),
         _ => None,
     })
-}
-
-fn refused(sentence: impl Into<String>) -> EditError {
-    EditError::Refused(sentence.into())
 }

@@ -1,51 +1,51 @@
-//! Conditions on rows as SQL: what a filter line has said, once it is understood. Values are always bound, names come from the
-//! resource table. Must not know how a filter is typed.
+//! Conditions on rows as SQL. Values are always bound, and names come from the resource table. Must not know how a person types
+//! a filter.
 
 use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Format, Kind, SUBJECT_TYPE, SUBJECTS};
 use rusqlite::types::Value as Sql;
 
-/// One condition on a field; a row is listed when all hold.
+/// One condition on a field. A row is listed when all conditions hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// A field of the kind or one that every record has; [`WAITING`] for whether edits of the record wait.
+    /// A field of the kind, a common field such as `rev`, or [`WAITING`].
     pub field: &'static str,
-    /// What must be so.
+    /// The test that the value must pass.
     pub test: Test,
 }
 
-/// What a condition demands of a value. Dates compare as days, sums and counts as numbers; of a moment that is compared with
-/// a day, the day it was on the clock on the wall.
+/// A test of a value. Dates compare as days, sums and counts as numbers. A time that is compared with a day counts as its local
+/// day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
-    /// It is this, capitals or not.
+    /// The value is equal; upper and lower case count as equal.
     Is(String),
-    /// It is not this, or not set.
+    /// The value is not equal, or there is none.
     IsNot(String),
-    /// It is less.
+    /// The value is less.
     Below(String),
-    /// It is this or less.
+    /// The value is less or equal.
     AtMost(String),
-    /// It is this or more.
+    /// The value is greater or equal.
     AtLeast(String),
-    /// It is more.
+    /// The value is greater.
     Above(String),
-    /// It has this text in it; what it points at has it in its name.
+    /// The value contains this text. A reference passes when the title of its record contains the text.
     Has(String),
-    /// It has not, or is not set.
+    /// The value does not contain this text, or there is none.
     HasNot(String),
-    /// It has a value.
+    /// There is a value.
     Set,
-    /// It has none.
+    /// There is no value.
     Unset,
 }
 
-/// The field that stands for "edits of this record wait".
+/// The name of the pseudo field that is set when the record has unconfirmed edits.
 pub const WAITING: &str = "waiting";
 
-/// The condition as SQL over the row `t`, its values appended to `values` and named by their numbers.
-pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> String {
+/// The condition as SQL over the row `t`. Appends the parameters to `values`. A field that the kind does not have never passes.
+pub(super) fn condition_sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> String {
     if condition.field == WAITING {
         let not = if condition.test == Test::Unset { "NOT " } else { "" };
         return format!("{not}EXISTS (SELECT 1 FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}')");
@@ -92,7 +92,7 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
                 Some(Format::Subject) => {
                     let any: Vec<String> =
                         SUBJECTS.map(|k| format!("(t.{SUBJECT_TYPE} = '{k}' AND {})", named(k))).into();
-                    // A type is meant by its whole word: a part of one is a part of some name.
+                    // A subject type only matches as a whole word, because a part of it is more often a part of a title.
                     format!("({} OR t.{SUBJECT_TYPE} GLOB {})", any.join(" OR "), bind(pattern(text)))
                 }
                 _ => format!("t.{name} GLOB {part}"),
@@ -102,7 +102,7 @@ pub(crate) fn sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> S
     }
 }
 
-/// A text as a pattern that it matches in any capitals. SQLite's own comparisons know those of ASCII alone.
+/// A GLOB pattern that matches the text in upper and lower case. SQLite's own comparisons ignore case only in ASCII.
 fn pattern(text: &str) -> String {
     let mut pattern = String::new();
     for letter in text.chars() {
@@ -128,7 +128,7 @@ mod tests {
     use crate::{Origin, Replica};
 
     #[test]
-    fn what_has_not_a_text_is_every_record_that_has_it_not() {
+    fn has_not_includes_records_without_value() {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
         let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
@@ -141,7 +141,7 @@ mod tests {
         }
         let titles = |kind: Kind, column, field, test| {
             let sort = Sort { column, descending: false };
-            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::of(kind, sort, 9) };
+            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::all(kind, sort, 9) };
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
         };
         for (kind, column, field) in [(Kind::Inventory, "name", "room_id"), (Kind::Task, "title", "subject_id")] {
@@ -152,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_compared_with_a_day_as_the_day_it_was() {
+    fn time_compared_with_day_uses_local_day() {
         let connection = Connection::open_in_memory().unwrap();
-        // Of the same day almost everywhere on earth.
+        // The local day is the same in almost every time zone.
         let moment = "2026-11-21T10:30:00.000Z";
         let holds = |test: Test| {
             let mut values = Vec::new();
-            let condition = sql(Kind::Task, &Condition { field: "completed_at", test }, &mut values);
+            let condition = condition_sql(Kind::Task, &Condition { field: "completed_at", test }, &mut values);
             let text = format!("SELECT {condition} FROM (SELECT '{moment}' AS completed_at) t");
             connection.query_row(&text, rusqlite::params_from_iter(values), |row| row.get::<_, bool>(0)).unwrap()
         };
@@ -168,11 +168,11 @@ mod tests {
         assert!(holds(Test::AtMost(day.clone())) && !holds(Test::Below(day.clone())));
         assert!(holds(Test::AtLeast(day.clone())) && !holds(Test::Above(day)));
         assert!(holds(Test::Above(before)) && holds(Test::Below(after)));
-        assert!(holds(Test::Is(moment.to_owned())), "a moment is compared with a moment");
+        assert!(holds(Test::Is(moment.to_owned())), "a time compares with a time");
     }
 
     #[test]
-    fn a_filter_finds_a_name_whatever_its_capitals() {
+    fn filter_ignores_case_beyond_ascii() {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
         let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
@@ -182,7 +182,7 @@ mod tests {
         make(Kind::Task, json!({ "title": "Sweep" }));
         let titles = |field, test| {
             let sort = Sort { column: "title", descending: false };
-            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::of(Kind::Task, sort, 9) };
+            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::all(Kind::Task, sort, 9) };
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
         };
         for (field, text) in [("title", "öl"), ("title", "ÖLTANK PRÜ"), ("subject_id", "ÜBER"), ("subject_id", "über")]
@@ -193,7 +193,8 @@ mod tests {
         for (text, found) in [("[2*]?", true), ("2*", true), ("2**", false), ("]?", true), ("^", true), ("[^", false)] {
             let title = "Tank [2*]? ^";
             let mut values = Vec::new();
-            let condition = sql(Kind::Task, &Condition { field: "title", test: Test::Has(text.into()) }, &mut values);
+            let condition =
+                condition_sql(Kind::Task, &Condition { field: "title", test: Test::Has(text.into()) }, &mut values);
             let text = format!("SELECT {condition} FROM (SELECT '{title}' AS title) t");
             let connection = Connection::open_in_memory().unwrap();
             let has = connection.query_row(&text, rusqlite::params_from_iter(values), |row| row.get::<_, bool>(0));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn about_is_part_of_a_name_and_no_part_of_a_type() {
+    fn subject_matches_title_part_or_whole_type() {
         let directory = tempfile::tempdir().unwrap();
         let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
         let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
@@ -220,12 +221,12 @@ mod tests {
         let about = |text: &str| {
             let condition = Condition { field: "subject_id", test: Test::Has(text.into()) };
             let sort = Sort { column: "title", descending: false };
-            let query = RowQuery { conditions: vec![condition], ..RowQuery::of(Kind::Task, sort, 9) };
+            let query = RowQuery { conditions: vec![condition], ..RowQuery::all(Kind::Task, sort, 9) };
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
         };
         assert_eq!(about("vent"), ["Oil Vent fan"]);
         assert_eq!(about("oo"), [""; 0]);
-        assert_eq!(about("Room"), ["Oil Hall"], "a type is meant by its whole word");
+        assert_eq!(about("Room"), ["Oil Hall"], "a type matches as a whole word");
         assert_eq!(about("home"), ["Sweep"]);
     }
 }

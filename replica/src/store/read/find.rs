@@ -1,48 +1,50 @@
-//! Finding records the way a command line names them: by the beginning of an id. Must not write.
+//! Finds records by the beginning of an id, as people type ids on a command line. Must not write.
 
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, named_params};
 
 use crate::store::StoreError;
 
-/// Characters of an id that a person must type at least: fewer are rarely meant.
+/// The fewest characters of an id that a person must type. Fewer are usually not meant as an id.
 pub const ID_PREFIX_MIN: usize = 4;
-/// Characters of an id that are shown at least.
+/// The fewest characters of an id that are shown.
 const ID_SHOWN_MIN: usize = 8;
-/// Candidates that are named when an id is ambiguous.
+/// The most candidates that are named when an id is ambiguous.
 const CANDIDATES_MAX: usize = 5;
 
-/// What the beginning of an id stands for.
+/// The records whose id begins with the typed characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// One record.
+pub enum IdMatch {
+    /// Exactly one record: its kind and id.
     One(Kind, String),
-    /// Several; some of them.
+    /// Several records; the first of them.
     Many(Vec<(Kind, String)>),
-    /// None.
+    /// No record.
     Nothing,
 }
 
-/// The record whose id begins so. `also_gone` looks among records too that only edits or the server's deletes tell of.
-pub(crate) fn by_id(
+/// Finds records whose id begins with `prefix`. `include_deleted` also finds records without a row: those of edits, of the
+/// history and of tombstones.
+pub(crate) fn find_by_prefix(
     connection: &Connection,
     prefix: &str,
     kinds: &[Kind],
-    also_gone: bool,
-) -> Result<Found, StoreError> {
+    include_deleted: bool,
+) -> Result<IdMatch, StoreError> {
     let prefix = prefix.to_ascii_lowercase();
-    let typed = prefix.len() >= ID_PREFIX_MIN && prefix.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    if !typed {
-        return Ok(Found::Nothing);
+    let is_prefix = prefix.len() >= ID_PREFIX_MIN && prefix.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    if !is_prefix {
+        return Ok(IdMatch::Nothing);
     }
-    let mut found = Vec::new();
+    let mut matches = Vec::new();
     for kind in kinds {
         let table = kind.collection();
         let mut text = format!("SELECT id FROM {table} WHERE id >= :from AND id < :from || 'g' AND :kind IS NOT NULL");
-        if also_gone {
-            for (table, id) in [("edits", "record_id"), ("edit_history", "record_id"), ("_tombstones", "record_id")] {
+        if include_deleted {
+            for table in ["edits", "edit_history", "_tombstones"] {
                 text.push_str(&format!(
-                    " UNION SELECT {id} FROM {table} WHERE kind = :kind AND {id} >= :from AND {id} < :from || 'g'"
+                    " UNION SELECT record_id FROM {table}
+                      WHERE kind = :kind AND record_id >= :from AND record_id < :from || 'g'"
                 ));
             }
         }
@@ -50,22 +52,22 @@ pub(crate) fn by_id(
         let ids = statement
             .query_map(named_params! { ":from": prefix, ":kind": kind.as_str() }, |row| row.get::<_, String>(0))?;
         for id in ids {
-            found.push((*kind, id?));
+            matches.push((*kind, id?));
         }
     }
-    Ok(match found.len() {
-        0 => Found::Nothing,
-        1 => found.pop().map_or(Found::Nothing, |(kind, id)| Found::One(kind, id)),
+    Ok(match matches.len() {
+        0 => IdMatch::Nothing,
+        1 => matches.pop().map_or(IdMatch::Nothing, |(kind, id)| IdMatch::One(kind, id)),
         _ => {
-            found.truncate(CANDIDATES_MAX);
-            Found::Many(found)
+            matches.truncate(CANDIDATES_MAX);
+            IdMatch::Many(matches)
         }
     })
 }
 
-/// How much of each id is enough to name it, in the same order.
+/// The shortest unambiguous beginning of each id, in the same order.
 pub(crate) fn short_ids(connection: &Connection, ids: &[&str]) -> Result<Vec<String>, StoreError> {
-    // The ids next to it in order share the longest beginning with it.
+    // Of all ids, the two neighbours in sort order share the longest beginning with an id.
     let next = |edge: &str, side: &str| {
         let all =
             Kind::ALL.map(|kind| format!("SELECT {edge}(id) AS id FROM {} WHERE id {side} ?1", kind.collection()));

@@ -1,106 +1,106 @@
-//! What the home screen shows: what is due, what runs out, what the home is worth, how lively it is. Days are arguments,
-//! because a database does not know the day on the wall. Must not write.
+//! Reads for the home screen: due tasks, ending warranties and documents, the value of the home, its activity. Days are
+//! arguments. Must not write and must not ask the clock.
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
+use super::page::rows_between;
+use super::view::{self, Row, title_or_kind};
 use crate::store::StoreError;
-use crate::store::read::page::between;
-use crate::store::read::view::{Row, or_kind};
 use crate::store::schema::order;
 
-/// More tasks than this nobody reads through: of those that are overdue, of today's and of the week's each.
+/// The most tasks of each section: overdue, today, week.
 const DUE_MAX: usize = 100;
-/// More than this nobody reads through: of what ran out and of what will each.
+/// The most entries that have ended, and the most that will end.
 const EXPIRING_MAX: usize = 200;
-/// Among so many of a kind that were changed last, somebody else's change is looked for; one further down is no news.
+/// How many of a kind's last changed records are searched for a change by another person.
 pub(crate) const LATEST_MAX: usize = 200;
 
-/// The days that an overview is about, as dates.
+/// The days of an overview, each as `YYYY-MM-DD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Days {
-    /// The day on the wall.
+    /// The local day.
     pub today: String,
     /// The last day that counts as this week.
     pub week: String,
-    /// The first day of what runs out, and of the calendar.
+    /// The first day of the list of endings and of the calendar.
     pub from: String,
-    /// The last day of what runs out, and of the calendar.
+    /// The last day of the list of endings and of the calendar.
     pub until: String,
 }
 
 /// What needs attention.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overview {
-    /// Open tasks whose day has passed.
+    /// The number of open tasks that are overdue.
     pub overdue: usize,
-    /// Open tasks of today.
+    /// The number of open tasks that are due today.
     pub today: usize,
-    /// Open tasks of the rest of the week.
+    /// The number of open tasks that are due in the rest of the week.
     pub week: usize,
-    /// All tasks that are not done.
+    /// The number of all open tasks.
     pub open: usize,
-    /// The tasks of the first three, soonest first; the first 100 of each.
+    /// The tasks that are overdue, due today or due this week, soonest first; at most 100 of each section.
     pub due: Vec<Row>,
-    /// What ran out since the first day, the last 200 but for warranties, and what runs out until the last, the first 200;
-    /// soonest first.
+    /// Soonest first: the last 200 entries that ended since the first day (no warranties), and the first 200 that end until the
+    /// last day.
     pub expiring: Vec<Expiring>,
-    /// Whether more runs out until the last day than is listed.
+    /// True when more entries end until the last day than are listed.
     pub is_cut: bool,
-    /// The days from the first to the last on which an open task is due.
+    /// The days of the calendar on which an open task is due.
     pub due_days: Vec<String>,
-    /// The same for warranties.
+    /// The days of the calendar on which a warranty ends.
     pub warranty_days: Vec<String>,
-    /// The same for whatever else runs out.
+    /// The days of the calendar on which a document, an insurance or a registration ends.
     pub end_days: Vec<String>,
-    /// The home's profile.
+    /// The home's profile; None before its first write.
     pub profile: Option<Row>,
-    /// What somebody else has changed last.
+    /// The last change by another person.
     pub latest: Option<Latest>,
 }
 
-/// A record that somebody else has changed.
+/// A record that another person has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latest {
-    /// Position of the change.
+    /// The position of the change.
     pub rev: i64,
     /// The kind of the record.
     pub kind: Kind,
-    /// What it is called.
+    /// The record's title; the kind's word when the record has none.
     pub title: String,
 }
 
-/// Something that runs out on a day.
+/// A warranty, insurance, registration or document that ends on a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expiring {
-    /// The day, as a date.
+    /// The day, `YYYY-MM-DD`.
     pub on: String,
     /// `warranty`, `insurance`, `registration`, or the category of a document.
     pub what: String,
     /// The kind of the record.
     pub kind: Kind,
-    /// Which record.
+    /// The id of the record.
     pub id: String,
-    /// What it is called.
+    /// The record's title; the kind's word when the record has none.
     pub title: String,
 }
 
-/// What the home is worth and how lively it is.
+/// The value of the home and its activity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Worth of the items in cents by room, the greatest first; "" is no room.
+    /// The value of the items in cents by name of the room, the greatest first; "" stands for no room.
     pub rooms: Vec<(String, i64)>,
-    /// Worth of the items in cents by category, the greatest first; "" is none.
+    /// The value of the items in cents by category, the greatest first; "" stands for no category.
     pub categories: Vec<(String, i64)>,
-    /// How many records changed last on each day: date and number, the oldest first, only days with some.
+    /// The number of records that changed last on each local day (`YYYY-MM-DD`), oldest first. Days without a change are left out.
     pub activity: Vec<(String, usize)>,
 }
 
 /// Reads what needs attention.
-pub(crate) fn read(connection: &Connection, days: &Days) -> Result<Overview, StoreError> {
-    let key = order::key(Kind::Task, "due_on");
-    // The key of an open task is a 0, its day and its title, whatever that begins with.
+pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Overview, StoreError> {
+    let key = order::sort_key(Kind::Task, "due_on");
+    // The sort key of an open task is `0`, its day, its title.
     let (tomorrow, after) = (next_day(connection, &days.today)?, next_day(connection, &days.week)?);
     let ends = ["0".to_owned(), format!("0{}", days.today), format!("0{tomorrow}"), format!("0{after}")];
     let count = |before: &str| -> Result<usize, StoreError> {
@@ -111,9 +111,9 @@ pub(crate) fn read(connection: &Connection, days: &Days) -> Result<Overview, Sto
     let (overdue, today, week) = (count(&ends[1])?, count(&ends[2])?, count(&ends[3])?);
     let open = count("1")?;
     let mut due = Vec::new();
-    // Each apart: what was left undone for years must not hide what is due today.
+    // Each section has its own limit: many overdue tasks must not hide the tasks of today.
     for pair in ends.windows(2) {
-        due.extend(between(connection, Kind::Task, "due_on", (&pair[0], &pair[1]), DUE_MAX)?);
+        due.extend(rows_between(connection, Kind::Task, "due_on", (&pair[0], &pair[1]), DUE_MAX)?);
     }
     let (expiring, is_cut) = expiring(connection, days)?;
     let mut end_days = days_with(connection, Kind::Document, "expires_on", "", days)?;
@@ -129,17 +129,17 @@ pub(crate) fn read(connection: &Connection, days: &Days) -> Result<Overview, Sto
         due_days: days_with(connection, Kind::Task, "due_on", "0", days)?,
         warranty_days: days_with(connection, Kind::Inventory, "warranty_expires_on", "", days)?,
         end_days,
-        profile: crate::store::read::view::row(connection, Kind::Property, "")?,
+        profile: view::row(connection, Kind::Property, "")?,
         latest: latest(connection)?,
     })
 }
 
-/// The record that was changed last, unless by an edit from here. The newest are read one by one from their index, and no more
-/// than a few of them: where somebody has just written a hundred thousand rows here, those are not walked through.
+/// The record that another person changed last. The newest records are read one by one by index, at most [`LATEST_MAX`] of each
+/// kind: after a script has written a hundred thousand rows here, these are not all read.
 fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
     let mut newest: Option<Latest> = None;
     for kind in Kind::COLLECTIONS {
-        let (key, table) = (order::key(kind, "updated_at"), kind.collection());
+        let (key, table) = (order::sort_key(kind, "updated_at"), kind.collection());
         let text = format!(
             "SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM edits e WHERE e.record_id = t.id)
                  AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev) THEN rev END, {}
@@ -152,7 +152,7 @@ fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
             let Some(rev) = row.get(0)? else { continue };
             if newest.as_ref().is_none_or(|newest| newest.rev < rev) {
                 let title = row.get::<_, Option<String>>(1)?.unwrap_or_default();
-                newest = Some(Latest { rev, kind, title: or_kind(kind, title) });
+                newest = Some(Latest { rev, kind, title: title_or_kind(kind, title) });
             }
             break;
         }
@@ -164,28 +164,28 @@ fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
 fn next_day(connection: &Connection, day: &str) -> Result<String, StoreError> {
     let next: Option<String> =
         connection.prepare_cached("SELECT date(?1, '+1 day')")?.query_row([day], |row| row.get(0))?;
-    // Of what is no day, all that begins with it.
+    // A text that is not a day sorts before the same text with `~`.
     Ok(next.unwrap_or_else(|| format!("{day}~")))
 }
 
-/// The days on which something of an order of days stands, whose keys begin with `mark`. Its index is jumped through from day
-/// to day, so that it costs what there are days, however much stands on each.
+/// The days between `days.from` and `days.until` that occur in an order of days. `prefix` is the text before the day in the sort
+/// key. The index is read from day to day, so the cost depends on the number of days, not of rows.
 fn days_with(
     connection: &Connection,
     kind: Kind,
     column: &str,
-    mark: &str,
+    prefix: &str,
     days: &Days,
 ) -> Result<Vec<String>, StoreError> {
-    let key = order::key(kind, column);
+    let key = order::sort_key(kind, column);
     let text = format!("SELECT min({key}) FROM {} WHERE {key} >= ?1 AND {key} < ?2", kind.collection());
     let mut statement = connection.prepare_cached(&text)?;
-    let end = format!("{mark}{}", next_day(connection, &days.until)?);
-    let mut from = format!("{mark}{}", days.from);
+    let end = format!("{prefix}{}", next_day(connection, &days.until)?);
+    let mut from = format!("{prefix}{}", days.from);
     let mut found = Vec::new();
     while let Some(at) = statement.query_row([&from, &end], |row| row.get::<_, Option<String>>(0))? {
-        let Some(day) = at.get(mark.len()..mark.len() + days.from.len()) else { break };
-        let next = format!("{mark}{}", next_day(connection, day)?);
+        let Some(day) = at.get(prefix.len()..prefix.len() + days.from.len()) else { break };
+        let next = format!("{prefix}{}", next_day(connection, day)?);
         if next <= from {
             break;
         }
@@ -195,7 +195,7 @@ fn days_with(
     Ok(found)
 }
 
-/// A home has few vehicles, so they are looked through.
+/// The days on which an insurance or registration ends. A home has few vehicles, so all rows are read.
 fn vehicle_days(connection: &Connection, days: &Days) -> Result<Vec<String>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT insurance_expires_on FROM vehicles WHERE insurance_expires_on BETWEEN ?1 AND ?2
@@ -205,31 +205,31 @@ fn vehicle_days(connection: &Connection, days: &Days) -> Result<Vec<String>, Sto
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// What ran out and what runs out, each bounded apart, and whether there is more of the second. A warranty that has ended is
-/// no news, and there are many.
+/// The entries that have ended and those that will end, each with its own limit, and whether more will end than are listed.
+/// Ended warranties are left out, because there are many and they need no action.
 fn expiring(connection: &Connection, days: &Days) -> Result<(Vec<Expiring>, bool), StoreError> {
     let (today, after) = (days.today.as_str(), next_day(connection, &days.until)?);
     let from = days.from.as_str();
-    let mut all = ending(connection, false, (from, today), "DESC")?;
+    let mut all = endings(connection, false, (from, today), "DESC")?;
     all.truncate(EXPIRING_MAX);
     all.reverse();
-    let mut ahead = ending(connection, true, (today.max(from), &after), "ASC")?;
+    let mut ahead = endings(connection, true, (today.max(from), &after), "ASC")?;
     let is_cut = ahead.len() > EXPIRING_MAX;
     ahead.truncate(EXPIRING_MAX);
     all.extend(ahead);
     Ok((all, is_cut))
 }
 
-/// What ends from a day on and before another, one more than is listed.
-fn ending(
+/// The entries that end from a day on and before another day; one more than is listed.
+fn endings(
     connection: &Connection,
     warranties: bool,
     (from, before): (&str, &str),
     direction: &str,
 ) -> Result<Vec<Expiring>, StoreError> {
-    // By the keys of the orders, so that the index of each finds the few that run out among the many that do not.
+    // Conditions on sort keys use the indexes of the orders, which find the few rows that end.
     let within = |kind: Kind, column: &str| {
-        let key = order::key(kind, column);
+        let key = order::sort_key(kind, column);
         format!("{key} >= ?1 AND {key} < ?2")
     };
     let warranties = match warranties {
@@ -258,11 +258,18 @@ fn ending(
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Reads the figures; `since` is the first day of the activity. Its days are those of the clock on the wall, as a filter has
-/// them.
+/// Reads the value of the home, and the activity since the local day `since` (`YYYY-MM-DD`).
 pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, StoreError> {
+    let mut figures = Figures::default();
+    add_values(connection, &mut figures)?;
+    add_activity(connection, since, &mut figures)?;
+    Ok(figures)
+}
+
+/// Sums the values of the items by room and by category.
+fn add_values(connection: &Connection, figures: &mut Figures) -> Result<(), StoreError> {
     let worth = "sum(CAST(round(coalesce(current_value, purchase_price) * 100) AS INTEGER))";
-    // Summed by room and category at once, from an index that holds all of it.
+    // One sum by room and category together, from an index that covers all columns.
     let mut statement = connection.prepare_cached(&format!(
         "SELECT r.name, w.category, w.cents FROM
              (SELECT room_id, category, {worth} AS cents FROM inventory GROUP BY room_id, category) w
@@ -272,7 +279,6 @@ pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, S
         let text = |n| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(n)?.unwrap_or_default());
         Ok((text(0)?, text(1)?, row.get::<_, Option<i64>>(2)?.unwrap_or_default()))
     })?;
-    let mut figures = Figures::default();
     for part in found {
         let (room, category, cents) = part?;
         add(&mut figures.rooms, room, cents);
@@ -282,9 +288,15 @@ pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, S
         list.retain(|(_, cents)| *cents > 0);
         list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     }
-    // By minutes first, at which any zone's days begin: to ask of each row which day it was takes longer than all the rest.
+    Ok(())
+}
+
+/// Counts the last changes of records by local day.
+fn add_activity(connection: &Connection, since: &str, figures: &mut Figures) -> Result<(), StoreError> {
+    // Counts by minute first, because the days of every time zone begin at a minute: converting each row to its local day would
+    // take longer than the rest of the query.
     let tables = Kind::COLLECTIONS.map(|kind| {
-        let key = order::key(kind, "updated_at");
+        let key = order::sort_key(kind, "updated_at");
         format!(
             "SELECT substr({key}, 1, 16) AS minute, count(*) AS number FROM {}
              WHERE {key} >= strftime('%Y-%m-%dT%H:%M:%fZ', ?1, 'utc') AND {key} < '~' GROUP BY minute",
@@ -301,9 +313,10 @@ pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, S
         let (day, count) = day?;
         figures.activity.push((day, usize::try_from(count).unwrap_or_default()));
     }
-    Ok(figures)
+    Ok(())
 }
 
+/// Adds cents to the entry of a name.
 fn add(list: &mut Vec<(String, i64)>, name: String, cents: i64) {
     match list.iter_mut().find(|(known, _)| *known == name) {
         Some((_, sum)) => *sum += cents,
@@ -334,13 +347,13 @@ mod tests {
     }
 
     #[test]
-    fn a_change_counts_on_the_day_it_was_on_the_clock_on_the_wall() {
+    fn activity_counts_by_local_day() {
         let (_directory, db, replica) = home();
         let at = |clock: &str| format!("strftime('%Y-%m-%dT%H:%M:%fZ', '2026-11-21 {clock}', 'utc')");
         let statements = format!(
-            "BEGIN; UPDATE _gate SET open = 1, turn = turn + 1;
+            "BEGIN; UPDATE _gate SET open = 1, change_count = change_count + 1;
              INSERT INTO rooms (name, updated_at, rev) VALUES ('Hall', {}, 1), ('Attic', {}, 2);
-             UPDATE _gate SET open = 0, turn = turn + 1; COMMIT",
+             UPDATE _gate SET open = 0, change_count = change_count + 1; COMMIT",
             at("00:00"),
             at("23:59")
         );
@@ -350,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn much_of_one_section_hides_nothing_of_the_others_nor_of_the_calendar() {
+    fn overview_limits_each_section_separately() {
         let (_directory, _db, replica) = home();
         for number in 0..DUE_MAX + 3 {
             make(&replica, Kind::Task, json!({ "title": format!("Late {number}"), "due_on": "2026-11-01" }));

@@ -1,4 +1,4 @@
-//! What belongs to one record: the records that refer to it, and what was changed about it here. Must not write.
+//! Reads about one record: the records that refer to it, and its changes from this replica. Must not write.
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
@@ -6,42 +6,42 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use crate::model::{EditProgress, Method, Origin};
-use crate::store::read::view::{Row, or_kind};
+use crate::store::read::view::{Row, title_or_kind};
 use crate::store::{StoreError, rows};
 
 /// Records of a kind that refer to a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Related {
-    /// Of this kind.
+    /// The kind of the referring records.
     pub kind: Kind,
-    /// How many there are.
+    /// The number of referring records.
     pub total: usize,
-    /// Ids and titles of the first, by title.
+    /// Ids and titles of the first records, by title.
     pub first: Vec<(String, String)>,
 }
 
-/// One change of a record that was made on this machine.
+/// One change of a record that was made on this replica.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The number of its edit.
+    /// The number of the edit.
     pub edit: i64,
-    /// When it was made.
+    /// When the change was made (RFC 3339, UTC, milliseconds).
     pub at: String,
-    /// `create`, `update` or `delete`.
+    /// The method of the edit.
     pub method: Method,
     /// The changed fields and their new values.
     pub patch: Fields,
-    /// Their values before.
+    /// The values of the same fields before the change.
     pub base: Fields,
-    /// `tui`, `cli` or `sql`.
+    /// The program that made the change.
     pub origin: Origin,
-    /// The state of the edit while it waits, afterwards how it ended.
+    /// The state of an unconfirmed edit, or how the edit ended.
     pub state: EditProgress,
-    /// Why, where there is more to say.
+    /// More about the state, as a sentence for people.
     pub reason: Option<String>,
 }
 
-/// The records that refer to one, by kind; kinds of which none does are left out.
+/// The records that refer to a record, by kind. Kinds without such records are left out. `most` limits the titles of each kind.
 pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize) -> Result<Vec<Related>, StoreError> {
     let subject = "subject_type = ?2 AND subject_id = ?1";
     let home = "subject_type = 'home' AND ?1 IS NOT NULL AND ?2 IS NOT NULL";
@@ -60,7 +60,7 @@ pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize
         let mut statement = connection.prepare_cached(&text)?;
         let limit = i64::try_from(most).unwrap_or(i64::MAX);
         let found = statement.query_map((id, kind.as_str(), limit), |row| {
-            Ok((row.get(0)?, or_kind(*kind_of, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
+            Ok((row.get(0)?, title_or_kind(*kind_of, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
         })?;
         let first = found.collect::<Result<Vec<_>, _>>()?;
         if total > 0 {
@@ -70,7 +70,7 @@ pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize
     Ok(all)
 }
 
-/// The changes of a record that were made on this machine, newest first.
+/// The newest changes of a record that were made on this replica, newest first.
 pub(crate) fn changes(connection: &Connection, kind: Kind, id: &str, most: usize) -> Result<Vec<Change>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT id, created_at, method, patch, base, origin, state, reason FROM edits WHERE kind = ?1 AND record_id = ?2
@@ -99,13 +99,13 @@ pub(crate) fn changes(connection: &Connection, kind: Kind, id: &str, most: usize
     let mut all = Vec::new();
     for change in found {
         let (patch, base, change) = change?;
-        all.push(Change { patch: rows::object(&patch)?, base: rows::object(&base)?, ..change });
+        all.push(Change { patch: rows::parse_object(&patch)?, base: rows::parse_object(&base)?, ..change });
     }
     Ok(all)
 }
 
 impl Row {
-    /// The statement that would make this record in another database of the same shape.
+    /// The INSERT statement that creates this record in another replica.
     pub fn as_sql(&self) -> String {
         let quoted = |value: &serde_json::Value| match value {
             serde_json::Value::String(text) => format!("'{}'", text.replace('\'', "''")),

@@ -1,4 +1,4 @@
-//! What screens read of single records: rows, search hits, titles. Pages are in [`page`](super::page). Must not write.
+//! Reads for screens: single records and search. Lists are in [`page`](super::page). Must not write.
 
 use std::collections::BTreeMap;
 
@@ -9,42 +9,40 @@ use hearth_contract::search_text;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use serde_json::Value;
 
-use crate::store::read::filter::Condition;
-use crate::store::read::page;
-use crate::store::schema::order;
+use super::filter::Condition;
 use crate::store::{StoreError, rows};
 
-/// Which page of which rows.
+/// A query for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowQuery {
-    /// Of this kind.
+    /// The kind of the rows.
     pub kind: Kind,
-    /// In this order.
+    /// The order of the rows.
     pub sort: Sort,
-    /// Only rows in whose text every one of these words begins a word; "" is all.
+    /// Only rows whose text has, for each of these words, a word that begins with it; "" lists all rows.
     pub words: String,
-    /// Only rows of which all of these hold.
+    /// Only rows for which every condition holds.
     pub conditions: Vec<Condition>,
-    /// Rows to skip.
+    /// The number of rows to skip.
     pub offset: usize,
-    /// Rows at most.
+    /// The most rows of the page. With 0 only the total is counted.
     pub limit: usize,
-    /// A row whose number in this list is known, from which the page is found quickest.
+    /// A row whose index in this list is known: the page is read from there when it is near.
     pub near: Option<Near>,
 }
 
-/// A row whose number in a list is known.
+/// A row whose index in a list is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Near {
-    /// Its id.
+    /// The id of the row.
     pub id: String,
-    /// How many rows stand before it.
+    /// The number of rows before the row.
     pub number: usize,
 }
 
 impl RowQuery {
-    /// All rows of a kind, in order; so many at most.
-    pub fn of(kind: Kind, sort: Sort, limit: usize) -> RowQuery {
+    /// A query for the first rows of a kind, without words and conditions.
+    pub fn all(kind: Kind, sort: Sort, limit: usize) -> RowQuery {
         RowQuery { kind, sort, words: String::new(), conditions: Vec::new(), offset: 0, limit, near: None }
     }
 }
@@ -52,74 +50,74 @@ impl RowQuery {
 /// An order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sort {
-    /// A field of the kind, `created_at` or `updated_at`; anything else is the title.
+    /// A field of the kind, `created_at` or `updated_at`. Other names stand for the title.
     pub column: &'static str,
-    /// Greatest first.
+    /// True: the greatest value comes first.
     pub descending: bool,
 }
 
-/// A page of rows.
+/// One page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowPage {
-    /// The rows.
+    /// The rows of the page.
     pub rows: Vec<Row>,
-    /// How many there are without offset and limit.
+    /// The number of rows without offset and limit.
     pub total: usize,
 }
 
-/// One record as it is shown: the server's form with the pending edits laid over.
+/// One record as screens show it: the server's version with the unconfirmed edits applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Its kind.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Its id.
+    /// The id of the record.
     pub id: String,
-    /// What people call it.
+    /// The record's title; the kind's word when the record has none.
     pub title: String,
-    /// Position of its last change on the server; None until it is confirmed.
+    /// The position of the last change on the server; None until the record is confirmed.
     pub rev: Option<i64>,
     /// Every field of the kind, in the contract's order.
     pub fields: Fields,
-    /// When it was created.
+    /// When the record was created (RFC 3339, UTC, milliseconds).
     pub created_at: Option<String>,
-    /// When the server last changed it.
+    /// When the server last changed the record (RFC 3339, UTC, milliseconds).
     pub updated_at: Option<String>,
-    /// Whether edits of it wait.
+    /// Whether the record has unconfirmed edits.
     pub pending: Pending,
-    /// Whether its last change was made on this machine.
+    /// True when the last change was made on this replica.
     pub own: bool,
-    /// What the records are called that its reference fields point at, by field.
+    /// The titles of the records that the reference fields name, by field.
     pub names: BTreeMap<&'static str, String>,
 }
 
-/// Whether edits of a record wait.
+/// Whether a record has unconfirmed edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending {
-    /// None.
+    /// The record has no unconfirmed edit.
     No,
-    /// For the server.
+    /// Edits wait for the server.
     Waiting,
-    /// For a person.
+    /// At least one edit waits for a person.
     NeedsYou,
 }
 
 /// A record that a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Its kind.
+    /// The kind of the record.
     pub kind: Kind,
-    /// Its id.
+    /// The id of the record.
     pub id: String,
-    /// What people call it.
+    /// The record's title; the kind's word when the record has none.
     pub title: String,
-    /// Where the words stand, between `**`.
+    /// A part of the text with the found words between `**`.
     pub snippet: String,
 }
 
-/// The columns of the row `t` of a kind that [`read`] reads: first whether edits of it wait (null, 1 for the server, 2 for a
-/// person) and whether its last change was made here. These two are read by their place: somebody may have added a column of
-/// any name to the table.
-pub(crate) fn columns(kind: Kind) -> String {
+/// The columns of the row `t` that [`row_from_sql`] reads. First: unconfirmed edits (NULL: none, 1: for the server, 2: for a
+/// person). Second: whether the last change was made on this replica. Both are read by index, because a person may have added
+/// a column of any name to the table.
+pub(super) fn row_columns(kind: Kind) -> String {
     format!(
         "(SELECT max(CASE WHEN e.state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
           FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}'),
@@ -128,26 +126,26 @@ pub(crate) fn columns(kind: Kind) -> String {
     )
 }
 
-/// One row; the home's profile needs no id.
+/// Loads one record; None when there is no row. For the home's profile the id does not count.
 pub(crate) fn row(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Row>, StoreError> {
     let only = if kind.is_singleton() { "?1 IS NOT NULL" } else { "t.id = ?1" };
-    let text = format!("SELECT {} FROM {} t WHERE {only} LIMIT 1", columns(kind), kind.collection());
-    let mut found = connection.prepare_cached(&text)?.query_row([id], |row| read(kind, row)).optional()?;
+    let text = format!("SELECT {} FROM {} t WHERE {only} LIMIT 1", row_columns(kind), kind.collection());
+    let mut found = connection.prepare_cached(&text)?.query_row([id], |row| row_from_sql(kind, row)).optional()?;
     if let Some(row) = &mut found {
-        name_references(connection, row)?;
+        load_reference_titles(connection, row)?;
     }
     Ok(found)
 }
 
-/// More matches than this are not ranked one by one: words that so many records have say nothing about any of them.
+/// The most matches that are ranked. Words that more records have say little about any of them.
 const RANKED_MAX: i64 = 3_000;
 
-/// The best matches over all kinds.
+/// Searches all kinds; the best matches come first.
 pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
-    // Single letters are no words yet, and to count what begins with one takes as long as to find it.
-    let is_begun = words.split_whitespace().all(|word| word.chars().count() < 2);
+    // Counting the matches of a single letter takes as long as the search itself.
+    let is_single_letters = words.split_whitespace().all(|word| word.chars().count() < 2);
     let Some(words) = match_words(words) else { return Ok(Vec::new()) };
-    let may_rank = !is_begun && {
+    let may_rank = !is_single_letters && {
         let text = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
         let matches: i64 = connection.prepare_cached(text)?.query_row((&words, RANKED_MAX + 1), |row| row.get(0))?;
         matches <= RANKED_MAX
@@ -155,11 +153,11 @@ pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Resu
     if may_rank {
         return hits(connection, &words, "ORDER BY bm25(search, 0, 0, 8.0, 1.0), rowid", limit);
     }
-    // Those that have the words in their title first, as the rank would have it.
+    // Matches in the title come first, as a ranking would sort them.
     let mut found = hits(connection, &format!("title : ({words})"), "", limit)?;
     if found.len() < limit {
-        let known: Vec<String> = found.iter().map(|hit| hit.id.clone()).collect();
-        found.extend(hits(connection, &words, "", limit)?.into_iter().filter(|hit| !known.contains(&hit.id)));
+        let in_title: Vec<String> = found.iter().map(|hit| hit.id.clone()).collect();
+        found.extend(hits(connection, &words, "", limit)?.into_iter().filter(|hit| !in_title.contains(&hit.id)));
         found.truncate(limit);
     }
     Ok(found)
@@ -178,53 +176,33 @@ fn hits(connection: &Connection, words: &str, order: &str, limit: usize) -> Resu
     })?;
     let mut hits = Vec::new();
     for (kind, id, title, snippet) in found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        // The indexed text is one field to a line; a hit is shown on one.
+        // The indexed text has one line for each field; a snippet is shown in one line.
         let snippet = snippet?;
-        hits.push(Hit { kind, id: id?, title: or_kind(kind, title?), snippet: snippet.trim().replace('\n', " ") });
+        hits.push(Hit {
+            kind,
+            id: id?,
+            title: title_or_kind(kind, title?),
+            snippet: snippet.trim().replace('\n', " "),
+        });
     }
     Ok(hits)
 }
 
-/// Ids and titles of a kind, for choosing one: those whose text has the words, or all; by title.
-pub(crate) fn titles(
-    connection: &Connection,
-    kind: Kind,
-    words: &str,
-    limit: usize,
-) -> Result<Vec<(String, String)>, StoreError> {
-    let title = resource(kind).title;
-    let mut values = Vec::new();
-    let query =
-        RowQuery { words: words.to_owned(), ..RowQuery::of(kind, Sort { column: title, descending: false }, 0) };
-    let Some(only) = page::only(&query, &mut values) else { return Ok(Vec::new()) };
-    values.push(i64::try_from(limit).unwrap_or(i64::MAX).into());
-    let text = format!(
-        "SELECT t.id, t.{title} FROM {} t WHERE {only} ORDER BY {} LIMIT ?{}",
-        kind.collection(),
-        order::key(kind, title),
-        values.len()
-    );
-    let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map(rows::bound(&values).as_slice(), |row| {
-        Ok((row.get(0)?, or_kind(kind, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-/// A person's words as an FTS5 query: each a prefix, quoted, so that nothing in them is query syntax.
+/// A person's words as an FTS5 query. Each word is a quoted prefix, so that no character counts as query syntax. None without
+/// words.
 pub(crate) fn match_words(words: &str) -> Option<String> {
     let terms: Vec<String> = search_text::words(words).map(|word| format!("\"{word}\"*")).collect();
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 
-/// Reads a row of [`columns`].
-pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {
-    let stored = rows::read(kind, row)?;
+/// Reads a row of [`row_columns`].
+pub(super) fn row_from_sql(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error> {
+    let stored = rows::record_from_row(kind, row)?;
     let title = stored.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Row {
         kind,
         id: row.get("id")?,
-        title: or_kind(kind, title),
+        title: title_or_kind(kind, title),
         rev: stored.rev,
         fields: stored.fields,
         created_at: stored.created_at,
@@ -239,7 +217,8 @@ pub(crate) fn read(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite::Error>
     })
 }
 
-pub(crate) fn or_kind(kind: Kind, title: String) -> String {
+/// The title; the kind's word when the title is empty, `Home profile` for the profile.
+pub(super) fn title_or_kind(kind: Kind, title: String) -> String {
     match (title.is_empty(), kind) {
         (false, _) => title,
         (true, Kind::Property) => "Home profile".to_owned(),
@@ -247,8 +226,8 @@ pub(crate) fn or_kind(kind: Kind, title: String) -> String {
     }
 }
 
-/// Looks up what the records are called that a row points at.
-pub(crate) fn name_references(connection: &Connection, row: &mut Row) -> Result<(), StoreError> {
+/// Loads the titles of the records that a row refers to.
+pub(super) fn load_reference_titles(connection: &Connection, row: &mut Row) -> Result<(), StoreError> {
     for field in resource(row.kind).fields {
         let target = match field.format {
             Format::Reference(kind) => Some(kind),

@@ -1,28 +1,24 @@
-//! The contract's formats as SQL conditions, for triggers that any program's connection runs. Must stay within what
-//! stock SQLite 3.40 knows. The sentences are those of `hearth_contract::check`.
+//! The contract's formats as SQL conditions for triggers. The sentences are those of `hearth_contract::check`. Must not use a
+//! function that stock SQLite 3.40 lacks, because any program may fire the triggers.
 
 use hearth_contract::schema::{
     COUNT_MAX, Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
 };
 
-/// One rule: when the condition holds for the new row, the sentence is the reason to refuse it.
+/// One rule for a new row: the row is refused with the sentence when the condition holds.
 pub(crate) struct Rule {
-    /// SQL over `NEW`; true or false, never null.
+    /// An SQL condition over `NEW`; true or false, never NULL.
     pub broken_when: String,
-    /// What the writer is told.
+    /// The message to the writer.
     pub sentence: String,
 }
 
-/// All rules of one field's value, most telling first.
-pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
+/// The rules of a field's value, the most specific first.
+pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
     let name = field.name;
     let value = format!("NEW.{name}");
-    let rule = |condition: String, text: String| Rule {
-        broken_when: format!("{value} IS NOT NULL AND ({condition})"),
-        sentence: format!("{name} {text}"),
-    };
-    // `length` and GLOB stop at a NUL, and GLOB cannot name one, so bytes are looked through for it.
-    let has_nul = format!("instr(CAST({value} AS BLOB), x'00') > 0");
+    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
+    let has_nul = has_nul(&value);
     let mut rules = Vec::new();
     match field.presence {
         Presence::Required => {
@@ -34,42 +30,12 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
         Presence::Optional | Presence::ReadOnly => {}
     }
     match field.format {
-        Format::Text { max, lines } => {
-            let (control, text) = match lines {
-                Lines::One => ("char(1) || '-' || char(31)".to_owned(), "must be one line without control characters"),
-                Lines::Many => (
-                    "char(1) || '-' || char(8) || char(11) || '-' || char(31)".to_owned(),
-                    "must have no control characters but line breaks and tabs",
-                ),
-            };
-            let class = format!("'*[' || {control} || char(127) || '-' || char(159) || ']*'");
-            rules.push(rule(format!("{has_nul} OR {value} GLOB {class}"), text.to_owned()));
-            rules.push(rule(format!("length({value}) > {max}"), format!("must have at most {max} characters")));
-            if field.presence == Presence::Required {
-                rules.push(rule(format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
-            }
-        }
+        Format::Text { max, lines } => rules.extend(text_rules(field, max, lines)),
         Format::Vin => rules.push(rule(
             format!("{has_nul} OR length({value}) NOT BETWEEN 11 AND 17 OR {value} GLOB '*[^0-9A-HJ-NPR-Za-hj-npr-z]*'"),
             "must be 11 to 17 of the letters A-Z and digits, without I, O and Q".to_owned(),
         )),
-        Format::Url => {
-            rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
-            // The host begins behind the last @ of what goes before any of / ? #. What is taken off the end there is all but @.
-            let place = format!(
-                "SELECT substr(rest, 1, instr(replace(replace(rest, '?', '/'), '#', '/') || '/', '/') - 1) AS place \
-                 FROM (SELECT substr({value}, instr({value}, '://') + 3) AS rest)"
-            );
-            let host = format!("SELECT substr(place, length(rtrim(place, replace(place, '@', ''))) + 1, 1) FROM ({place})");
-            rules.push(rule(
-                format!(
-                    "{has_nul} OR NOT (lower({value}) GLOB 'http://*' OR lower({value}) GLOB 'https://*') \
-                     OR ({host}) IN ('', ':') OR {value} GLOB '*[' || char(1) || '-' || char(31) || char(127) || '-' || \
-                     char(159) || {BLANKS} || ']*'"
-                ),
-                "must be an absolute http or https address".to_owned(),
-            ));
-        }
+        Format::Url => rules.extend(url_rules(field)),
         Format::Choice(words) => {
             let list = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
             rules.push(rule(format!("{value} NOT IN ({list})"), format!("must be one of {}", words.join(", "))));
@@ -89,12 +55,13 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
             ),
             "must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals".to_owned(),
         )),
-        // The modifier makes SQLite count the days; without it 30 February comes back as it was.
+        // The modifier makes SQLite calculate the date; without the modifier 30 February is returned unchanged.
         Format::Date => rules.push(rule(
             format!("{value} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' OR date({value}, '+0 days') IS NOT {value}"),
             "must be a calendar date written YYYY-MM-DD".to_owned(),
         )),
-        Format::Timestamp => {} // read-only wherever it occurs
+        // Every timestamp field is read-only.
+        Format::Timestamp => {}
         Format::Reference(_) | Format::Subject => {
             rules.push(rule(not_canonical_id(&value), "must be a UUID with hyphens, in lower case".to_owned()));
         }
@@ -102,15 +69,74 @@ pub(crate) fn of_field(field: &Field) -> Vec<Rule> {
     rules
 }
 
-/// The rules that span `subject_type` and `subject_id`, over the whole new row.
-pub(crate) fn of_subject(resource: &Resource) -> Vec<Rule> {
+/// A rule for a value that is not null. The condition is SQL; the text follows the name of the field.
+fn value_rule(field: &Field, condition: &str, text: &str) -> Rule {
+    Rule {
+        broken_when: format!("NEW.{0} IS NOT NULL AND ({condition})", field.name),
+        sentence: format!("{} {text}", field.name),
+    }
+}
+
+/// The condition that a value contains a NUL character. `length` and GLOB stop at NUL, and a GLOB pattern cannot contain NUL, so
+/// the bytes are searched.
+fn has_nul(value: &str) -> String {
+    format!("instr(CAST({value} AS BLOB), x'00') > 0")
+}
+
+fn text_rules(field: &Field, max: usize, lines: Lines) -> Vec<Rule> {
+    let value = format!("NEW.{}", field.name);
+    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
+    let has_nul = has_nul(&value);
+    let mut rules = Vec::new();
+    let (control, text) = match lines {
+        Lines::One => ("char(1) || '-' || char(31)".to_owned(), "must be one line without control characters"),
+        Lines::Many => (
+            "char(1) || '-' || char(8) || char(11) || '-' || char(31)".to_owned(),
+            "must have no control characters but line breaks and tabs",
+        ),
+    };
+    let class = format!("'*[' || {control} || char(127) || '-' || char(159) || ']*'");
+    rules.push(rule(format!("{has_nul} OR {value} GLOB {class}"), text.to_owned()));
+    rules.push(rule(format!("length({value}) > {max}"), format!("must have at most {max} characters")));
+    if field.presence == Presence::Required {
+        rules.push(rule(format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
+    }
+    rules
+}
+
+fn url_rules(field: &Field) -> Vec<Rule> {
+    let value = format!("NEW.{}", field.name);
+    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
+    let has_nul = has_nul(&value);
+    let mut rules = Vec::new();
+    rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
+    // The authority ends before the first of / ? #. The host begins after the last @ of the authority: rtrim removes every
+    // character but @ from the end.
+    let authority = format!(
+        "SELECT substr(rest, 1, instr(replace(replace(rest, '?', '/'), '#', '/') || '/', '/') - 1) AS place \
+         FROM (SELECT substr({value}, instr({value}, '://') + 3) AS rest)"
+    );
+    let host = format!("SELECT substr(place, length(rtrim(place, replace(place, '@', ''))) + 1, 1) FROM ({authority})");
+    rules.push(rule(
+        format!(
+            "{has_nul} OR NOT (lower({value}) GLOB 'http://*' OR lower({value}) GLOB 'https://*') \
+             OR ({host}) IN ('', ':') OR {value} GLOB '*[' || char(1) || '-' || char(31) || char(127) || '-' || \
+             char(159) || {BLANKS} || ']*'"
+        ),
+        "must be an absolute http or https address".to_owned(),
+    ));
+    rules
+}
+
+/// The rules that concern `subject_type` and `subject_id` together.
+pub(crate) fn subject_rules(resource: &Resource) -> Vec<Rule> {
     let Some(Format::Choice(words)) = resource.field(SUBJECT_TYPE).map(|field| field.format) else { return Vec::new() };
     let mut rules = vec![Rule {
         broken_when: format!("NEW.{SUBJECT_TYPE} IS NULL AND NEW.{SUBJECT_ID} IS NOT NULL"),
         sentence: format!("{SUBJECT_ID} must be null when {SUBJECT_TYPE} is null"),
     }];
     for word in words {
-        // A word that names a kind has records to point at; `home` has none.
+        // A word that names a kind needs the id of a record. `home` has no record.
         let (test, verb) = match Kind::parse(word) {
             Some(_) => ("IS NULL", "is required"),
             None => ("IS NOT NULL", "must be null"),
@@ -123,17 +149,17 @@ pub(crate) fn of_subject(resource: &Resource) -> Vec<Rule> {
     rules
 }
 
-/// True when a text is no UUID in the one form that the server writes.
+/// The condition that a text is not a UUID in the server's form: lower case, with hyphens.
 pub(crate) fn not_canonical_id(value: &str) -> String {
     let hex = |count: usize| "[0-9a-f]".repeat(count);
     let pattern = [8, 4, 4, 4, 12].map(hex).join("-");
-    // GLOB stops at a NUL, so the bytes are counted.
+    // GLOB stops at a NUL character, so the bytes are counted.
     format!("length(CAST({value} AS BLOB)) <> 36 OR {value} NOT GLOB '{pattern}'")
 }
 
-/// True when a text is not UTF-8: some character of it is not written as the character that it is read as. Only who
-/// goes beyond ASCII is looked through, 64 characters at a time, because the way to a character begins at the first. Two
-/// characters that stand for none in Unicode are read as the replacement character, and are UTF-8 all the same.
+/// The condition that a text is not UTF-8: a character, read and written again, has other bytes. Only texts beyond ASCII are
+/// searched. They are cut into blocks of 64 characters, because SQLite counts from the first character to reach another.
+/// U+FFFE and U+FFFF are valid UTF-8, although SQLite reads them as the replacement character.
 pub(crate) fn not_utf8(value: &str) -> String {
     format!(
         "{value} GLOB '*[^' || char(1) || '-' || char(127) || ']*' AND EXISTS (\n    \
@@ -146,10 +172,10 @@ pub(crate) fn not_utf8(value: &str) -> String {
     )
 }
 
-/// A random UUID of version 4, in SQL.
+/// SQL for a random UUID of version 4.
 pub(crate) const NEW_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-' || \
      substr('89AB', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))";
 
-/// What counts as blank: Unicode's white space.
+/// SQL for Unicode's white space, which counts as blank.
 const BLANKS: &str = "char(9, 10, 11, 12, 13, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199, 8200, \
      8201, 8202, 8232, 8233, 8239, 8287, 12288)";

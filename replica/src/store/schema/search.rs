@@ -1,5 +1,5 @@
-//! What holds `search` in step with the typed tables: triggers, row by row; or, where a sync fires none, once all of its
-//! rows are written. Must not know what searches it.
+//! Keeps `search` in step with the typed tables. Triggers update it row by row; a sync that fires no triggers updates it at the
+//! end of its transaction. Must not know queries.
 
 use std::sync::OnceLock;
 
@@ -7,12 +7,13 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Resource};
 use rusqlite::{Connection, Transaction, params};
 
-use crate::store::schema::triggers::{LOWER_GATE, RAISE_GATE, changed, trigger};
-use crate::store::{StoreError, gate, open};
+use super::trigger_sql::{LOWER_GATE, RAISE_GATE, changed, trigger};
+use crate::store::StoreError;
+use crate::store::connection::fires_triggers;
 
-/// Notes that a row of the keeper's is another now, or gone, unless the triggers of its table see to that.
-pub(crate) fn note(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
-    if open::fires_triggers(connection)? {
+/// Marks a row that a sync transaction has changed or deleted. Does nothing on a connection that fires triggers.
+pub(crate) fn mark_touched(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
+    if fires_triggers(connection)? {
         return Ok(());
     }
     let text = "INSERT OR IGNORE INTO temp._touched (kind, record_id) VALUES (?1, ?2)";
@@ -20,134 +21,156 @@ pub(crate) fn note(connection: &Connection, kind: Kind, id: &str) -> Result<(), 
     Ok(())
 }
 
-/// Pages of the index that are merged after one transaction, at most: more than any writes, and so few that nobody waits.
+/// The most index pages that are merged after one transaction: more than a transaction writes, and few enough to be quick.
 const MERGE_PAGES: i64 = 500;
 
-/// Pieces of one age that lie side by side in the index before whoever adds one more merges them. FTS5 holds 2,000 of all
-/// ages, and refuses one more as if the disk were full.
-pub(crate) const PIECES_MAX: u32 = 1_000;
+/// The number of index segments of one level at which a writer merges them. FTS5 allows 2,000 segments in all levels, and
+/// refuses one more as if the disk were full.
+pub(crate) const CRISIS_SEGMENTS: u32 = 1_000;
 
-/// Whoever writes to search adds to its index, and only the keeper merges, as long as it can be so. SQLite's older versions
-/// (3.41 is one, 3.44 is not) go by a mark on each word that the newer ones do not keep: where shells of both ages had merged
-/// in turn, words that were gone were found again. Said once the table is full, because to fill it is quicker with merges.
-fn only_add(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
+/// Turns automatic merges off: scripts only add segments, and the sync merges them. Older SQLite versions (such as 3.41, but not
+/// 3.44) use a mark on each word that newer versions do not keep. After merges of both, deleted words were found again. Called
+/// after the table is filled, because filling is faster with merges.
+fn disable_automatic_merges(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
     let mut set = tx.prepare("INSERT INTO search (search, rank) VALUES (?1, ?2)")?;
     set.execute(("automerge", 0))?;
-    set.execute(("crisismerge", PIECES_MAX))?;
+    set.execute(("crisismerge", CRISIS_SEGMENTS))?;
     Ok(())
 }
 
-/// Merges what was added to the index of search, by anybody: a question goes through all that lies side by side.
-pub(crate) fn merge(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
+/// Merges segments that scripts or the sync have added to the index. A query reads every segment.
+pub(crate) fn merge_index(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
     tx.prepare_cached("INSERT INTO search (search, rank) VALUES ('merge', ?1)")?.execute([MERGE_PAGES])?;
     Ok(())
 }
 
-const NEW: &str = "INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
-const ANY: &str = "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
-
-/// Brings search in step with what was noted. FTS5 writes out all it has gathered whenever a statement fires a trigger, so
-/// that row by row costs many times what the words themselves do.
-pub(crate) fn follow(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    if open::fires_triggers(tx)? {
-        return Ok(merge(tx)?);
+/// Updates `search` for the rows that [`mark_touched`] has marked. FTS5 flushes its buffer whenever a statement fires a trigger,
+/// so updating row by row costs many times as much as the words themselves.
+pub(crate) fn update_touched(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    if fires_triggers(tx)? {
+        return Ok(merge_index(tx)?);
     }
-    let noted: Vec<(String, String)> = tx
+    let touched: Vec<(String, String)> = tx
         .prepare_cached("SELECT kind, record_id FROM temp._touched")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    if noted.is_empty() || hearth_simulated::planted(hearth_simulated::PlantedFault::SearchNotUpdated) {
+    if touched.is_empty() || hearth_simulated::planted(hearth_simulated::PlantedFault::SearchNotUpdated) {
         return Ok(());
     }
-    let touched = noted.iter().filter_map(|(word, id)| Some((Kind::parse(word)?, id)));
-    let mut changes = Vec::with_capacity(noted.len());
-    for (kind, id) in touched {
-        let (texts, place): (Option<(String, String)>, Option<i64>) =
-            tx.prepare_cached(texts_statement(kind))?.query_row([id], |row| {
-                let exists: bool = row.get(3)?;
-                Ok((exists.then(|| Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?))).transpose()?, row.get(2)?))
-            })?;
-        match (texts, place) {
-            (Some((title, body)), place) => {
-                let stands = "SELECT EXISTS (SELECT 1 FROM search WHERE rowid = ?1 AND title IS ?2 AND body IS ?3)";
-                let (place, is_new, stands) = match place {
-                    Some(place) => {
-                        let row = (place, &title, &body);
-                        (place, false, tx.prepare_cached(stands)?.query_row(row, |row| row.get(0))?)
-                    }
-                    None => {
-                        tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
-                            .execute((kind.as_str(), id))?;
-                        (tx.last_insert_rowid(), true, false)
-                    }
-                };
-                if !stands {
-                    changes.push((place, Some((kind, id, title, body, is_new))));
-                }
-            }
-            (None, Some(place)) => {
-                tx.prepare_cached("DELETE FROM _search_rows WHERE id = ?1")?.execute([place])?;
-                changes.push((place, None));
-            }
-            (None, None) => {}
+    let mut changes = Vec::with_capacity(touched.len());
+    for (word, id) in &touched {
+        if let Some(kind) = Kind::parse(word) {
+            changes.extend(entry_change(tx, kind, id)?);
         }
     }
-    // FTS5 writes out what it has gathered whenever a place comes that is before the one it had.
-    // The number of an entry that is gone may be given anew: what comes first stays first.
-    changes.sort_by_key(|(place, _)| *place);
-    for (place, change) in changes {
-        let Some((kind, id, title, body, is_new)) = change else {
-            tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([place])?;
-            continue;
-        };
-        let values = params![place, kind.as_str(), id, title, body];
-        // To replace is to look for what there was in three places. But anybody can write to an FTS5 table, as it can have no
-        // trigger: whatever stands there gives way.
-        if !(is_new && tx.prepare_cached(NEW)?.execute(values).is_ok()) {
-            tx.prepare_cached(ANY)?.execute(values)?;
-        }
+    // FTS5 also flushes its buffer when a rowid is lower than the one before. The sort is stable: the rowid of a deleted entry
+    // may be given to a new entry, and the delete must come first.
+    changes.sort_by_key(|change| change.rowid);
+    for change in &changes {
+        write_entry(tx, change)?;
     }
     tx.prepare_cached("DELETE FROM temp._touched")?.execute([])?;
-    Ok(merge(tx)?)
+    Ok(merge_index(tx)?)
 }
 
-/// Makes search anew from the records, whatever was done to it.
-pub(crate) fn refill(connection: &mut Connection) -> Result<(), StoreError> {
-    gate::keep(connection, |tx| {
-        let made: String =
-            tx.query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'search'", [], |r| r.get(0))?;
-        tx.execute_batch(&format!("DROP TABLE search; {made}; DELETE FROM _search_rows;"))?;
-        for kind in Kind::ALL {
-            let (title, body) = texts(resource(kind), "t");
-            let table = kind.collection();
-            tx.execute_batch(&format!(
-                "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', id FROM {table};
-                 INSERT INTO search (rowid, kind, record_id, title, body)
-                     SELECT s.id, s.kind, s.record_id, {title}, {body}
-                     FROM _search_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = '{kind}' ORDER BY s.id;"
-            ))?;
+/// A pending change of one row of `search`.
+struct EntryChange<'a> {
+    rowid: i64,
+    /// None: the record is gone, and its entry is deleted.
+    entry: Option<Entry<'a>>,
+}
+
+/// The new content of a row of `search`.
+struct Entry<'a> {
+    kind: Kind,
+    record: &'a str,
+    title: String,
+    body: String,
+    /// True when the record has had no row of `search` yet.
+    is_new: bool,
+}
+
+/// The change that brings the entry of a record up to date; None when the entry is up to date. Updates `_search_rows`.
+fn entry_change<'a>(tx: &Transaction<'_>, kind: Kind, record: &'a str) -> Result<Option<EntryChange<'a>>, StoreError> {
+    let (texts, rowid): (Option<(String, String)>, Option<i64>) =
+        tx.prepare_cached(select_texts(kind))?.query_row([record], |row| {
+            let exists: bool = row.get(3)?;
+            Ok((exists.then(|| Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?))).transpose()?, row.get(2)?))
+        })?;
+    match (texts, rowid) {
+        (Some((title, body)), Some(rowid)) => {
+            let is_current = "SELECT EXISTS (SELECT 1 FROM search WHERE rowid = ?1 AND title IS ?2 AND body IS ?3)";
+            if tx.prepare_cached(is_current)?.query_row((rowid, &title, &body), |row| row.get(0))? {
+                return Ok(None);
+            }
+            Ok(Some(EntryChange { rowid, entry: Some(Entry { kind, record, title, body, is_new: false }) }))
         }
-        Ok(only_add(tx)?)
-    })
+        (Some((title, body)), None) => {
+            tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
+                .execute((kind.as_str(), record))?;
+            let rowid = tx.last_insert_rowid();
+            Ok(Some(EntryChange { rowid, entry: Some(Entry { kind, record, title, body, is_new: true }) }))
+        }
+        (None, Some(rowid)) => {
+            tx.prepare_cached("DELETE FROM _search_rows WHERE id = ?1")?.execute([rowid])?;
+            Ok(Some(EntryChange { rowid, entry: None }))
+        }
+        (None, None) => Ok(None),
+    }
 }
 
-/// Whether search has a row for every record in its place, with its texts, and none besides, and its index the words of each.
+fn write_entry(tx: &Transaction<'_>, change: &EntryChange<'_>) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+    const REPLACE: &str =
+        "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let Some(entry) = &change.entry else {
+        tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([change.rowid])?;
+        return Ok(());
+    };
+    let values = params![change.rowid, entry.kind.as_str(), entry.record, entry.title, entry.body];
+    // REPLACE reads three tables for the old row. It is necessary for a new entry too when a script has written to `search`,
+    // which can have no guard: the script's row gives way.
+    if !(entry.is_new && tx.prepare_cached(INSERT)?.execute(values).is_ok()) {
+        tx.prepare_cached(REPLACE)?.execute(values)?;
+    }
+    Ok(())
+}
+
+/// Makes `search` anew from the records, whatever scripts have written to it.
+pub(crate) fn refill(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let create: String =
+        tx.query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'search'", [], |r| r.get(0))?;
+    tx.execute_batch(&format!("DROP TABLE search; {create}; DELETE FROM _search_rows;"))?;
+    for kind in Kind::ALL {
+        let (title, body) = text_columns(resource(kind), "t");
+        let table = kind.collection();
+        tx.execute_batch(&format!(
+            "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', id FROM {table};
+             INSERT INTO search (rowid, kind, record_id, title, body)
+                 SELECT s.id, s.kind, s.record_id, {title}, {body}
+                 FROM _search_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = '{kind}' ORDER BY s.id;"
+        ))?;
+    }
+    Ok(disable_automatic_merges(tx)?)
+}
+
+/// True when `search` has exactly one row for each record, with the record's texts, and its index is sound.
 pub(crate) fn is_complete(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(has_its_rows(connection)? && index_faults(connection)?.is_empty())
+    Ok(has_all_rows(connection)? && index_faults(connection)?.is_empty())
 }
 
-/// What is wrong with the index, in FTS5's words.
+/// The faults that FTS5 finds in the index, in its words.
 pub(crate) fn index_faults(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut statement = connection.prepare("PRAGMA integrity_check(search)")?;
     let found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
     Ok(found.into_iter().filter(|line| line != "ok").collect())
 }
 
-fn has_its_rows(connection: &Connection) -> Result<bool, StoreError> {
+fn has_all_rows(connection: &Connection) -> Result<bool, StoreError> {
     let count = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0));
     let mut records = 0;
     for kind in Kind::ALL {
-        let (title, body) = texts(resource(kind), "t");
+        let (title, body) = text_columns(resource(kind), "t");
         let table = kind.collection();
         let all = count(&format!("SELECT count(*) FROM {table}"))?;
         let found = count(&format!(
@@ -163,14 +186,14 @@ fn has_its_rows(connection: &Connection) -> Result<bool, StoreError> {
     Ok(count("SELECT count(*) FROM search")? == records)
 }
 
-/// The texts of the six statements that read what a record is found by and where that stands, made once.
-fn texts_statement(kind: Kind) -> &'static str {
+/// The statement that selects the texts of a record and the rowid of its entry. The texts are made once.
+fn select_texts(kind: Kind) -> &'static str {
     static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
     let all = TEXTS.get_or_init(|| {
         Kind::ALL
             .into_iter()
             .map(|kind| {
-                let (title, body) = texts(resource(kind), "t");
+                let (title, body) = text_columns(resource(kind), "t");
                 format!(
                     "SELECT {title}, {body}, (SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = ?1),
                          t.id IS NOT NULL
@@ -183,8 +206,8 @@ fn texts_statement(kind: Kind) -> &'static str {
     &all[kind as usize]
 }
 
-/// What a row is found by, as SQL: its title, and the rest.
-fn texts(resource: &Resource, row: &str) -> (String, String) {
+/// SQL for the two searched texts of a row: the title, and all other searchable fields.
+fn text_columns(resource: &Resource, row: &str) -> (String, String) {
     let body = resource
         .searchable()
         .filter(|field| field.name != resource.title)
@@ -194,36 +217,36 @@ fn texts(resource: &Resource, row: &str) -> (String, String) {
     (format!("coalesce({row}.{}, '')", resource.title), body)
 }
 
-/// Search follows every row, whoever writes it.
+/// The triggers that update `search` for every writer.
 pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     let kind = resource.kind.as_str();
     let table = resource.kind.collection();
-    let (title, body) = texts(resource, "t");
+    let (title, body) = text_columns(resource, "t");
     let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");
     let old = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id");
     let removed = vec![format!("DELETE FROM search WHERE rowid = (SELECT id {old});"), format!("DELETE {old};")];
-    // The profile's id is set by another AFTER INSERT trigger, before this one or after it; the table knows.
+    // Another AFTER INSERT trigger sets the id of the profile, before or after this trigger; the table holds the id.
     let id = if resource.kind.is_singleton() { "(SELECT id FROM property)" } else { "NEW.id" };
-    let place = format!("_search_rows s WHERE s.kind = '{kind}' AND s.record_id = {id}");
-    // As the row is by now: a trigger that is not ours may have changed it before this one, or taken it away. Never in the
-    // way of a change: what a stranger put into its place, left there, or took away, is made good. The verbs stand apart,
-    // because a statement's own ON CONFLICT would take the place of one that is written here.
+    let entry = format!("_search_rows s WHERE s.kind = '{kind}' AND s.record_id = {id}");
+    // The texts are read from the table: a person's trigger may have changed or deleted the row before this trigger. A row that
+    // a script has put into `search` never makes a change fail. DELETE and INSERT are separate, because the conflict clause of
+    // the statement that fires a trigger overrules a conflict clause inside the trigger.
     let entered = vec![
         format!(
             "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', t.id FROM {table} t WHERE t.id = {id} AND NOT \
-             EXISTS (SELECT 1 FROM {place});"
+             EXISTS (SELECT 1 FROM {entry});"
         ),
-        format!("DELETE FROM search WHERE rowid = (SELECT s.id FROM {place});"),
+        format!("DELETE FROM search WHERE rowid = (SELECT s.id FROM {entry});"),
         format!(
             "INSERT INTO search (rowid, kind, record_id, title, body) SELECT s.id, s.kind, t.id, {title}, {body} FROM \
-             {table} t CROSS JOIN {place} AND t.id = {id};"
+             {table} t CROSS JOIN {entry} AND t.id = {id};"
         ),
     ];
     let follow = |name: &str, when: &str, condition: &str, body: &[String]| {
         let [raise, lower] = [RAISE_GATE, LOWER_GATE].map(str::to_owned);
         trigger(resource, name, when, condition, &[&[raise], body, &[lower]].concat())
     };
-    // No other id ever changes.
+    // The id of no other row changes.
     let mut moved = if resource.kind.is_singleton() { removed.clone() } else { Vec::new() };
     moved.extend(entered.clone());
     let changes = format!("NEW.id IS NOT OLD.id OR {changed}");

@@ -1,10 +1,10 @@
-//! Views: where the replica stands, and what people ask most. Must not write, and must not claim what was not proven.
+//! The views: the status of the replica, and common questions. Must not claim more than the database proves.
 
-/// Every generated view: its name and its query. Numbers are cast, because newer SQLites tell the types of a view's
-/// columns by that alone.
+/// The name and the query of every view. Numbers are cast, because newer SQLite versions report the type of a view's column only
+/// from a cast.
 ///
-/// DuckDB reads a view by writing its query anew, and its SQLite is an old one. So here is no `UNION`, no `count(*)`, no
-/// `date()`, no `IS NOT` between two values: it writes these wrongly, or as something else.
+/// DuckDB rewrites the query of a view for its old SQLite parser. The queries avoid `UNION`, `count(*)`, `date()` and `IS NOT`
+/// between two values, which DuckDB rewrites wrongly.
 pub(crate) const VIEWS: [(&str, &str); 7] = [
     ("sync_status", SYNC_STATUS),
     ("conflicts", CONFLICTS),
@@ -16,31 +16,31 @@ pub(crate) const VIEWS: [(&str, &str); 7] = [
 ];
 
 const SYNC_STATUS: &str = "
--- One row: where this replica stands. A phase counts only while there is proof of it, so a syncing process that was
--- killed reads as offline when its last sign of life is 45 seconds old.
+-- One row: the status of this replica. A phase counts only while it is proven: a sync process that was killed reads as
+-- offline 45 seconds after its last sign of life.
 WITH sync AS (
-    -- Where it has accepted an edit, the server is, though it may not have told of that yet.
+    -- The server is at least at the position of an edit that it has accepted, although its event may not have arrived.
     SELECT *, max(head, coalesce((SELECT max(rev) FROM _acked), head)) AS known_head FROM _sync
 ), contact AS (
     SELECT *, (phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
-               -- A key may be too weak for an edit and good for the feed.
+               -- A key without the scope for an edit may still be good for the feed.
                OR (phase = 'needs_key' AND offline_since IS NULL))
               AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
     FROM sync LEFT JOIN (SELECT 1 AS recovering, question FROM _reconcile) ON 1
-), standing AS (
+), status AS (
     SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM contact
 )
 SELECT
     CASE WHEN paused THEN 'paused'
-         -- A person has answered; the process that syncs goes on in a moment.
-         WHEN reconcile > 0 AND daemon_pid IS NOT NULL AND (question IS NOT NULL OR phase = 'blocked') THEN 'reconciling'
+         -- A person has answered, and the process that syncs continues in a moment.
+         WHEN reconcile_requested AND daemon_pid IS NOT NULL AND (question IS NOT NULL OR phase = 'blocked') THEN 'reconciling'
          WHEN question IS NOT NULL THEN 'blocked'
          WHEN phase IN ('needs_key', 'blocked', 'new') THEN phase
-         -- In contact or not, until its end the tables are on the way to a position.
-         WHEN recovering OR reconcile > 0 THEN 'reconciling'
+         -- A reconcile lasts until its end, in contact or not.
+         WHEN recovering OR reconcile_requested THEN 'reconciling'
          WHEN in_contact THEN CASE WHEN phase = 'live' AND NOT is_level THEN 'catching_up' ELSE phase END
-         WHEN NOT filled THEN CASE WHEN cursor IS NULL AND NOT replay THEN 'new' ELSE 'backfilling' END
+         WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT replaying THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
     coalesce(question, reason)                                         AS reason,
     server,
@@ -69,17 +69,17 @@ SELECT
     verified_at,
     (SELECT version FROM _schema)                                      AS schema_version,
     daemon_pid
-FROM standing";
+FROM status";
 
 const CONFLICTS: &str = "
--- One row for each field that was changed here and there: what it was, what you want, what the server has (null when
--- the record is not there any more), and since when. `hearth-replica resolve EDIT mine` or `theirs` decides. What the
--- server has lost, and nothing there stands against, has no row: `edits` says so, and it can be sent again.
+-- One row for each field that was changed here and on the server: the value before both changes (base), your value (mine),
+-- the value on the server (theirs; null when the record was deleted there) and its time. `hearth-replica resolve EDIT mine` or
+-- `theirs` decides. An edit that the server has lost has no row while nothing there contradicts it: see `edits`.
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
-           CASE WHEN i.gone OR i.not_found THEN NULL ELSE i.fields END AS there
+           CASE WHEN i.deleted OR i.reported_missing THEN NULL ELSE i.fields END AS there
     FROM edits e LEFT JOIN _base i USING (kind, record_id) LEFT JOIN _tombstones t USING (kind, record_id)
-    -- Of what it is not known to have or to have had, only its own word can say that something stands against the edit.
+    -- Without a base image or a tombstone, only an error of the server proves a conflict.
     WHERE e.state = 'conflict' AND (i.rev IS NOT NULL OR t.rev IS NOT NULL OR e.problem IS NOT NULL)
 ), f AS (
     SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was,
@@ -99,7 +99,7 @@ WHERE there IS NULL OR CASE method WHEN 'create' THEN is_not_mine
 ORDER BY id";
 
 const TASKS_DUE: &str = "
--- Open tasks, overdue first, with the name of what they are about.
+-- Open tasks, overdue first, with the name of their subject.
 SELECT t.id, t.title, t.due_on, CAST(t.due_on < strftime('%Y-%m-%d', 'now') AS INTEGER) AS overdue, t.priority, t.status, t.assignee, t.recurrence,
        t.subject_type, coalesce(i.name, v.name, r.name, CASE t.subject_type WHEN 'home' THEN 'home' END) AS subject
 FROM tasks t
@@ -110,8 +110,8 @@ WHERE t.status <> 'done'
 ORDER BY t.due_on IS NULL, t.due_on, t.title";
 
 const INVENTORY_OVERVIEW: &str = "
--- Items with the name of their room and what they are worth in cents. A value is that of the whole record:
--- eight chairs with a current_value of 1300.00 are worth 1300.00 together.
+-- Items with the name of their room and their value in cents. A value counts for the whole record: eight chairs with a
+-- current_value of 1300.00 are worth 1300.00 together.
 SELECT i.id, i.name, r.name AS room, i.category, i.quantity, i.make, i.model, i.condition,
        CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER) AS value_cents,
        i.warranty_expires_on
@@ -119,7 +119,7 @@ FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
 ORDER BY r.name IS NULL, r.name, i.name";
 
 const DOCUMENTS_OVERVIEW: &str = "
--- Documents with the name of what they are about.
+-- Documents with the name of their subject.
 SELECT d.id, d.title, d.category, d.subject_type,
        coalesce(i.name, v.name, CASE d.subject_type WHEN 'home' THEN 'home' END) AS subject,
        d.issued_on, d.expires_on, d.file_name, d.url
@@ -129,7 +129,7 @@ LEFT JOIN vehicles  v ON d.subject_type = 'vehicle'   AND v.id = d.subject_id
 ORDER BY d.title";
 
 const EXPIRING: &str = r#"
--- What runs out and when, soonest first.
+-- Warranties, insurances, registrations and documents that end, soonest first.
 SELECT expires_on, what, kind, record_id, name, CAST(expires_on < strftime('%Y-%m-%d', 'now') AS INTEGER) AS expired FROM (
     SELECT CASE s.value WHEN 'warranty' THEN i.warranty_expires_on WHEN 'insurance' THEN v.insurance_expires_on
                         WHEN 'registration' THEN v.registration_expires_on ELSE d.expires_on END AS expires_on,
@@ -138,7 +138,7 @@ SELECT expires_on, what, kind, record_id, name, CAST(expires_on < strftime('%Y-%
            coalesce(i.id, v.id, d.id)                                                            AS record_id,
            coalesce(i.name, v.name, d.title)                                                     AS name
     FROM json_each('["warranty", "insurance", "registration", "document"]') s
-    -- By an index, so that none of a table's rows is looked at for what is of another table: nothing is over a null.
+    -- A join by index: for a source of another table the condition compares with NULL, and no row is read.
     LEFT JOIN inventory i ON i.id >= CASE WHEN s.value = 'warranty' THEN '' END
     LEFT JOIN vehicles  v ON v.id >= CASE WHEN s.value IN ('insurance', 'registration') THEN '' END
     LEFT JOIN documents d ON d.id >= CASE WHEN s.value = 'document' THEN '' END
@@ -146,7 +146,7 @@ SELECT expires_on, what, kind, record_id, name, CAST(expires_on < strftime('%Y-%
 ORDER BY expires_on, name"#;
 
 const HOME_VALUE: &str = "
--- What the items are worth in cents, per room and category. Two rooms of one name are two rooms.
+-- The value of the items in cents, per room and category. Rooms with equal names stay separate.
 SELECT r.name AS room, i.category AS category, CAST(count(i.id) AS INTEGER) AS items,
        CAST(sum(i.quantity) AS INTEGER) AS pieces,
        CAST(sum(CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER)) AS INTEGER) AS value_cents

@@ -1,4 +1,4 @@
-//! What a person decides: retry, change, discard, resolve, undo.
+//! Decisions of a person: retry, change, discard, resolve, undo.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
-use crate::model::Origin;
+use crate::model::ConflictPolicy;
+use crate::model::{Origin, ReasonCode};
 use crate::store::edits::EditError;
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::decide::{self, Decided};
-use crate::store::edits::judge::ConflictPolicy;
+use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::resolve::{self, Choice, Resolution};
 use crate::store::edits::undo;
-use crate::store::mirror;
+use crate::store::edits::{Decided, decide};
+use crate::store::feed;
 
-mod agreed;
-mod anew;
-mod had;
+mod already_applied;
 mod history;
-mod taken_back;
+mod recheck;
+mod recreate;
+mod undoing;
 
 impl Scene {
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {
@@ -41,13 +41,13 @@ impl Scene {
         self.send(edit);
         self.answer(
             edit,
-            Verdict::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
+            WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
         );
     }
-    /// The edit is confirmed and the feed has passed it.
+    /// The edit is confirmed, and the feed has passed its position.
     fn confirm(&mut self, edit: i64, event: hearth_contract::event::Event) {
         self.send(edit);
-        self.answer(edit, Verdict::Sent { rev: Some(event.id) });
+        self.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         self.hear(vec![event]);
     }
 }
@@ -60,7 +60,7 @@ fn object(value: Value) -> Fields {
     value.as_object().cloned().unwrap()
 }
 
-/// A task whose title both sides have changed, and whose priority only we have.
+/// A task whose title both sides changed, and whose priority only this replica changed.
 fn in_conflict() -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -71,7 +71,7 @@ fn in_conflict() -> Scene {
 }
 
 #[test]
-fn one_half_of_a_subject_is_said_for_both() {
+fn resolve_one_half_decides_whole_subject() {
     let [first, second] = ["00000000-0000-4000-8000-0000000000e1", "00000000-0000-4000-8000-0000000000e2"];
     let about = |id, item: &str| {
         let fields = json!({ "title": "Oil", "status": "open", "subject_type": "inventory", "subject_id": item });
@@ -95,7 +95,7 @@ fn one_half_of_a_subject_is_said_for_both() {
 }
 
 #[test]
-fn a_subject_of_which_one_half_was_changed_here_is_kept_whole() {
+fn resolve_mine_keeps_subject_whole() {
     let [first, second, car] = [ROOM, HOME, "00000000-0000-4000-8000-0000000000e3"];
     let about = |id, subject: &Value| {
         let fields = json!({ "title": "Manual", "subject_type": subject[0], "subject_id": subject[1] });
@@ -123,7 +123,7 @@ fn a_subject_of_which_one_half_was_changed_here_is_kept_whole() {
         let body: Value = serde_json::from_str(&scene.send(1).body.unwrap()).unwrap();
         assert_eq!(body, json!({ "subject_type": mine[0], "subject_id": mine[1] }));
 
-        // The same where the profile decides.
+        // The same when the policy decides.
         for (policy, then) in [(ConflictPolicy::Mine, &mine), (ConflictPolicy::Theirs, &theirs)] {
             let mut scene = Scene::new();
             scene.hear(vec![event(3, "created", "inventory", second, json!({ "name": "Drill" })), about(5, &before)]);
@@ -134,7 +134,7 @@ fn a_subject_of_which_one_half_was_changed_here_is_kept_whole() {
         }
     }
 
-    // A subject of the same kind is named by its id alone.
+    // A subject of the same kind changes only its id.
     let mut scene = Scene::new();
     scene.hear(vec![
         event(3, "created", "inventory", second, json!({ "name": "Drill" })),
@@ -145,7 +145,7 @@ fn a_subject_of_which_one_half_was_changed_here_is_kept_whole() {
 }
 
 #[test]
-fn a_later_edit_of_a_field_that_was_lost_does_not_begin_with_it() {
+fn resolve_theirs_updates_later_base() {
     let mut scene = in_conflict();
     scene.does("UPDATE tasks SET title = 'Mine again'");
     let resolution = Resolution { fields: BTreeMap::from([("title".to_owned(), Choice::Theirs)]), rest: None };
@@ -154,7 +154,7 @@ fn a_later_edit_of_a_field_that_was_lost_does_not_begin_with_it() {
 }
 
 #[test]
-fn an_edit_of_a_record_that_was_deleted_since_is_called_by_its_name() {
+fn edit_of_deleted_record_keeps_title() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
@@ -165,7 +165,7 @@ fn an_edit_of_a_record_that_was_deleted_since_is_called_by_its_name() {
 }
 
 #[test]
-fn who_is_blocked_says_by_whom_after_one_of_two_is_discarded() {
+fn discard_updates_blocked_reason() {
     let item = "00000000-0000-4000-8000-0000000000e1";
     let mut scene = Scene::new();
     scene.hear(vec![
@@ -188,7 +188,7 @@ fn who_is_blocked_says_by_whom_after_one_of_two_is_discarded() {
 }
 
 #[test]
-fn a_refused_create_can_be_changed_and_frees_what_waited_for_it() {
+fn change_of_rejected_create_unblocks_others() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
@@ -206,7 +206,7 @@ fn a_refused_create_can_be_changed_and_frees_what_waited_for_it() {
 }
 
 #[test]
-fn a_discarded_create_takes_what_was_done_to_it_along() {
+fn discard_create_ends_later_edits() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("UPDATE rooms SET floor = '1'");
@@ -222,12 +222,12 @@ fn a_discarded_create_takes_what_was_done_to_it_along() {
 }
 
 #[test]
-fn what_may_be_in_is_not_dropped_but_undone_there() {
+fn discard_maybe_applied_queues_inverse() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     let decided = scene.discard(1).unwrap();
     assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.said);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
@@ -236,7 +236,7 @@ fn what_may_be_in_is_not_dropped_but_undone_there() {
 }
 
 #[test]
-fn what_may_be_in_is_undone_there_once() {
+fn discard_maybe_applied_twice_is_refused() {
     let deleted = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -244,7 +244,10 @@ fn what_may_be_in_is_undone_there_once() {
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("DELETE FROM tasks");
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(1, Verdict::Later { at: None, reason: "no answer".to_owned() });
+        scene.answer(
+            1,
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+        );
         scene
     };
     for undo in [Scene::discard as fn(&mut Scene, i64) -> _, |scene, _| scene.undo(Some(2))] {
@@ -257,17 +260,20 @@ fn what_may_be_in_is_undone_there_once() {
 }
 
 #[test]
-fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
+fn rejected_retry_is_maybe_applied() {
     let refused = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
         scene.is_at_present(5);
         scene.does("UPDATE tasks SET title = 'Mine'");
         let key = scene.send(1).key;
-        scene.answer(1, Verdict::Later { at: None, reason: "no answer".to_owned() });
-        // A night later the server has forgotten the key.
+        scene.answer(
+            1,
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+        );
+        // The server has forgotten the key by the next day.
         scene.send(1);
-        scene.answer(1, Verdict::Overtaken);
+        scene.answer(1, WriteOutcome::PreconditionFailed);
         (scene, key)
     };
     let (mut scene, key) = refused();
@@ -280,14 +286,14 @@ fn what_was_refused_only_when_it_was_sent_again_may_be_in_as_well() {
 }
 
 #[test]
-fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_be_in() {
+fn key_refused_releases_unsent_request() {
     let mut scene = Scene::new();
     for name in ["Hall", "Attic"] {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
     }
-    let away = || Verdict::TurnedAway { reason: "the key may not write rooms".to_owned() };
+    let away = || WriteOutcome::KeyRefused { reason: "the key may not write rooms".to_owned() };
     scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-    super::answers::record(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
+    super::answers::record_outcomes(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
     assert_eq!(scene.one("SELECT count(*) || min(reason) FROM edits"), "2the key may not write rooms");
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     scene.change(1, json!({ "name": "Corridor" })).unwrap();
@@ -295,7 +301,7 @@ fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_b
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("2 discarded", "waiting"));
 
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     for _ in 0..3 {
         scene.send(1);
         scene.answer(1, away());
@@ -305,7 +311,7 @@ fn what_the_server_did_not_look_at_is_free_again_unless_an_earlier_attempt_may_b
 }
 
 #[test]
-fn an_edit_taken_back_leaves_the_later_ones_in_order() {
+fn revert_keeps_later_edits_in_order() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'First', priority = 'high'");
@@ -313,12 +319,16 @@ fn an_edit_taken_back_leaves_the_later_ones_in_order() {
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Secondlow");
     let request = scene.send(2);
-    assert_eq!((request.guard, request.body.as_deref()), (Some(5), Some(r#"{"title":"Second"}"#)), "no false conflict");
+    assert_eq!(
+        (request.if_match, request.body.as_deref()),
+        (Some(5), Some(r#"{"title":"Second"}"#)),
+        "no false conflict"
+    );
     assert_eq!(scene.outcomes(), "1 undone");
 }
 
 #[test]
-fn all_mine_all_theirs_or_field_by_field() {
+fn resolve_mine_theirs_and_single_fields() {
     let mut scene = in_conflict();
     assert!(scene.retry(1).unwrap_err().contains("“Mine”: both sides still differ"));
     let refused = scene.change(1, json!({ "title": "Both" })).unwrap_err();
@@ -326,7 +336,7 @@ fn all_mine_all_theirs_or_field_by_field() {
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Mine","priority":"high"}"#);
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
-    assert_eq!((request.guard, request.body.as_deref()), (Some(6), Some(r#"{"title":"Mine","priority":"high"}"#)));
+    assert_eq!((request.if_match, request.body.as_deref()), (Some(6), Some(r#"{"title":"Mine","priority":"high"}"#)));
     assert_eq!(scene.one("SELECT patch FROM edit_history"), r#"{"title":"Theirs"}"#);
 
     let mut scene = in_conflict();
@@ -348,7 +358,7 @@ fn all_mine_all_theirs_or_field_by_field() {
 }
 
 #[test]
-fn a_value_that_lost_comes_back_by_undo() {
+fn undo_restores_losing_value() {
     let mut scene = in_conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
     let lost: i64 = scene.one("SELECT id FROM edit_history").parse().unwrap();
@@ -359,7 +369,7 @@ fn a_value_that_lost_comes_back_by_undo() {
 }
 
 #[test]
-fn what_is_deleted_there_can_be_made_anew_or_given_up() {
+fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -369,7 +379,10 @@ fn what_is_deleted_there_can_be_made_anew_or_given_up() {
         scene
     };
     let mut scene = gone();
-    assert!(scene.retry(1).unwrap_err().contains("is made anew"), "it can only be made anew");
+    assert!(
+        scene.retry(1).unwrap_err().contains("resolve it as mine to create a new task"),
+        "it can only be made anew"
+    );
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(decided.said.contains("made anew"), "{}", decided.said);
     assert_eq!(scene.one("SELECT count(*) || min(title) || min(priority) FROM tasks"), "1Minelow");
@@ -382,14 +395,14 @@ fn what_is_deleted_there_can_be_made_anew_or_given_up() {
 }
 
 #[test]
-fn what_was_written_upon_a_create_that_somebody_deleted_before_its_answer_came_stays_in_sight() {
+fn update_of_deleted_create_stays_visible() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
     scene.does("UPDATE tasks SET notes = 'And more'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.states(), "conflict conflict");
-    scene.answer(1, Verdict::Sent { rev: Some(4) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 confirmed", "conflict"));
     assert_eq!(scene.one("SELECT title || ', ' || notes || ', ' || priority FROM tasks"), "Mine, And more, medium");
     scene.resolve(2, &Resolution::mine()).unwrap();
@@ -397,9 +410,9 @@ fn what_was_written_upon_a_create_that_somebody_deleted_before_its_answer_came_s
     assert_eq!(scene.one(anew), r#"["create","Mine","And more"]"#);
 }
 
-/// The server may be put back to before the delete that it answered with, and then the feed never tells of one.
+/// A server restored to before the delete has no delete event to send.
 #[test]
-fn what_only_an_answer_calls_deleted_is_a_row_until_the_feed_tells_its_end() {
+fn response_404_keeps_row_until_delete_event() {
     for resolution in [Resolution::mine(), Resolution::theirs()] {
         let mut scene = Scene::deleted_by_an_answer();
         assert!(scene.retry(1).unwrap_err().contains("was deleted on the server"), "it counts for the edit");
@@ -412,10 +425,11 @@ fn what_only_an_answer_calls_deleted_is_a_row_until_the_feed_tells_its_end() {
 }
 
 #[test]
-fn what_an_answer_calls_deleted_is_asked_again_in_the_next_contact() {
+fn response_404_is_forgotten_on_contact() {
     let mut scene = Scene::deleted_by_an_answer();
-    // Put back to before that delete, with the place of this replica: nothing but another answer can tell.
-    crate::store::standing::greet(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
+    // The server is restored to before the delete, but not before the position of this replica: only another response
+    // shows the record.
+    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
     scene.does("DELETE FROM tasks");
     scene.discard(1).unwrap();
     assert_eq!(scene.plan(), [2]);
@@ -423,7 +437,7 @@ fn what_an_answer_calls_deleted_is_asked_again_in_the_next_contact() {
 }
 
 #[test]
-fn a_delete_in_conflict_goes_through_or_gives_way() {
+fn resolve_conflicting_delete() {
     let conflict = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -434,20 +448,20 @@ fn a_delete_in_conflict_goes_through_or_gives_way() {
     };
     let mut scene = conflict();
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.send(1).guard, Some(6));
+    assert_eq!(scene.send(1).if_match, Some(6));
     let mut scene = conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "urgent6");
 }
 
 #[test]
-fn an_id_that_is_in_use_there() {
+fn resolve_used_id() {
     let taken = |there: bool| {
         let mut scene = Scene::new();
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
         scene.send(1);
         let problem = json!({ "type": "already_exists" });
-        scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+        scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
         if there {
             scene.hear(vec![task(6, "Theirs", "low")]);
         }
@@ -458,10 +472,10 @@ fn an_id_that_is_in_use_there() {
         scene.one("SELECT json_array(mine, theirs) FROM conflicts WHERE field = 'title'"),
         r#"["Mine","Theirs"]"#
     );
-    assert!(scene.retry(1).unwrap_err().contains("settled as mine “Mine” is written over it"));
+    assert!(scene.retry(1).unwrap_err().contains("resolve it as mine to write “Mine” over it"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
-    assert_eq!((request.verb.as_str(), request.guard), ("PATCH", Some(6)));
+    assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(6)));
     let mut scene = taken(true);
     scene.resolve(1, &Resolution::theirs()).unwrap();
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");
@@ -473,21 +487,21 @@ fn an_id_that_is_in_use_there() {
 }
 
 #[test]
-fn an_id_that_is_another_kinds_is_given_to_nothing_else() {
+fn resolve_id_of_other_kind_makes_new_id() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.is_at_present(4);
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     let refused = scene.retry(1).unwrap_err();
-    assert!(refused.contains("settled as mine it is made anew with another id"), "{refused}");
+    assert!(refused.contains("resolve it as mine to create a task with another id"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert_eq!(scene.one(&format!("SELECT count(*) || title || (id <> '{ROOM}') FROM tasks")), "1Mine1");
     assert_eq!(scene.one("SELECT name FROM rooms"), "Shed");
 }
 
 #[test]
-fn a_create_that_is_deleted_there_before_its_answer_came_does_not_go_again() {
+fn create_deleted_there_is_not_resent() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
@@ -500,7 +514,7 @@ fn a_create_that_is_deleted_there_before_its_answer_came_does_not_go_again() {
 }
 
 #[test]
-fn what_mends_a_refused_create_goes_with_it_whoever_refers_to_it() {
+fn fix_of_rejected_create_is_coalesced() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.reject(1);

@@ -1,13 +1,13 @@
-//! Lists as screens read them: pages in every order, from every side, with conditions.
+//! Lists as screens read them: pages in every order, in both directions, with conditions.
 
 use hearth_contract::schema::Kind;
 
 use crate::store::read::filter::{Condition, Test, WAITING};
 use crate::store::read::view::{Near, Pending, RowQuery, Sort};
-use crate::store::read::{overview, page, related, view};
+use crate::store::read::{overview, page, related, totals, view};
 use crate::store::{Connection, gate, open};
 
-/// A home of items in rooms and tasks on days, many of them alike.
+/// A home of items in rooms and tasks on days, with many equal values.
 fn home() -> (std::path::PathBuf, Connection) {
     let directory = std::env::temp_dir().join(format!("hearth-lists-{}", uuid::Uuid::new_v4()));
     let connection = open::read_write(&directory.join("replica.db")).unwrap();
@@ -32,16 +32,16 @@ fn home() -> (std::path::PathBuf, Connection) {
     (directory, connection)
 }
 
-/// Whether edits of the first task wait and whether it was changed here, as a list and as the one row say it.
+/// Whether the first task has pending edits and was changed here, from the list and from the single row.
 fn of_first_task(connection: &Connection) -> [(Pending, bool); 2] {
-    let listed = page::page(connection, &RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 1));
+    let listed = page::page(connection, &RowQuery::all(Kind::Task, Sort { column: "title", descending: false }, 1));
     let listed = listed.unwrap().rows.remove(0);
     let alone = view::row(connection, Kind::Task, &listed.id).unwrap().unwrap();
     [(listed.pending, listed.own), (alone.pending, alone.own)]
 }
 
 #[test]
-fn columns_of_others_are_not_taken_for_what_is_known_of_a_row() {
+fn foreign_columns_do_not_mark_rows() {
     let (directory, connection) = home();
     assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2]);
     for name in ["pending", "own"] {
@@ -58,7 +58,7 @@ fn ids(connection: &Connection, query: &RowQuery) -> Vec<String> {
 }
 
 #[test]
-fn pages_from_every_side_make_up_the_list_in_every_order() {
+fn pages_cover_list_in_every_order() {
     let (directory, connection) = home();
     for (kind, column) in [
         (Kind::Inventory, "name"),
@@ -75,7 +75,7 @@ fn pages_from_every_side_make_up_the_list_in_every_order() {
         (Kind::Task, "rev"),
     ] {
         for descending in [false, true] {
-            let all = RowQuery::of(kind, Sort { column, descending }, 1_000);
+            let all = RowQuery::all(kind, Sort { column, descending }, 1_000);
             let whole = ids(&connection, &all);
             let mut seen = whole.clone();
             seen.sort();
@@ -97,10 +97,10 @@ fn pages_from_every_side_make_up_the_list_in_every_order() {
 }
 
 #[test]
-fn words_find_the_same_however_many_have_them() {
+fn search_finds_common_and_rare_words() {
     let (directory, connection) = home();
     for (column, descending) in [("name", false), ("current_value", true), ("room_id", false), ("quantity", false)] {
-        let all = RowQuery::of(Kind::Inventory, Sort { column, descending }, 1_000);
+        let all = RowQuery::all(Kind::Inventory, Sort { column, descending }, 1_000);
         let whole = page::page(&connection, &all).unwrap().rows;
         for (words, many) in [("thing", 200), ("1", 55), ("12", 5), ("nothing", 0)] {
             let has = |title: &str| title.to_lowercase().split(' ').any(|word| word.starts_with(words));
@@ -119,7 +119,7 @@ fn words_find_the_same_however_many_have_them() {
             let cents = |row: &&&crate::store::read::view::Row| {
                 row.fields["current_value"].as_str().map_or(0, |text| text.replace('.', "").parse::<i64>().unwrap())
             };
-            let totals = page::totals(&connection, &found, "", "").unwrap();
+            let totals = totals::totals(&connection, &found, "", "").unwrap();
             assert_eq!(totals.cents.unwrap_or_default(), tools.iter().map(|row| cents(&row)).sum::<i64>());
         }
     }
@@ -127,10 +127,10 @@ fn words_find_the_same_however_many_have_them() {
 }
 
 #[test]
-fn orders_mean_what_they_say() {
+fn orders_sort_by_their_field() {
     let (directory, connection) = home();
     let rows = |kind, column, descending| {
-        page::page(&connection, &RowQuery::of(kind, Sort { column, descending }, 1_000)).unwrap().rows
+        page::page(&connection, &RowQuery::all(kind, Sort { column, descending }, 1_000)).unwrap().rows
     };
     let values: Vec<f64> = rows(Kind::Inventory, "current_value", true)
         .iter()
@@ -160,10 +160,10 @@ fn orders_mean_what_they_say() {
 }
 
 #[test]
-fn conditions_and_totals_agree() {
+fn totals_match_conditions() {
     let (directory, connection) = home();
-    let tasks = RowQuery::of(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
-    let totals = page::totals(&connection, &tasks, "2026-11-21", "2026-11-27").unwrap();
+    let tasks = RowQuery::all(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
+    let totals = totals::totals(&connection, &tasks, "2026-11-21", "2026-11-27").unwrap();
     let count = |key: &str| totals.groups.iter().find(|group| group.key == key).map_or(0, |group| group.count);
     let with = |conditions: Vec<(&'static str, Test)>| {
         let conditions = conditions.into_iter().map(|(field, test)| Condition { field, test }).collect();
@@ -175,10 +175,10 @@ fn conditions_and_totals_agree() {
     assert_eq!(count("done"), with(vec![("status", Test::Is("DONE".into()))]));
     assert_eq!(with(vec![(WAITING, Test::Set)]), 100, "all were made here");
     assert_eq!(with(vec![("title", Test::Has("k 1_".into()))]), 0, "a wildcard is a letter");
-    let things = RowQuery::of(Kind::Inventory, Sort { column: "room_id", descending: false }, 1_000);
+    let things = RowQuery::all(Kind::Inventory, Sort { column: "room_id", descending: false }, 1_000);
     let in_attic = vec![Condition { field: "room_id", test: Test::Has("attic".into()) }];
     let attic = page::page(&connection, &RowQuery { conditions: in_attic, ..things.clone() }).unwrap();
-    let groups = page::totals(&connection, &things, "", "").unwrap();
+    let groups = totals::totals(&connection, &things, "", "").unwrap();
     assert_eq!(groups.groups[0].title, "Attic");
     assert_eq!(groups.groups[0].count, attic.total);
     assert_eq!(groups.cents, Some(groups.groups.iter().map(|group| group.cents).sum()));
@@ -190,7 +190,7 @@ fn conditions_and_totals_agree() {
         from: "2026-11-01".into(),
         until: "2026-12-31".into(),
     };
-    let overview = overview::read(&connection, &days).unwrap();
+    let overview = overview::load_overview(&connection, &days).unwrap();
     assert_eq!((overview.overdue, overview.week), (count("overdue"), count("week")));
     assert!(overview.due.iter().all(|row| row.fields["due_on"].as_str().unwrap() <= "2026-11-27"));
     assert!(overview.expiring.is_sorted_by_key(|it| it.on.clone()) && overview.expiring[0].on.as_str() >= "2026-11-01");
@@ -202,13 +202,13 @@ fn conditions_and_totals_agree() {
 }
 
 #[test]
-fn groups_stand_in_the_order_of_their_rows() {
+fn groups_follow_row_order() {
     let (directory, connection) = home();
     for (kind, column) in
         [(Kind::Inventory, "category"), (Kind::Inventory, "room_id"), (Kind::Task, "status"), (Kind::Task, "priority")]
     {
         for descending in [false, true] {
-            let query = RowQuery::of(kind, Sort { column, descending }, 1_000);
+            let query = RowQuery::all(kind, Sort { column, descending }, 1_000);
             let mut keys: Vec<String> = page::page(&connection, &query)
                 .unwrap()
                 .rows
@@ -219,7 +219,7 @@ fn groups_stand_in_the_order_of_their_rows() {
                 })
                 .collect();
             keys.dedup();
-            let groups = page::totals(&connection, &query, "2026-11-21", "2026-11-27").unwrap().groups;
+            let groups = totals::totals(&connection, &query, "2026-11-21", "2026-11-27").unwrap().groups;
             let named: Vec<String> = groups.into_iter().map(|group| group.key).collect();
             assert_eq!(named, keys, "{column} {descending}");
         }
@@ -228,10 +228,10 @@ fn groups_stand_in_the_order_of_their_rows() {
 }
 
 #[test]
-fn a_page_is_read_from_an_index() {
+fn page_is_read_from_index() {
     let (directory, connection) = home();
     for (kind, column) in [(Kind::Task, "due_on"), (Kind::Inventory, "current_value"), (Kind::Document, "expires_on")] {
-        let key = crate::store::schema::order::key(kind, column);
+        let key = crate::store::schema::order::sort_key(kind, column);
         let text = format!("EXPLAIN QUERY PLAN SELECT * FROM {} t ORDER BY {key}, t.rowid LIMIT 9", kind.collection());
         let plan: String = connection.query_row(&text, [], |row| row.get("detail")).unwrap();
         assert!(plan.contains(&format!("_by_{column}")), "{plan}");
@@ -240,16 +240,16 @@ fn a_page_is_read_from_an_index() {
 }
 
 #[test]
-fn what_others_changed_last_is_looked_for_among_the_newest_alone() {
+fn changes_by_others_read_newest_rows() {
     let mut scene = super::Scene::new();
     let theirs = serde_json::json!({ "name": "Theirs" });
     scene.hear(vec![super::event(5, "created", "room", super::ROOM, theirs)]);
     let long_ago = "UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'";
-    gate::keep(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
+    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
     let latest = |scene: &super::Scene| {
         let day = || "2026-11-21".to_owned();
         let days = overview::Days { today: day(), week: day(), from: day(), until: day() };
-        overview::read(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
+        overview::load_overview(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
     };
     let newer = overview::LATEST_MAX - 1;
     let text = format!(
@@ -263,7 +263,7 @@ fn what_others_changed_last_is_looked_for_among_the_newest_alone() {
 }
 
 #[test]
-fn what_runs_out_is_found_by_looking_at_each_record_once() {
+fn expiring_reads_each_record_once() {
     let scene = super::Scene::new();
     let day = |n: i64| if n % 3 == 0 { "NULL".to_owned() } else { format!("'20{}-02-03'", 20 + n * 7 % 60) };
     for n in 0..12 {
@@ -303,7 +303,7 @@ fn what_runs_out_is_found_by_looking_at_each_record_once() {
 }
 
 #[test]
-fn rooms_of_one_name_are_worth_something_each() {
+fn home_value_keeps_rooms_of_equal_name() {
     let scene = super::Scene::new();
     for n in 1..=2 {
         let room = format!("0190a3b0-0000-7000-8000-0000000000a{n}");

@@ -1,14 +1,14 @@
-//! How the server's word and local edits come together.
+//! How the server's records and local edits are laid over each other.
 
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
-use crate::model::Origin;
-use crate::store::edits::answers::Verdict;
-use crate::store::{edits, gate, open, standing, status};
+use crate::model::{Origin, ReasonCode};
+use crate::store::edits::answers::WriteOutcome;
+use crate::store::{edits, gate, open, status, sync_state};
 
 #[test]
-fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
+fn update_queues_changes_and_saves_base() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Paint', priority = 'high'");
@@ -17,13 +17,14 @@ fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
     assert_eq!(scene.one("SELECT patch || base || origin FROM edits"), r#"{"priority":"high"}{"priority":"low"}sql"#);
     assert_eq!(scene.one("SELECT rev || (fields ->> 'priority') FROM _base"), "5low");
 
-    // Another's change of another field shows under ours; the same field stays ours until the feed has passed it.
+    // A change of another field shows under the local edit. The edited field keeps the local value until the feed
+    // passes the edit.
     scene.hear(vec![task(6, "Paint the shed", "urgent")]);
     assert_eq!(scene.one("SELECT title || ' ' || priority || ' ' || rev FROM tasks"), "Paint the shed high 6");
     scene.hear(vec![task(7, "Paint all", "low")]);
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.body.as_deref()), ("PATCH", Some(r#"{"priority":"high"}"#)));
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     assert_eq!(scene.one("SELECT title || ' ' || priority FROM tasks"), "Paint all high", "no flicker back");
     scene.hear(vec![task(9, "Paint all", "high")]);
@@ -34,7 +35,7 @@ fn an_update_queues_only_what_changes_and_keeps_the_servers_form() {
 }
 
 #[test]
-fn events_twice_late_or_out_of_order_change_nothing() {
+fn repeated_or_old_events_change_nothing() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low"), task(7, "Paint all", "high")]);
     scene.hear(vec![task(5, "Paint", "low")]);
@@ -52,7 +53,7 @@ fn events_twice_late_or_out_of_order_change_nothing() {
 }
 
 #[test]
-fn an_event_with_our_key_stands_for_a_lost_answer() {
+fn event_with_key_confirms_edit() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     assert_eq!(scene.plan(), [1]);
@@ -64,12 +65,12 @@ fn an_event_with_our_key_stands_for_a_lost_answer() {
     assert_eq!(scene.one("SELECT id || outcome FROM edit_history"), "1confirmed");
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high4", "the second edit is still laid over");
     assert_eq!(scene.plan(), [2]);
-    scene.answer(1, Verdict::Later { at: None, reason: "late".to_owned() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1", "what is settled stays settled");
 }
 
 #[test]
-fn what_depends_on_a_refused_edit_waits_for_a_person() {
+fn dependents_of_rejected_edit_are_blocked() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
@@ -77,28 +78,28 @@ fn what_depends_on_a_refused_edit_waits_for_a_person() {
     assert_eq!(scene.plan(), [1, 3], "the item waits for its room");
     scene.send(1);
     let problem = json!({ "type": "validation_failed" });
-    scene.answer(1, Verdict::Rejected { reason: "name is taken".to_owned(), problem });
+    scene.answer(1, WriteOutcome::Rejected { reason: "name is taken".to_owned(), problem });
     assert_eq!(scene.plan(), [3]);
     let states = "SELECT group_concat(state, ' ') FROM (SELECT state FROM edits ORDER BY id)";
     assert_eq!(scene.one(states), "rejected blocked waiting");
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1", "it stays visible");
-    let status = status::read(&scene.db).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.waiting, status.needs_you), (1, 2));
 }
 
 #[test]
-fn a_rooms_delete_waits_for_what_refers_to_it() {
+fn delete_waits_for_referring_edits() {
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.does("DELETE FROM rooms");
     assert_eq!(scene.plan(), [1]);
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(2) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(2) });
     assert_eq!(scene.plan(), [2]);
     let request = scene.send(2);
     assert_eq!((request.verb.as_str(), request.body), ("DELETE", None));
-    scene.answer(2, Verdict::Sent { rev: None });
+    scene.answer(2, WriteOutcome::Sent { rev: None });
     let rake = scene.one("SELECT id FROM inventory");
     scene.hear(vec![
         event(2, "created", "inventory", &rake, json!({ "name": "Rake", "room_id": ROOM })),
@@ -109,7 +110,7 @@ fn a_rooms_delete_waits_for_what_refers_to_it() {
 }
 
 #[test]
-fn an_edit_of_what_was_deleted_there_is_kept_and_shown() {
+fn edit_of_deleted_record_stays_visible() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -130,7 +131,7 @@ fn an_edit_of_what_was_deleted_there_is_kept_and_shown() {
 }
 
 #[test]
-fn the_profile_comes_into_being_by_its_first_update() {
+fn first_update_creates_profile() {
     let mut scene = Scene::new();
     let fields = json!({ "city": "Ghent", "bedrooms": 3 }).as_object().cloned().unwrap();
     edits::update(&mut scene.db, Origin::Tui, hearth_contract::schema::Kind::Property, "", &fields).unwrap();
@@ -141,7 +142,7 @@ fn the_profile_comes_into_being_by_its_first_update() {
         (request.path.as_str(), request.body.as_deref()),
         ("/v1/property", Some(r#"{"city":"Ghent","bedrooms":3}"#))
     );
-    scene.answer(1, Verdict::Sent { rev: Some(3) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(3) });
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Ghent", "bedrooms": 3 }))]);
     assert_eq!(scene.one("SELECT city || bedrooms || rev FROM property"), "Ghent33");
     assert!(
@@ -150,7 +151,7 @@ fn the_profile_comes_into_being_by_its_first_update() {
 }
 
 #[test]
-fn what_a_newer_server_says_is_kept() {
+fn unknown_members_are_kept() {
     let mut scene = Scene::new();
     let newer = json!({ "title": "Paint", "priority": "asap", "status": 7, "mood": { "is": "good" } });
     scene.hear(vec![
@@ -167,7 +168,7 @@ fn what_a_newer_server_says_is_kept() {
 }
 
 #[test]
-fn a_record_that_comes_by_an_unknown_word_is_taken_all_the_same() {
+fn unknown_event_type_applies_payload() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     let again = |id, word: &str, title: &str| event(id, word, "task", TASK, json!({ "title": title }));
@@ -175,18 +176,18 @@ fn a_record_that_comes_by_an_unknown_word_is_taken_all_the_same() {
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
     scene.hear(vec![again(5, "restored", "late")]);
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
-    // It covers what waits as any other form of the record does.
+    // The event changes the base image as every other event.
     scene.does("UPDATE tasks SET notes = 'Mine'");
     scene.hear(vec![again(8, "restored", "Paint none")]);
     assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
-    // Without a record it says nothing that could be shown.
+    // An event without a record shows nothing.
     scene.hear(vec![event(9, "archived", "task", TASK, Value::Null)]);
     assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
     assert_eq!(scene.one("SELECT position FROM _sync"), "9");
 }
 
 #[test]
-fn what_a_newer_server_speaks_of_is_said_once() {
+fn unknown_event_is_logged_once() {
     let mut scene = Scene::new();
     let long = "x".repeat(100_000);
     for id in (1..200).step_by(4) {
@@ -207,38 +208,38 @@ fn what_a_newer_server_speaks_of_is_said_once() {
 }
 
 #[test]
-fn a_head_that_a_server_has_lost_is_not_claimed() {
+fn lost_head_is_not_claimed() {
     let mut scene = Scene::new();
-    // It answered for its head, was put back to an older copy, and then told its feed from the beginning.
-    standing::greet(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
+    // The server reported its head, was restored to an older copy, and then sent its feed from the beginning.
+    sync_state::record_greeting(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT position || '/' || head FROM sync_status"), "6/6");
 }
 
 #[test]
-fn what_a_greeting_tells_of_is_not_taken_for_reached() {
+fn greeting_head_is_not_position() {
     let mut scene = Scene::new();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
-    // That it was offline in between found no room, and the process ends before it says how it stands now.
-    standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    // The disk had no room for the offline phase, and the process ends before the next phase is written.
+    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.one("SELECT phase FROM _sync"), "catching_up");
     scene.is_at_present(7);
-    standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
 }
 
 #[test]
-fn a_process_that_found_no_room_to_say_so_is_named_with_the_first_contact() {
+fn daemon_pid_is_written_on_first_contact() {
     let mut scene = Scene::new();
-    let greeting = standing::Greeting { process: Some(7), ..greeting(6, &[]) };
-    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    let greeting = sync_state::Greeting { process: Some(7), ..greeting(6, &[]) };
+    sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT daemon_pid FROM sync_status"), "7");
 }
 
 #[test]
-fn what_became_another_value_since_it_was_seen_is_not_written_over() {
+fn update_seen_refuses_changed_value() {
     let mut scene = Scene::new();
     let fields = |value: serde_json::Value| value.as_object().cloned().unwrap();
     let (task_kind, seen) = (hearth_contract::schema::Kind::Task, fields(json!({ "title": "Paint" })));
@@ -250,24 +251,24 @@ fn what_became_another_value_since_it_was_seen_is_not_written_over() {
     scene.hear(vec![task(6, "Paint the fence", "low")]);
     assert!(!update(&mut scene, "Mine", &seen));
     assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM edits) FROM tasks"), "Paint the fence0");
-    // Who has looked writes over it, and that is what the change is based on.
+    // The person has seen the new value; the change is based on that value.
     assert!(update(&mut scene, "Mine", &fields(json!({ "title": "Paint the fence" }))));
     assert_eq!(scene.one("SELECT base FROM edits"), r#"{"title":"Paint the fence"}"#);
     assert!(update(&mut scene, "Mine", &seen), "what is so already is nobody's loss");
-    assert_eq!(scene.send(1).guard, Some(6));
+    assert_eq!(scene.send(1).if_match, Some(6));
 }
 
 #[test]
-fn a_call_knows_the_numbers_it_drew_and_no_others() {
+fn write_knows_its_edit_numbers() {
     let mut scene = Scene::new();
     let room = |name: &str| json!({ "name": name }).as_object().cloned().unwrap();
     let kind = hearth_contract::schema::Kind::Room;
-    assert!(gate::drawn(&scene.db).unwrap().is_empty());
+    assert!(gate::last_edit_ids(&scene.db).unwrap().is_empty());
     scene.does("INSERT INTO rooms (name) VALUES ('Script')");
     let id = edits::create(&mut scene.db, Origin::Tui, kind, &room("Hall")).unwrap();
     let mut other = open::read_write(&scene.directory.join("replica.db")).unwrap();
     edits::create(&mut other, Origin::Cli, kind, &room("Shed")).unwrap();
-    assert_eq!((gate::drawn(&scene.db).unwrap(), gate::drawn(&other).unwrap()), (vec![2], vec![3]));
+    assert_eq!((gate::last_edit_ids(&scene.db).unwrap(), gate::last_edit_ids(&other).unwrap()), (vec![2], vec![3]));
     edits::update(&mut scene.db, Origin::Tui, kind, &id, &room("Hall")).unwrap();
-    assert!(gate::drawn(&scene.db).unwrap().is_empty(), "what changed nothing made nothing");
+    assert!(gate::last_edit_ids(&scene.db).unwrap().is_empty(), "what changed nothing made nothing");
 }

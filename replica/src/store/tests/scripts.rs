@@ -1,17 +1,17 @@
-//! What any program may do to the tables with plain SQL, and what it is told.
+//! Plain SQL of scripts on the tables: what is accepted, what is refused, and with which sentence.
 
 use hearth_contract::formats::{Timestamp, is_url};
 use serde_json::{Value, json};
 
 use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::model::Phase;
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::numbers;
+use crate::store::edits::answers::WriteOutcome;
+use crate::store::edits::edit_ids;
 use crate::store::read::{query, view};
-use crate::store::{gate, mirror, schema, standing, status};
+use crate::store::{feed, gate, schema, status, sync_state};
 
 #[test]
-fn a_table_of_ones_own_may_refer_to_records() {
+fn user_table_may_reference_records() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
@@ -21,7 +21,7 @@ fn a_table_of_ones_own_may_refer_to_records() {
 }
 
 #[test]
-fn bad_values_are_refused_with_the_contracts_sentences() {
+fn wrong_values_get_contract_sentences() {
     let scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     for (text, sentence) in [
@@ -116,9 +116,9 @@ fn bad_values_are_refused_with_the_contracts_sentences() {
 }
 
 #[test]
-fn what_the_server_takes_is_taken() {
+fn valid_utf8_is_accepted() {
     let scene = Scene::new();
-    // The last two characters stand for none in Unicode, and SQLite reads them as another.
+    // The last two are noncharacters of Unicode, which SQLite reads as the replacement character.
     for bytes in ["436166c3a9", "f09f9882", "efbfbd", "efbfbe", "efbfbf"] {
         scene.does(&format!("INSERT INTO rooms (name) VALUES (CAST(x'{bytes}' AS TEXT))"));
         assert_eq!(scene.one("SELECT lower(hex(name)) FROM rooms ORDER BY rowid DESC LIMIT 1"), bytes);
@@ -126,9 +126,9 @@ fn what_the_server_takes_is_taken() {
 }
 
 #[test]
-fn a_text_that_is_not_utf8_is_found_wherever_it_is_wrong() {
+fn invalid_utf8_is_found_at_each_offset() {
     let scene = Scene::new();
-    // Around the ends of the pieces in which it is looked through; the patch begins with `{"notes":"`, ten characters.
+    // Offsets around the ends of the 64-character blocks. The patch begins with `{"notes":"`, which has ten characters.
     for before in [0, 1, 52, 53, 54, 55, 117, 118, 119, 500] {
         let text = |wrong: &str| {
             let (one, all) = ("e6bca2", "e6bca2".repeat(before));
@@ -142,7 +142,7 @@ fn a_text_that_is_not_utf8_is_found_wherever_it_is_wrong() {
 }
 
 #[test]
-fn a_strangers_trigger_into_another_table_neither_hides_a_replace_nor_looks_like_one() {
+fn replace_is_refused_despite_user_trigger() {
     let mut scene = Scene::new();
     let inbox = "CREATE TRIGGER inbox AFTER INSERT ON tasks BEGIN INSERT OR IGNORE INTO rooms (id, name)
                  VALUES ('0190a3b0-0000-7000-8000-0000000000aa', 'Inbox'); END";
@@ -155,7 +155,7 @@ fn a_strangers_trigger_into_another_table_neither_hides_a_replace_nor_looks_like
         scene.does("INSERT INTO tasks (title) VALUES ('Paint')");
         scene.does("INSERT INTO tasks (title) VALUES ('Sand')");
         let refused = scene.sql("INSERT OR REPLACE INTO tasks (id, title) SELECT id, 'Again' FROM tasks LIMIT 1");
-        // What a statement does about conflicts, its triggers do too.
+        // The conflict clause of a statement also applies inside its triggers.
         assert!(refused.unwrap_err().starts_with("REPLACE is not supported on"));
         scene.does("DROP TRIGGER inbox");
         let refused = scene.sql("INSERT OR REPLACE INTO tasks (id, title) SELECT id, 'Again' FROM tasks LIMIT 1");
@@ -166,7 +166,7 @@ fn a_strangers_trigger_into_another_table_neither_hides_a_replace_nor_looks_like
 }
 
 #[test]
-fn replace_is_refused_and_upsert_is_an_update() {
+fn replace_is_refused_upsert_updates() {
     let scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     let refused = "REPLACE is not supported on tasks; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE";
@@ -193,7 +193,7 @@ fn replace_is_refused_and_upsert_is_an_update() {
 }
 
 #[test]
-fn a_row_is_not_replaced_by_its_number() {
+fn replace_by_rowid_is_refused() {
     let scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'One')"));
     scene.does("INSERT INTO tasks (title) VALUES ('Two')");
@@ -223,14 +223,14 @@ fn a_row_is_not_replaced_by_its_number() {
 }
 
 #[test]
-fn a_row_of_search_that_was_left_behind_stops_no_change() {
+fn stale_search_row_stops_no_insert() {
     let scene = Scene::new();
     scene
         .db
         .execute_batch(&format!(
-            "UPDATE _gate SET open = 1, turn = turn + 1;
+            "UPDATE _gate SET open = 1, change_count = change_count + 1;
              INSERT INTO _search_rows (kind, record_id) VALUES ('task', '{TASK}'), ('property', '{HOME}');
-             UPDATE _gate SET open = 0, turn = turn + 1"
+             UPDATE _gate SET open = 0, change_count = change_count + 1"
         ))
         .unwrap();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
@@ -239,7 +239,8 @@ fn a_row_of_search_that_was_left_behind_stops_no_change() {
     assert_eq!(view::search(&scene.db, "paint", 9).unwrap().len(), 1);
 }
 
-/// A trigger of a stranger's, which fires before ours; after `renew` ours are the newer ones and fire first.
+/// A scene with a person's trigger, which fires before the replica's triggers. After `renew` the replica's triggers are newer and
+/// fire first.
 fn triggered(trigger: &str, renew: bool) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "paint", "low")]);
@@ -251,7 +252,7 @@ fn triggered(trigger: &str, renew: bool) -> Scene {
 }
 
 #[test]
-fn what_a_strangers_trigger_does_to_a_new_row_comes_after_it() {
+fn user_trigger_on_insert_is_later_edit() {
     for renew in [false, true] {
         let trigger = "AFTER INSERT ON tasks WHEN NEW.assignee IS NULL BEGIN
              UPDATE tasks SET assignee = 'me', title = upper(NEW.title) WHERE id = NEW.id; END";
@@ -276,7 +277,7 @@ fn what_a_strangers_trigger_does_to_a_new_row_comes_after_it() {
 }
 
 #[test]
-fn what_a_strangers_trigger_does_to_a_changed_row_comes_after_it() {
+fn user_trigger_on_update_is_later_edit() {
     for renew in [false, true] {
         let trigger = "AFTER UPDATE OF title ON tasks BEGIN
              UPDATE tasks SET title = upper(NEW.title), notes = 'was ' || OLD.title WHERE id = NEW.id; END";
@@ -293,7 +294,7 @@ fn what_a_strangers_trigger_does_to_a_changed_row_comes_after_it() {
         let parcels = scene.parcels();
         assert!(scene.freeze(&parcels, ConflictPolicy::Ask).is_some(), "nothing stands against it");
 
-        // A REPLACE is refused though the trigger writes to the row that takes the place.
+        // A REPLACE is refused although the trigger writes to the new row.
         let scene =
             triggered("AFTER INSERT ON tasks BEGIN UPDATE tasks SET notes = 'new' WHERE id = NEW.id; END", renew);
         assert!(scene.sql(&format!("REPLACE INTO tasks (id, title) VALUES ('{TASK}', 'Again')")).is_err());
@@ -301,17 +302,17 @@ fn what_a_strangers_trigger_does_to_a_changed_row_comes_after_it() {
 }
 
 #[test]
-fn every_table_and_view_says_in_its_text_what_it_is() {
+fn public_tables_have_comments() {
     let scene = Scene::new();
     let silent = "SELECT group_concat(name) FROM sqlite_schema WHERE type IN ('table', 'view') AND sql NOT LIKE '%-- %'
-         AND name NOT LIKE 'search!_%' ESCAPE '!' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name NOT LIKE 'refinery!_%' ESCAPE '!'
+         AND name NOT LIKE 'search!_%' ESCAPE '!' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
          AND substr(name, 1, 1) <> '_'";
     let named: Option<String> = scene.db.query_row(silent, [], |row| row.get(0)).unwrap();
     assert_eq!(named, None);
 }
 
 #[test]
-fn search_follows_every_writer() {
+fn search_follows_scripts_and_feed() {
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Café", "notes": "south side" }))]);
     scene.does("INSERT INTO tasks (title) VALUES ('Clean the cafe')");
@@ -329,61 +330,65 @@ fn search_follows_every_writer() {
 }
 
 #[test]
-fn status_claims_nothing_without_proof() {
+fn status_needs_recent_contact() {
     let mut scene = Scene::new();
-    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::New);
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::New);
     let pid = Some(std::process::id());
-    standing::set_daemon(&mut scene.db, pid, at(0)).unwrap();
+    sync_state::set_daemon(&mut scene.db, pid, at(0)).unwrap();
     scene.is_at_present(3);
-    // The last contact is long ago by this machine's clock, so nothing is live.
-    let status = status::read(&scene.db).unwrap();
+    // The last contact is long ago by the clock of this machine.
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events), ("offline", None));
     let now = Timestamp::parse(&scene.one("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).unwrap();
-    standing::touch(&mut scene.db, true, now).unwrap();
-    let status = status::read(&scene.db).unwrap();
+    sync_state::record_contact(&mut scene.db, true, now).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
     scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(5) });
-    let status = status::read(&scene.db).unwrap();
+    scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
+    let status = status::load_status(&scene.db).unwrap();
     let told = (status.phase.as_str(), status.head, status.behind_events);
-    assert_eq!(told, ("catching_up", Some(5), Some(2)), "the server was there, and has not told of it");
-    standing::set_daemon(&mut scene.db, None, now).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().phase, Phase::Offline);
+    assert_eq!(
+        told,
+        ("catching_up", Some(5), Some(2)),
+        "the server has accepted the edit, and its event has not arrived"
+    );
+    sync_state::set_daemon(&mut scene.db, None, now).unwrap();
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Offline);
 }
 
-/// What a first read brings is old; that says nothing of how long this replica was away.
+/// The events of a backfill are old, which says nothing about an absence of this replica.
 #[test]
-fn a_first_read_that_is_under_way_was_never_in_step() {
+fn backfill_reports_no_lag() {
     let mut scene = Scene::new();
-    let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
-    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
-    let batch = mirror::Batch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), ready: None };
+    let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
+    sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
+    let batch = feed::Batch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), ready: None };
     let (phase, transport) = ("backfilling", "stream");
-    let proof = mirror::Proof { phase, reason: None, transport, current: false, now: at(0) };
-    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
-    let status = status::read(&scene.db).unwrap();
+    let proof = feed::Proof { phase, reason: None, transport, current: false, now: at(0) };
+    feed::apply(&mut scene.db, &batch, &proof).unwrap();
+    let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));
     assert_eq!((status.behind_seconds, status.retention_left_seconds), (None, None));
     scene.is_at_present(9);
-    assert!(status::read(&scene.db).unwrap().retention_left_seconds.is_some());
+    assert!(status::load_status(&scene.db).unwrap().retention_left_seconds.is_some());
 }
 
 #[test]
-fn a_clock_that_was_ahead_leaves_no_more_of_retention_than_there_is() {
+fn clock_ahead_keeps_retention_bounded() {
     let mut scene = Scene::new();
-    let greeting = standing::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
-    standing::greet(&mut scene.db, &greeting, at(0)).unwrap();
+    let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
+    sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     let ahead = Timestamp::from_millis(8_000_000_000_000);
-    let batch = mirror::Batch { ready: Some(9), ..mirror::Batch::default() };
+    let batch = feed::Batch { ready: Some(9), ..feed::Batch::default() };
     let (phase, transport) = ("live", "stream");
-    let proof = mirror::Proof { phase, reason: None, transport, current: true, now: ahead };
-    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
-    assert_eq!(status::read(&scene.db).unwrap().retention_left_seconds, Some(86_400));
+    let proof = feed::Proof { phase, reason: None, transport, current: true, now: ahead };
+    feed::apply(&mut scene.db, &batch, &proof).unwrap();
+    assert_eq!(status::load_status(&scene.db).unwrap().retention_left_seconds, Some(86_400));
 }
 
 #[test]
-fn a_query_cannot_write() {
+fn query_is_read_only() {
     let scene = Scene::new();
     let path = scene.directory.join("replica.db");
     let read = |sql| query::read_query(&path, sql, |columns, rows| (columns, rows.map(Result::unwrap).collect()));
@@ -393,7 +398,7 @@ fn a_query_cannot_write() {
 }
 
 #[test]
-fn renewing_the_schema_keeps_rows_and_edits() {
+fn renew_keeps_rows_and_edits() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -406,7 +411,7 @@ fn renewing_the_schema_keeps_rows_and_edits() {
 }
 
 #[test]
-fn a_trigger_of_ones_own_under_any_name_stops_no_renewal() {
+fn renew_accepts_oddly_named_user_trigger() {
     let mut scene = Scene::new();
     scene.does("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
     schema::renew(&mut scene.db).unwrap();
@@ -414,7 +419,7 @@ fn a_trigger_of_ones_own_under_any_name_stops_no_renewal() {
 }
 
 #[test]
-fn what_of_ones_own_refuses_the_servers_word_is_named() {
+fn refusing_user_object_is_named() {
     let lost = "CREATE TRIGGER tells AFTER INSERT ON tasks BEGIN INSERT INTO lost VALUES (1); END";
     let evaluated = "TEXT AS (json_extract(notes, '$.x')) CHECK (x IS NOT 'a')";
     for (own, what, said) in [
@@ -425,17 +430,19 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
     ] {
         let mut scene = Scene::new();
         scene.does(own);
-        let refused = gate::keep(&mut scene.db, |tx| {
+        let refused = gate::sync_tx(&mut scene.db, |tx| {
             tx.execute("INSERT INTO tasks (id, title, notes) VALUES (?1, 'Paint', 'no JSON')", [TASK])?;
             Ok(())
         });
         let sentence = refused.unwrap_err().to_string();
         assert!(sentence.contains(what) && sentence.contains(said), "{own}: {sentence}");
         let ahead = match own == lost {
-            true => schema::others::unwritable(&scene.db).unwrap(),
-            false => {
-                schema::others::refusing(&scene.db).unwrap().into_iter().map(|what| (what, said.to_owned())).collect()
-            }
+            true => schema::user_objects::broken_triggers(&scene.db).unwrap(),
+            false => schema::user_objects::refusing_objects(&scene.db)
+                .unwrap()
+                .into_iter()
+                .map(|what| (what, said.to_owned()))
+                .collect(),
         };
         assert_eq!(ahead, [(what.to_owned(), said.to_owned())]);
     }
@@ -444,7 +451,7 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
         scene.does(&format!("CREATE TRIGGER tells AFTER {event} ON {table} BEGIN INSERT INTO lost VALUES (1); END"));
         let what = format!("the trigger tells on {table}");
         assert_eq!(
-            schema::others::unwritable(&scene.db).unwrap(),
+            schema::user_objects::broken_triggers(&scene.db).unwrap(),
             [(what.clone(), "no such table: main.lost".to_owned())]
         );
         let write = match event {
@@ -452,15 +459,15 @@ fn what_of_ones_own_refuses_the_servers_word_is_named() {
             "UPDATE" => "UPDATE edits SET reason = reason",
             _ => "DELETE FROM _sync",
         };
-        let refused = gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(write)?)).unwrap_err().to_string();
+        let refused = gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(write)?)).unwrap_err().to_string();
         assert!(refused.contains(&what) && refused.contains("no such table: main.lost"), "{refused}");
     }
     let scene = Scene::new();
-    assert!(schema::others::refusing(&scene.db).unwrap().is_empty());
-    assert!(schema::others::unwritable(&scene.db).unwrap().is_empty());
+    assert!(schema::user_objects::refusing_objects(&scene.db).unwrap().is_empty());
+    assert!(schema::user_objects::broken_triggers(&scene.db).unwrap().is_empty());
 }
 
-/// Whether the tables take an address, and what the server says of it.
+/// True when the tables accept a URL, and true when the contract does.
 fn judged(scene: &Scene, address: &str) -> (bool, bool) {
     let taken = scene.db.execute("INSERT INTO documents (title, url) VALUES ('a', ?1)", [address]);
     if let Err(error) = &taken {
@@ -470,7 +477,7 @@ fn judged(scene: &Scene, address: &str) -> (bool, bool) {
 }
 
 #[test]
-fn addresses_are_judged_as_the_server_judges_them() {
+fn urls_are_checked_like_the_server() {
     let scene = Scene::new();
     scene.does("BEGIN");
     let pieces: Vec<String> = [
@@ -478,7 +485,7 @@ fn addresses_are_judged_as_the_server_judges_them() {
     ]
     .into_iter()
     .map(str::to_owned)
-    // Each character that is blank or a control somewhere in Unicode, and their neighbours.
+    // Every white space and control character of Unicode, and neighbours of them.
     .chain((0..=0x3100).filter_map(char::from_u32).filter(|c| c.is_whitespace() || c.is_control()).map(String::from))
     .chain(
         ['\u{1f}', '\u{200b}', '\u{feff}', '\u{180e}', '\u{a1}', '\u{200c}', '\u{2027}', '\u{3001}'].map(String::from),
@@ -490,7 +497,7 @@ fn addresses_are_judged_as_the_server_judges_them() {
             assert_eq!(taken, right, "{address:?}");
         }
     }
-    // Drawn from a row of numbers that is the same in every run.
+    // Pseudo-random numbers that are equal in every run.
     let mut drawn = 7_u64;
     let mut draw = |below: usize| {
         drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -500,7 +507,7 @@ fn addresses_are_judged_as_the_server_judges_them() {
     for _ in 0..1000 {
         let mut address = pieces[[0, 0, 0, 1, 1, draw(16)][draw(6)]].clone();
         for _ in 0..draw(7) {
-            // Mostly what an address is made of.
+            // Mostly characters of URLs.
             address.push_str(&pieces[if draw(12) == 0 { draw(pieces.len()) } else { 4 + draw(12) }]);
         }
         let (taken, right) = judged(&scene, &address);
@@ -512,14 +519,14 @@ fn addresses_are_judged_as_the_server_judges_them() {
 }
 
 #[test]
-fn numbers_of_edits_that_were_set_back_are_set_right() {
+fn reset_edit_sequence_is_repaired() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
     scene.does("INSERT INTO rooms (name) VALUES ('Loft')");
     for (edit, rev) in [(1, 3), (2, 4)] {
         scene.send(edit);
         let id = scene.one(&format!("SELECT record_id FROM edits WHERE id = {edit}"));
-        scene.answer(edit, Verdict::Sent { rev: Some(rev) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
         scene.hear(vec![event(rev, "created", "room", &id, json!({ "name": "Shed" }))]);
     }
     scene.does("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'edits'");
@@ -528,9 +535,9 @@ fn numbers_of_edits_that_were_set_back_are_set_right() {
     scene.does("INSERT INTO rooms (name) VALUES ('Den')");
     assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "1 2 3");
     let request = scene.send(1);
-    numbers::set_right(&mut scene.db).unwrap();
+    edit_ids::repair(&mut scene.db).unwrap();
     assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "4 5 6");
-    assert_eq!(scene.send(4).key, request.key, "its request goes with it");
+    assert_eq!(scene.send(4).key, request.key, "the edit keeps its request");
     let id = scene.one("SELECT record_id FROM edits WHERE id = 4");
     scene.hear(vec![with_key(event(5, "created", "room", &id, json!({ "name": "Hall" })), &request.key)]);
     assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,4 confirmed");

@@ -1,4 +1,4 @@
-//! Who adds to the index of search, and who merges it.
+//! The index of `search`: scripts add segments, and the sync merges them.
 
 use serde_json::json;
 
@@ -7,44 +7,44 @@ use crate::model::Origin;
 use crate::store::read::view;
 use crate::store::{gate, schema};
 
-/// Pieces of the index that lie side by side; a question goes through all of them.
-fn pieces(scene: &Scene) -> u32 {
+/// The number of segments of the index. A query reads every segment.
+fn segments(scene: &Scene) -> u32 {
     scene.one("SELECT count(DISTINCT id >> 37) FROM search_data WHERE id > 10").parse().unwrap()
 }
 
 #[test]
-fn what_scripts_add_to_search_is_merged_by_the_keeper_alone() {
+fn only_sync_merges_search_index() {
     let mut scene = Scene::new();
     for id in 0..100 {
         scene.does(&format!("INSERT INTO tasks (title) VALUES ('Paint {id}')"));
         scene.does(&format!("UPDATE tasks SET title = 'Sand {id}' WHERE title = 'Paint {id}'"));
     }
-    assert_eq!(pieces(&scene), 200, "whatever version of SQLite a script comes with, it merges nothing");
+    assert_eq!(segments(&scene), 200, "a script merges nothing, whatever its version of SQLite");
     scene.hear(vec![task(5, "Paint", "low")]);
-    assert!(pieces(&scene) < 20);
+    assert!(segments(&scene) < 20);
     let found = "SELECT count(*) || (SELECT count(*) FROM search WHERE search MATCH 'paint')
                  FROM search WHERE search MATCH 'sand'";
     assert_eq!(scene.one(found), "1001");
-    // An editor of ours leaves no more behind than it found.
+    // An edit transaction merges its segments too.
     for id in 0..100 {
         let text = format!("UPDATE tasks SET title = 'Oil {id}' WHERE title = 'Sand {id}'");
-        gate::edit(&mut scene.db, Origin::Tui, |tx| tx.execute(&text, [])).unwrap();
+        gate::edit_tx(&mut scene.db, Origin::Tui, |tx| tx.execute(&text, [])).unwrap();
     }
-    assert!(pieces(&scene) < 20);
-    // Made anew, it is as it was made.
-    schema::search::refill(&mut scene.db).unwrap();
-    let before = pieces(&scene);
+    assert!(segments(&scene) < 20);
+    // A refilled index keeps the settings of a new one.
+    gate::sync_tx(&mut scene.db, schema::search::refill).unwrap();
+    let before = segments(&scene);
     for _ in 0..50 {
         scene.does("UPDATE tasks SET notes = coalesce(notes, '') || 'x' WHERE title = 'Oil 7'");
     }
-    assert_eq!(pieces(&scene), before + 50);
+    assert_eq!(segments(&scene), before + 50);
     assert!(schema::search::is_complete(&scene.db).unwrap());
 }
 
 #[test]
-fn a_script_may_add_more_than_an_index_holds_side_by_side() {
+fn script_merges_index_at_limit() {
     let mut scene = Scene::new();
-    // What syncs have merged takes places too, the more so the larger it is.
+    // Merged segments count towards the limit as well, and large ones more.
     for round in 0..12 {
         let words: Vec<String> = (0..2_000 >> (round / 4)).map(|word| format!("{round}x{word}")).collect();
         let fields = json!({ "title": "Paint", "priority": "low", "status": "open", "notes": words.join(" ") });
@@ -57,12 +57,12 @@ fn a_script_may_add_more_than_an_index_holds_side_by_side() {
     }
     scene.does("COMMIT");
     assert_eq!(scene.one("SELECT count(*) FROM search WHERE search MATCH 'sand'"), "2100");
-    assert!(pieces(&scene) < schema::search::PIECES_MAX);
+    assert!(segments(&scene) < schema::search::CRISIS_SEGMENTS);
     assert!(schema::search::is_complete(&scene.db).unwrap());
 }
 
 #[test]
-fn a_record_is_found_by_its_own_title_in_every_script() {
+fn title_is_found_in_each_script() {
     let scene = Scene::new();
     for name in ["गाड़ी", "বাড়ি", "ଘୋଡ଼ା", "ရေချိုးခန်း", "ⓐⓑ test", "Öltank", "車庫", "e\u{301}tage"]
     {

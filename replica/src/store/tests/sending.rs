@@ -1,11 +1,12 @@
-//! What exactly goes to the server: guards, three-way looks, what goes together.
+//! Requests: preconditions, the three-way merge, and which edits are coalesced.
 
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
-use crate::store::edits::answers::Verdict;
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
+use crate::store::edits::answers::WriteOutcome;
 
+mod reason_code;
 mod unanswered;
 
 fn body(request: &crate::store::edits::push::Request) -> Value {
@@ -13,22 +14,22 @@ fn body(request: &crate::store::edits::push::Request) -> Value {
 }
 
 #[test]
-fn a_change_insists_on_what_was_seen() {
+fn update_sends_if_match() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let request = scene.send(1);
-    assert_eq!(request.guard, Some(5));
+    assert_eq!(request.if_match, Some(5));
     assert_eq!(scene.send(1), request, "a retry sends the same");
-    scene.answer(1, Verdict::Sent { rev: Some(8) });
-    // The feed is behind; the answer is what the next change builds on.
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+    // The feed is behind, and the next change builds on the response.
     scene.does("UPDATE tasks SET title = 'Mine too'");
     assert_eq!(scene.plan(), [2]);
-    assert_eq!(scene.send(2).guard, Some(8));
+    assert_eq!(scene.send(2).if_match, Some(8));
 }
 
 #[test]
-fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
+fn create_is_sent_before_references() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
     scene.does("UPDATE tasks SET notes = 'twice'");
@@ -37,19 +38,19 @@ fn a_record_goes_before_those_that_refer_to_it_whatever_was_written_first() {
     assert_eq!(scene.parcels(), [[3, 4]], "what a record is made of comes before all that refers to it");
     scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).unwrap();
     assert_eq!(scene.parcels(), [[3]], "it is on its way");
-    scene.answer(3, Verdict::Sent { rev: Some(5) });
+    scene.answer(3, WriteOutcome::Sent { rev: Some(5) });
     assert_eq!(scene.parcels(), [[1, 2]]);
-    // A record that a person must decide about holds those that refer to it.
+    // An edit that needs a person holds the edits that refer to its record.
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.send(2);
-    scene.answer(2, Verdict::Rejected { reason: "no".to_owned(), problem: json!({}) });
+    scene.answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({}) });
     assert_eq!((scene.plan(), scene.states().as_str()), (vec![], "blocked rejected"));
 }
 
 #[test]
-fn how_large_a_request_is_is_known_before_it_is_fixed() {
+fn plan_knows_request_bytes() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO rooms (name, notes) VALUES ('Shed', printf('%.9000c', 'x'))");
     scene.does("INSERT INTO rooms (name, notes) VALUES ('Loft', printf('%.9000c', 'x'))");
@@ -64,24 +65,24 @@ fn how_large_a_request_is_is_known_before_it_is_fixed() {
 }
 
 #[test]
-fn a_position_of_another_history_confirms_nothing() {
+fn position_of_other_history_confirms_nothing() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low"), event(37, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does("INSERT INTO vehicles (name) VALUES ('Car')");
     scene.send(1);
-    // The server was put back to an older copy, which the stream has not said yet.
-    scene.answer(1, Verdict::Sent { rev: Some(23) });
+    // The server was restored, and the stream has not shown the restore yet.
+    scene.answer(1, WriteOutcome::Sent { rev: Some(23) });
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("sent", ""));
     scene.does("DELETE FROM tasks");
     scene.send(2);
-    scene.answer(2, Verdict::Sent { rev: Some(24) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(24) });
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) || (SELECT count(*) FROM edits)"), "02");
     scene.hear(vec![deleted(38)]);
     assert_eq!(scene.outcomes(), "2 confirmed");
 }
 
 #[test]
-fn both_changed_the_same_field() {
+fn field_changed_on_both_sides_conflicts() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
@@ -97,7 +98,7 @@ fn both_changed_the_same_field() {
 }
 
 #[test]
-fn the_profile_decides_and_the_loser_is_kept() {
+fn policy_decides_and_keeps_loser() {
     let conflict = || {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -107,7 +108,7 @@ fn the_profile_decides_and_the_loser_is_kept() {
     };
     let mut scene = conflict();
     let request = scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap();
-    assert_eq!((request.guard, body(&request)), (Some(6), json!({ "title": "Mine", "priority": "high" })));
+    assert_eq!((request.if_match, body(&request)), (Some(6), json!({ "title": "Mine", "priority": "high" })));
     assert_eq!(scene.one("SELECT patch || outcome FROM edit_history"), r#"{"title":"Theirs"}superseded"#);
 
     let mut scene = conflict();
@@ -126,7 +127,7 @@ fn the_profile_decides_and_the_loser_is_kept() {
 }
 
 #[test]
-fn what_both_wrote_alike_is_not_sent() {
+fn equal_values_are_not_sent() {
     let mut scene = Scene::new();
     scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
     scene.does("UPDATE vehicles SET purchase_price = '8.5'");
@@ -137,7 +138,7 @@ fn what_both_wrote_alike_is_not_sent() {
 }
 
 #[test]
-fn what_was_taken_back_here_is_no_change() {
+fn value_changed_back_is_not_sent() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -147,7 +148,7 @@ fn what_was_taken_back_here_is_no_change() {
         assert_eq!(scene.freeze(&[vec![1, 2]], policy), None);
         assert_eq!(scene.outcomes(), "1 merged,2 merged");
         assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");
-        // Beside another change, that one alone is sent.
+        // Only the other change is sent.
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("UPDATE tasks SET title = 'Theirs', priority = 'high'");
         scene.hear(vec![task(7, "Theirs too", "low")]);
@@ -157,7 +158,7 @@ fn what_was_taken_back_here_is_no_change() {
 }
 
 #[test]
-fn a_profile_without_values_is_nothing_to_send() {
+fn profile_without_values_is_not_sent() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property DEFAULT VALUES");
     scene.does("UPDATE property SET city = 'Ghent'");
@@ -167,7 +168,7 @@ fn a_profile_without_values_is_nothing_to_send() {
 }
 
 #[test]
-fn a_profile_that_is_cleared_before_it_was_there_is_nothing_to_send() {
+fn cleared_new_profile_is_not_sent() {
     let mut scene = Scene::new();
     scene.is_at_present(2);
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
@@ -180,7 +181,7 @@ fn a_profile_that_is_cleared_before_it_was_there_is_nothing_to_send() {
 }
 
 #[test]
-fn a_create_with_the_id_of_another_kind_is_not_sent() {
+fn create_with_id_of_other_kind_is_not_sent() {
     let mut scene = Scene::new();
     scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.is_at_present(4);
@@ -191,7 +192,7 @@ fn a_create_with_the_id_of_another_kind_is_not_sent() {
         "conflict: its id belongs to another kind, room"
     );
     assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
-    // Neither of two that only exist here has it yet.
+    // Both records exist only here, and neither server nor feed has them.
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
@@ -199,7 +200,7 @@ fn a_create_with_the_id_of_another_kind_is_not_sent() {
 }
 
 #[test]
-fn a_delete_of_what_was_changed_there_always_asks() {
+fn delete_of_changed_record_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -210,19 +211,19 @@ fn a_delete_of_what_was_changed_there_always_asks() {
         let view = "SELECT json_array(field, base, mine, theirs) FROM conflicts";
         assert_eq!(scene.one(view), r#"["priority","low",null,"urgent"]"#);
     }
-    // Without a change of its own, only its number has moved.
+    // Only the revision has changed.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("DELETE FROM tasks");
     scene.hear(vec![task(6, "Paint", "low")]);
     let request = scene.send(1);
-    assert_eq!((request.verb.as_str(), request.guard), ("DELETE", Some(6)));
+    assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(6)));
 }
 
 const OTHER: &str = "0190a3b0-0000-7000-8000-000000000003";
 
-/// A shed and an attic, and a lamp in the shed. The shed is deleted here, and then something is done to the lamp; the
-/// server has taken the delete, and the feed has come to the lamp's part in it.
+/// A lamp in a shed, and an attic. The shed is deleted here, and the lamp is edited afterwards. The server has accepted
+/// the delete, and the feed has shown that the lamp lost its room.
 fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
     let mut scene = Scene::new();
     scene.hear(vec![
@@ -234,19 +235,23 @@ fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
     scene.does(then);
     assert_eq!(scene.plan(), [1]);
     scene.send(1);
-    scene.answer(1, Verdict::Sent { rev: Some(6) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(4, "updated", "inventory", TASK, json!({ "name": "Lamp", "room_id": null, "quantity": 1 }))]);
     scene
 }
 
 #[test]
-fn what_a_delete_cleared_is_nobodys_change() {
+fn reference_cleared_by_delete_is_no_change() {
     let shed_is_gone = || event(6, "deleted", "room", ROOM, Value::Null);
     let elsewhere = format!("UPDATE inventory SET room_id = '{OTHER}'");
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
         let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
         let request = scene.freeze(&[vec![2]], policy).unwrap();
-        assert_eq!((request.guard, body(&request)), (Some(4), json!({ "room_id": OTHER })), "the delete was answered");
+        assert_eq!(
+            (request.if_match, body(&request)),
+            (Some(4), json!({ "room_id": OTHER })),
+            "the delete was answered"
+        );
         let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
         scene.hear(vec![shed_is_gone()]);
         assert!(scene.freeze(&[vec![2]], policy).is_some(), "the feed has told of the delete");
@@ -256,9 +261,9 @@ fn what_a_delete_cleared_is_nobodys_change() {
         );
     }
     let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
-    assert_eq!(scene.send(2).guard, Some(4));
+    assert_eq!(scene.send(2).if_match, Some(4));
 
-    // What else was changed there is still a change, of this field or of another.
+    // Other changes on the server still conflict, in the same field or another.
     let moved = |name: &str| json!({ "name": name, "room_id": HOME, "quantity": 1 });
     let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
     scene.hear(vec![event(5, "updated", "inventory", TASK, moved("Lamp")), shed_is_gone()]);
@@ -275,8 +280,8 @@ fn what_a_delete_cleared_is_nobodys_change() {
 }
 
 #[test]
-fn a_subject_that_a_delete_cleared_is_nobodys_change() {
-    // A manual of a car that is deleted here; the feed tells of both.
+fn subject_cleared_by_delete_is_no_change() {
+    // The manual of a car that is deleted here. The feed shows both.
     let scene = |then: &str, there: Value| {
         let mut scene = Scene::new();
         let manual = json!({ "title": "Manual", "subject_type": "vehicle", "subject_id": ROOM });
@@ -288,7 +293,7 @@ fn a_subject_that_a_delete_cleared_is_nobodys_change() {
         scene.does("DELETE FROM vehicles WHERE name = 'Car'");
         scene.does(then);
         scene.send(1);
-        scene.answer(1, Verdict::Sent { rev: Some(5) });
+        scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
         scene.hear(vec![
             event(4, "updated", "document", TASK, there),
             event(5, "deleted", "vehicle", ROOM, Value::Null),
@@ -296,26 +301,26 @@ fn a_subject_that_a_delete_cleared_is_nobodys_change() {
         scene
     };
     let cleared = || json!({ "title": "Manual", "subject_type": null, "subject_id": null });
-    assert_eq!(scene("DELETE FROM documents", cleared()).send(2).guard, Some(4));
+    assert_eq!(scene("DELETE FROM documents", cleared()).send(2).if_match, Some(4));
     let home = "UPDATE documents SET subject_type = 'home', subject_id = NULL";
     assert_eq!(body(&scene(home, cleared()).send(2))["subject_type"], "home");
-    // What only names another vehicle says that it is a vehicle, because there it is nothing any more.
+    // An edit that names another vehicle sends the kind as well: the server has cleared the kind.
     let of_the_bus = format!("UPDATE documents SET subject_id = '{OTHER}'");
     let mut moved = scene(&of_the_bus, cleared());
     assert_eq!(body(&moved.send(2)), json!({ "subject_id": OTHER, "subject_type": "vehicle" }));
     assert_eq!(moved.one("SELECT subject_type || subject_id FROM documents"), format!("vehicle{OTHER}"));
-    // Somebody has made it one of the home.
+    // Another client has made the home the subject.
     let of_the_home = json!({ "title": "Manual", "subject_type": "home", "subject_id": null });
     assert_eq!(scene(&of_the_bus, of_the_home).freeze(&[vec![2]], ConflictPolicy::Ask), None);
 }
 
 #[test]
-fn a_refused_create_shows_its_values_as_the_server_writes_them() {
+fn rejected_create_shows_normalized_values() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO vehicles (id, name, purchase_price) VALUES ('{TASK}', 'Mine', '7.5')"));
     scene.send(1);
     let problem = json!({ "type": "already_exists" });
-    scene.answer(1, Verdict::Conflict { reason: "The id exists.".to_owned(), problem, gone: false });
+    scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
     let theirs = json!({ "name": "Theirs", "purchase_price": "7.50" });
     scene.hear(vec![event(6, "created", "vehicle", TASK, theirs)]);
     assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "name", "the price is the same");
@@ -323,7 +328,7 @@ fn a_refused_create_shows_its_values_as_the_server_writes_them() {
 }
 
 #[test]
-fn a_change_of_what_was_deleted_there_shows_its_values_as_the_server_writes_them() {
+fn conflict_shows_normalized_values() {
     let price = "SELECT json_array(base, mine) FROM conflicts WHERE field = 'purchase_price'";
     let mut scene = Scene::new();
     scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
@@ -333,7 +338,7 @@ fn a_change_of_what_was_deleted_there_shows_its_values_as_the_server_writes_them
 }
 
 #[test]
-fn what_is_deleted_there_shows_as_nothing() {
+fn deleted_record_shows_null_theirs() {
     let mut scene = Scene::deleted_by_an_answer();
     assert_eq!(
         scene.one("SELECT json_array(field, mine, theirs, theirs_at) FROM conflicts"),
@@ -347,7 +352,7 @@ fn what_is_deleted_there_shows_as_nothing() {
 }
 
 #[test]
-fn edits_of_one_record_that_were_never_sent_go_as_one() {
+fn unsent_edits_of_record_are_coalesced() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.does("UPDATE tasks SET title = 'Paint all', notes = 'Twice'");
@@ -357,7 +362,7 @@ fn edits_of_one_record_that_were_never_sent_go_as_one() {
     assert_eq!(request.verb, "POST");
     assert_eq!((&body(&request)["title"], &body(&request)["notes"]), (&json!("Paint all"), &Value::Null));
     assert_eq!(scene.states(), "sending");
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![task(9, "Paint all", "medium")]);
     assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed", "each as it was made");
     assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
@@ -365,7 +370,7 @@ fn edits_of_one_record_that_were_never_sent_go_as_one() {
 }
 
 #[test]
-fn what_came_and_went_is_never_heard_of() {
+fn created_and_deleted_record_is_not_sent() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.does("UPDATE tasks SET title = 'Paint all'");
@@ -376,21 +381,21 @@ fn what_came_and_went_is_never_heard_of() {
 }
 
 #[test]
-fn a_change_and_a_delete_are_a_delete_of_what_was_before() {
+fn update_and_delete_coalesce_to_delete() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     assert_eq!(scene.parcels(), [[1, 2]]);
     let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((request.verb.as_str(), request.guard), ("DELETE", Some(5)));
-    scene.answer(1, Verdict::Sent { rev: Some(9) });
+    assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(5)));
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![deleted(9)]);
     assert_eq!(scene.outcomes(), "1 superseded,2 confirmed");
 }
 
 #[test]
-fn only_what_waits_for_nothing_else_goes_along() {
+fn edit_with_other_dependency_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "inventory", TASK, json!({ "name": "Rake", "quantity": 1 }))]);
     scene.does("UPDATE inventory SET name = 'Old rake'");
@@ -407,12 +412,12 @@ fn only_what_waits_for_nothing_else_goes_along() {
         "a room that is referred to is not deleted before the reference"
     );
     scene.send(2);
-    scene.answer(2, Verdict::Sent { rev: Some(4) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(4) });
     assert_eq!(scene.parcels(), [[1]], "nor is it changed before it, once it is made");
 }
 
 #[test]
-fn what_refers_to_each_other_does_not_wait_in_a_ring() {
+fn mutual_references_do_not_deadlock() {
     let mut scene = Scene::new();
     let of_room = json!({ "title": "Paint", "subject_type": "room", "subject_id": ROOM });
     scene.hear(vec![
@@ -420,16 +425,17 @@ fn what_refers_to_each_other_does_not_wait_in_a_ring() {
         event(2, "created", "task", TASK, of_room),
     ]);
     scene.is_at_present(2);
-    // Children first, as a script may write them: the task leaves the room for an item that is made in the room only then.
+    // Children first, in the order of a script: the task moves from the room to an item that the script creates in the
+    // room later.
     scene.does(&format!("UPDATE tasks SET subject_type = 'inventory', subject_id = '{HOME}'"));
     scene.does("UPDATE rooms SET name = 'Hall'");
     scene.does(&format!("INSERT INTO inventory (id, name, room_id) VALUES ('{HOME}', 'Rake', '{ROOM}')"));
     assert_eq!(scene.parcels(), [[3]]);
     scene.send(3);
-    scene.answer(3, Verdict::Sent { rev: Some(3) });
+    scene.answer(3, WriteOutcome::Sent { rev: Some(3) });
     assert_eq!(scene.parcels(), [[1]]);
 
-    // In two rings at once: each of two tasks leaves the room of the item that the other is to be for.
+    // Two circles at once: each of two tasks moves from a room to an item in the other task's room.
     let [attic, saw, second] = [9, 8, 7].map(|n| format!("0190a3b0-0000-7000-8000-{n:012}"));
     let mut scene = Scene::new();
     let of = |room: &str| json!({ "title": "Paint", "subject_type": "room", "subject_id": room });
@@ -451,37 +457,37 @@ fn what_refers_to_each_other_does_not_wait_in_a_ring() {
     while let Some(edit) = scene.plan().first().copied() {
         scene.send(edit);
         sent += 1;
-        scene.answer(edit, Verdict::Sent { rev: Some(4 + sent) });
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(4 + sent) });
     }
     assert_eq!(sent, 6, "{}", scene.states());
 }
 
 #[test]
-fn many_are_one_call_with_a_guard_for_each() {
+fn bulk_operations_have_own_if_match() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
     let request = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((request.path.as_str(), request.bulk, request.guard), ("/v1/tasks/bulk", true, None));
+    assert_eq!((request.path.as_str(), request.bulk, request.if_match), ("/v1/tasks/bulk", true, None));
     let operations = &body(&request)["operations"];
     assert_eq!(operations[0], json!({ "method": "update", "id": TASK, "if_match": 5, "data": { "title": "Mine" } }));
     assert_eq!((&operations[1]["method"], &operations[1]["id"]), (&json!("create"), &json!(ROOM)));
     assert_eq!(scene.parcels(), [[1, 2]], "from now on they are one");
     assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), Some(request.clone()));
-    // One of them is recognised by the feed; the rest keep their request.
+    // The feed confirms one edit, and the others keep their request.
     scene.hear(vec![with_key(task(8, "Mine", "low"), &request.key)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
     let again = scene.freeze(&[vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((again.body, again.bulk, again.edits), (request.body, true, vec![(2, ROOM.to_owned())]));
-    // Refused as a whole, they go by themselves, under keys of their own.
-    scene.answer(2, Verdict::Apart);
+    // Rejected as a whole, the edits are sent one by one with new keys.
+    scene.answer(2, WriteOutcome::SendAlone);
     let single = scene.send(2);
     assert_eq!((single.path.as_str(), single.key.as_str()), ("/v1/tasks", "key-2"));
 }
 
 #[test]
-fn what_goes_as_it_was_fitted_is_shown_so() {
+fn adapted_edit_shows_in_row() {
     let mut scene = Scene::new();
     let [car, bus] = [(1, ROOM), (2, HOME)];
     for (rev, id) in [car, bus] {
@@ -495,14 +501,14 @@ fn what_goes_as_it_was_fitted_is_shown_so() {
         event(4, "updated", "document", TASK, manual("Theirs", Value::Null)),
         event(5, "deleted", "vehicle", ROOM, Value::Null),
     ]);
-    // The title is as it was, so it does not go; the kind of the subject must.
+    // The title is unchanged and is not sent; the kind of the subject must be sent.
     let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
     assert_eq!(body(&request), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
     assert_eq!(scene.one("SELECT title || subject_type || subject_id FROM documents"), format!("Theirsvehicle{HOME}"));
 }
 
 #[test]
-fn what_is_not_known_to_be_there_is_not_written_over_unseen() {
+fn unknown_record_waits_for_feed() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     assert_eq!(scene.plan(), [0; 0], "a first read has shown nothing yet");
@@ -519,7 +525,7 @@ fn what_is_not_known_to_be_there_is_not_written_over_unseen() {
 }
 
 #[test]
-fn what_goes_together_goes_together_however_much_lies_between() {
+fn distant_edits_are_coalesced() {
     let mut scene = Scene::new();
     scene.does(
         "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 9)
@@ -532,7 +538,7 @@ fn what_goes_together_goes_together_however_much_lies_between() {
     let mut ready = |limit| super::plan::plan(&mut scene.db, limit, &[]).unwrap().ready;
     let parcels = |ready: Vec<super::plan::Ready>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();
     assert_eq!(parcels(ready(2)), [vec![1, 12], vec![2, 13]]);
-    // The room's delete waits for the item, so it does not go with its create.
+    // The room's delete waits for the item, and is not coalesced with the room's create.
     assert_eq!(parcels(ready(10)).pop().unwrap(), [10]);
     assert_eq!(parcels(ready(64)), parcels(ready(10)), "the limit changes nothing but how many there are");
 }

@@ -1,14 +1,14 @@
-//! Comparisons with what the server lists, as stories of the database.
+//! `verify`: rows compared with the lists of the server.
 
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::*;
 use crate::store::gate;
-use crate::store::recovery::verify::{How, Listing, Verification, verify};
+use crate::store::reconcile::verify::{How, Listing, Verification, verify};
 
 impl Scene {
-    /// Compares with a server that holds nothing.
+    /// Compares the rows with a server that lists no record.
     fn compared_with_nothing(&mut self, as_of: i64) -> Verification {
         let empty = Kind::ALL.map(|kind| (kind, Listing { as_of, ..Listing::default() }));
         verify(&mut self.db, &empty, false, at(0)).unwrap().unwrap()
@@ -16,17 +16,17 @@ impl Scene {
 }
 
 #[test]
-fn a_record_that_was_deleted_there_and_waits_for_a_person_is_no_difference() {
+fn deleted_record_in_conflict_is_equal() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "the row stays in sight while the edit waits");
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "the row stays visible while the edit waits");
     assert_eq!(scene.compared_with_nothing(6).differences, []);
 }
 
 #[test]
-fn a_record_that_only_the_replica_has_is_a_difference_with_or_without_edits() {
+fn extra_record_is_reported() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does("UPDATE tasks SET title = 'Mine'");
@@ -37,7 +37,7 @@ fn a_record_that_only_the_replica_has_is_a_difference_with_or_without_edits() {
 }
 
 #[test]
-fn what_a_server_leaves_out_is_null_and_the_order_of_what_is_unknown_says_nothing() {
+fn missing_member_equals_null() {
     let mut scene = Scene::new();
     let room = |members| event(5, "created", "room", ROOM, members).payload.unwrap();
     scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Shed", "notes": null, "b": 1, "a": [2] }))]);
@@ -53,7 +53,7 @@ fn what_a_server_leaves_out_is_null_and_the_order_of_what_is_unknown_says_nothin
 }
 
 #[test]
-fn what_nobody_has_told_is_no_change_meanwhile() {
+fn revision_beyond_feed_is_reported() {
     for wrong in [
         "UPDATE tasks SET rev = 999, notes = 'Rot'",
         "INSERT INTO _tombstones (kind, record_id, rev) SELECT 'task', id, 999 FROM tasks; DELETE FROM tasks",
@@ -61,7 +61,7 @@ fn what_nobody_has_told_is_no_change_meanwhile() {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
         scene.is_at_present(7);
-        gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
@@ -72,7 +72,7 @@ fn what_nobody_has_told_is_no_change_meanwhile() {
 }
 
 #[test]
-fn search_is_made_anew_where_somebody_has_emptied_it() {
+fn repair_refills_emptied_search() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     assert!(!scene.compared_with_nothing(5).search_differs);
@@ -85,7 +85,7 @@ fn search_is_made_anew_where_somebody_has_emptied_it() {
 }
 
 #[test]
-fn what_is_shown_of_a_record_with_edits_is_compared_as_well() {
+fn row_with_edits_is_verified() {
     for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
         let mut scene = Scene::new();
         scene.hear(vec![task(5, "Paint", "low")]);
@@ -94,7 +94,7 @@ fn what_is_shown_of_a_record_with_edits_is_compared_as_well() {
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, []);
-        gate::keep(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
         let fields = |how: &How| matches!(how, How::Fields(fields) if fields.len() == 1 && fields[0].0 == "assignee");
         assert!(if is_field { fields(&found[0].how) } else { found[0].how == How::Missing }, "{wrong}: {found:?}");
@@ -104,7 +104,7 @@ fn what_is_shown_of_a_record_with_edits_is_compared_as_well() {
 }
 
 #[test]
-fn texts_in_search_that_no_record_has_are_a_difference() {
+fn changed_search_text_is_reported() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     let listing = [(Kind::Room, Listing { as_of: 5, ..Listing::default() })];

@@ -8,7 +8,7 @@ use super::goal::EndReason;
 use super::identity::ServerInfo;
 use super::outcome::WriteOutcome;
 use crate::model::{BlockCause, Phase, Transport};
-use crate::recovery::{Cause, Found, Question, Step};
+use crate::model::{ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep};
 
 /// An output of the core. The engine carries actions out in order.
 #[derive(Debug, PartialEq)]
@@ -33,15 +33,15 @@ pub(crate) enum Action {
     /// Save the phase for status readers.
     ShowPhase { phase: Phase, blocked_by: Option<BlockCause>, reason: Option<String>, retry_at: Option<Millis> },
     /// Start a reconcile.
-    StartReconcile(Cause),
+    StartReconcile(ReconcileCause),
     /// Save the answer to a question of the reconcile, and the next step.
-    SaveAnswer { question: Question, found: Found, next_step: Step },
+    SaveAnswer { question: ReconcileQuery, found: ReconcileResponse, next_step: ReconcileStep },
     /// Save the next step of the reconcile.
-    SaveStep(Step),
+    SaveStep(ReconcileStep),
     /// List records that the server has in a newer form.
     ListMissing { kind: Kind },
     /// Delete records that the server no longer lists, unless the mass-delete guard refuses.
-    Sweep { kind: Kind, as_of: i64, next_step: Step },
+    Sweep { kind: Kind, as_of: i64, next_step: ReconcileStep },
     /// Ask a person before the reconcile continues.
     AskPerson(String),
     /// Clear a person's request for a reconcile.
@@ -75,7 +75,7 @@ pub(crate) enum Request {
     /// Fetch the record of an edit.
     FetchRecord { edit: i64 },
     /// Ask a question of the reconcile.
-    Reconcile { epoch: u64, question: Question },
+    Reconcile { epoch: u64, question: ReconcileQuery },
     /// Check that the server still knows the cursor.
     CheckCursor { epoch: u64, cursor: Option<String> },
     /// Fetch the scopes of the key.

@@ -6,7 +6,7 @@ use super::feed::FeedBatch;
 use super::identity::{FeedHead, Identity};
 use super::outcome::{ExistingRecord, Failure, ReadyEdits, Refusal, SendOutcome};
 use crate::model::BlockCause;
-use crate::recovery::{Found, Recovery, Swept};
+use crate::model::{Reconcile, ReconcileResponse, SweepOutcome};
 
 /// An input of the core.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) enum Event {
         cursor: Option<String>,
         is_filled: bool,
         home_id: Option<String>,
-        recovery: Option<Recovery>,
+        recovery: Option<Reconcile>,
         is_paused: bool,
     },
     /// A person's requests were read from the database. `reconcile`: compare with the server; true accepts all deletions.
@@ -52,13 +52,13 @@ pub(crate) enum Event {
     /// The record of a create whose id already exists was fetched.
     RecordFetched { edit: i64, existing: ExistingRecord },
     /// A reconcile was started. None: nothing to reconcile.
-    ReconcileStarted(Option<Recovery>),
+    ReconcileStarted(Option<Reconcile>),
     /// A page or record for the reconcile has an answer.
-    ReconcileAnswered { epoch: u64, answer: Result<Found, Failure> },
+    ReconcileAnswered { epoch: u64, answer: Result<ReconcileResponse, Failure> },
     /// Ids of records that the server has in a newer form.
     MissingListed(Vec<String>),
     /// A collection was swept, or the sweep was refused.
-    Swept { kind: Kind, swept: Swept },
+    Swept { kind: Kind, swept: SweepOutcome },
     /// The scopes of the key were fetched for the reconcile.
     ScopesChecked { epoch: u64, answer: Result<Identity, Failure> },
     /// The final check of the feed cursor has an answer.

@@ -11,7 +11,7 @@ use super::identity::{FeedHead, Identity, ServerInfo};
 use super::outcome::{Expired, Failure, Refusal};
 use super::state::{Core, KEY_RETRY, Link};
 use crate::model::{BlockCause, Phase, Transport};
-use crate::recovery::{Cause, Recovery};
+use crate::model::{Reconcile, ReconcileCause};
 
 /// After a refused write, the next attempt comes at the latest after 5 s: only the local disk is asked.
 const DISK_RETRY: Millis = 5000;
@@ -20,7 +20,7 @@ const TOUCH_INTERVAL: Millis = 10_000;
 
 impl Core {
     /// Starts from the state on disk.
-    pub(super) fn start(&mut self, recovery: Option<Recovery>, is_paused: bool, actions: &mut Vec<Action>) {
+    pub(super) fn start(&mut self, recovery: Option<Reconcile>, is_paused: bool, actions: &mut Vec<Action>) {
         (self.disk, self.batches_pending) = (None, 0);
         self.reset_push();
         self.set_reconcile(recovery);
@@ -241,7 +241,7 @@ impl Core {
             return self.lost(now, refusal.message, None, actions);
         };
         (self.cursor, self.position) = (Some(resume.clone()), 0);
-        let cause = if restored { Cause::Restored { resume, fork } } else { Cause::Gap { resume } };
+        let cause = if restored { ReconcileCause::Restored { resume, fork } } else { ReconcileCause::Gap { resume } };
         actions.extend([Action::CloseStream, Action::StartReconcile(cause)]);
         // The new cursor may have expired by now as well. A second expiry in a row waits, to avoid an endless loop.
         if std::mem::replace(&mut self.has_expired_cursor, true) {

@@ -21,14 +21,14 @@ use super::clock::Millis;
 use super::identity::{Identity, Limits};
 use super::outcome::Failure;
 use super::state::{Core, KEY_RETRY};
-use crate::recovery::{Cause, Found, Question, Recovery, Step, Swept};
+use crate::model::{Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
 
 impl Core {
     /// Takes a reconcile from the database, new or interrupted. None: no reconcile.
-    pub(super) fn set_reconcile(&mut self, recovery: Option<Recovery>) {
+    pub(super) fn set_reconcile(&mut self, recovery: Option<Reconcile>) {
         self.epoch += 1;
         let reads = self.reconciler.take().map(|before| before.reads).unwrap_or_default();
-        self.position = self.position.max(recovery.as_ref().map_or(0, |recovery| recovery.tail));
+        self.position = self.position.max(recovery.as_ref().and_then(|recovery| recovery.tail_position).unwrap_or(0));
         self.reconciler = recovery.map(|recovery| Reconciler::new(recovery, self.epoch, reads));
         self.set_reconcile_rate();
     }
@@ -79,11 +79,11 @@ impl Core {
             return;
         }
         match reconciler.recovery.step {
-            Step::Sweep { kind, as_of } => {
+            ReconcileStep::Sweep { kind, as_of } => {
                 actions.push(Action::Sweep { kind, as_of, next_step: next_collection(Some(kind)) });
                 reconciler.next_at = Millis::MAX; // until `Event::Swept`
             }
-            Step::Records { kind, .. } if reconciler.missing.is_empty() => {
+            ReconcileStep::Records { kind, .. } if reconciler.missing.is_empty() => {
                 actions.push(Action::ListMissing { kind });
                 reconciler.next_at = Millis::MAX; // until `Event::MissingListed`
             }
@@ -100,7 +100,7 @@ impl Core {
             return;
         }
         let epoch = reconciler.epoch;
-        if reconciler.recovery.step == Step::Done {
+        if reconciler.recovery.step == ReconcileStep::Done {
             reconciler.reads.take(now);
             reconciler.is_checking_cursor = true;
             actions.push(Action::Request(Request::CheckCursor { epoch, cursor: self.cursor.clone() }));
@@ -122,7 +122,7 @@ impl Core {
         &mut self,
         now: Millis,
         epoch: u64,
-        answer: Result<Found, Failure>,
+        answer: Result<ReconcileResponse, Failure>,
         actions: &mut Vec<Action>,
     ) {
         let position = self.position;
@@ -144,9 +144,15 @@ impl Core {
     }
 
     /// Saves an answer that the feed has caught up with, and moves to the next step.
-    fn accept_answer(&mut self, now: Millis, question: Question, found: Found, actions: &mut Vec<Action>) {
+    fn accept_answer(
+        &mut self,
+        now: Millis,
+        question: ReconcileQuery,
+        found: ReconcileResponse,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(reconciler) = &mut self.reconciler else { return };
-        if let Question::Record { .. } = question {
+        if let ReconcileQuery::Record { .. } = question {
             reconciler.missing.pop();
             if found.records.is_empty() {
                 // The record was deleted after the list was read. The delete must come from the feed: a row removed now
@@ -157,12 +163,14 @@ impl Core {
         }
         let next_step = step_after(&reconciler.recovery.step, &found);
         reconciler.recovery.step = next_step.clone();
-        let is_next_page =
-            matches!(next_step, Step::Changes { cursor: Some(_), .. } | Step::Ids { cursor: Some(_), .. });
+        let is_next_page = matches!(
+            next_step,
+            ReconcileStep::Changes { cursor: Some(_), .. } | ReconcileStep::Ids { cursor: Some(_), .. }
+        );
         if !is_next_page {
             reconciler.restarts = 0;
         }
-        if let Step::Changes { .. } | Step::Ids { .. } = next_step {
+        if let ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } = next_step {
             // The next page does not depend on the saved answer, so the request leaves before the save.
             self.continue_reconcile(now, actions);
         }
@@ -226,21 +234,21 @@ impl Core {
         let Some(reconciler) = &mut self.reconciler else { return };
         reconciler.next_at = now + pause;
         (reconciler.was_missing_deleted, reconciler.delete_event_waits) = (false, waits);
-        if let (Step::Records { kind, as_of }, true) = (&reconciler.recovery.step, ids.is_empty()) {
-            reconciler.recovery.step = Step::Sweep { kind: *kind, as_of: *as_of };
+        if let (ReconcileStep::Records { kind, as_of }, true) = (&reconciler.recovery.step, ids.is_empty()) {
+            reconciler.recovery.step = ReconcileStep::Sweep { kind: *kind, as_of: *as_of };
             actions.push(Action::SaveStep(reconciler.recovery.step.clone()));
         }
         reconciler.missing = ids;
     }
 
     /// A sweep has ended. After a refusal by the mass-delete guard, the key's scopes are checked first.
-    pub(super) fn swept(&mut self, now: Millis, kind: Kind, swept: Swept, actions: &mut Vec<Action>) {
+    pub(super) fn swept(&mut self, now: Millis, kind: Kind, swept: SweepOutcome, actions: &mut Vec<Action>) {
         let Some(reconciler) = &mut self.reconciler else { return };
         reconciler.next_at = now;
         match swept {
-            Swept::Done => reconciler.recovery.step = next_collection(Some(kind)),
-            Swept::NotWalked => reconciler.recovery.step = first_ids_step(kind),
-            Swept::TooMany { .. } => {
+            SweepOutcome::Done => reconciler.recovery.step = next_collection(Some(kind)),
+            SweepOutcome::NotListed => reconciler.recovery.step = first_ids_step(kind),
+            SweepOutcome::TooMany { .. } => {
                 reconciler.refused_sweep = Some((kind, swept));
                 actions.push(Action::Request(Request::CheckScopes { epoch: reconciler.epoch }));
             }
@@ -257,7 +265,7 @@ impl Core {
     ) {
         let Some(reconciler) = self.reconciler_of(epoch) else { return };
         let Some((kind, swept)) = reconciler.refused_sweep.take() else { return };
-        let Swept::TooMany { gone, of } = swept else { return };
+        let SweepOutcome::TooMany { gone, of } = swept else { return };
         let collection = kind.collection();
         match answer {
             Ok(identity) if identity.scopes.iter().any(|scope| *scope == format!("{collection}:read")) => {
@@ -290,7 +298,7 @@ impl Core {
                 actions.push(Action::ClearReconcileRequest { accepted });
             }
             // While a question is open, a second request starts over: the server may list the records again by now.
-            _ => actions.push(Action::StartReconcile(Cause::Asked { accepted })),
+            _ => actions.push(Action::StartReconcile(ReconcileCause::Asked { accepted })),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::messages::{Command, Moment};
 use super::state::Engine;
 use crate::model::{Phase, Transport};
 use crate::store::edits::{answers, plan};
-use crate::store::{StoreError, journal, mirror, recovery, reserve, standing};
+use crate::store::{StoreError, disk_reserve, feed, reconcile, sync_log, sync_state};
 use crate::sync::core::{Action, BatchEnd, Event, FeedBatch, ReadyEdits, Request, ServerInfo};
 use crate::sync::page_buffer::PageAnswer;
 use crate::sync::wire::HttpRequest;
@@ -27,7 +27,7 @@ impl Engine {
             Action::Finish(reason) => self.command(Command::End(reason)),
             Action::SaveContact(server) => self.save_contact(now, &server)?,
             Action::ApplyBatch { batch, phase, reason, transport, is_current } => {
-                let proof = mirror::Proof {
+                let proof = feed::Proof {
                     phase: phase.as_str(),
                     reason,
                     transport: transport.as_str(),
@@ -36,56 +36,58 @@ impl Engine {
                 };
                 return self.apply_batch(batch, phase, transport, &proof);
             }
-            Action::TouchContact { is_current } => self.write(|c| standing::touch(c, is_current, now.wall))?,
+            Action::TouchContact { is_current } => {
+                self.write(|c| sync_state::record_contact(c, is_current, now.wall))?
+            }
             Action::PlanEdits => return self.plan_edits(),
             Action::SaveOutcomes { outcomes } => {
                 let verdicts: Vec<_> =
                     outcomes.into_iter().map(|(edit, outcome)| (edit, edit_verdict(now, outcome))).collect();
-                self.write(|c| answers::record(c, &verdicts, now.wall))?;
+                self.write(|c| answers::record_outcomes(c, &verdicts, now.wall))?;
             }
             Action::ShowPhase { phase, blocked_by, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| wall_time(now, at));
                 self.log_phase(phase, reason.as_deref(), None)?;
                 let saved =
-                    self.write(|c| standing::set_phase(c, phase, blocked_by, reason.as_deref(), retry_at, now.wall));
+                    self.write(|c| sync_state::set_phase(c, phase, blocked_by, reason.as_deref(), retry_at, now.wall));
                 ignore_disk_full(saved)?;
             }
             Action::ReloadState => {
                 // The reserve first: the next refused write needs the space for the status row.
-                reserve::hold(&self.db)?;
+                disk_reserve::allocate(&self.db)?;
                 return Ok(self.initial_events()?.into());
             }
             Action::StartReconcile(cause) => {
                 tracing::info!(why = cause.why(), "comparing all records with the server");
-                return Ok(vec![Event::ReconcileStarted(self.write(|c| recovery::begin(c, &cause))?)]);
+                return Ok(vec![Event::ReconcileStarted(self.write(|c| reconcile::begin(c, &cause))?)]);
             }
             Action::SaveAnswer { question, found, next_step } => {
                 self.save_answer(PageAnswer { question, found, next_step })?;
             }
-            Action::SaveStep(step) => self.write(|c| recovery::set_step(c, &step))?,
+            Action::SaveStep(step) => self.write(|c| reconcile::set_step(c, &step))?,
             Action::ListMissing { kind } => {
-                return Ok(vec![Event::MissingListed(self.retry_busy(|c| recovery::missing(c, kind))?)]);
+                return Ok(vec![Event::MissingListed(self.retry_busy(|c| reconcile::records_to_fetch(c, kind))?)]);
             }
             Action::Sweep { kind, as_of, next_step } => {
-                let swept = self.write(|c| recovery::sweep(c, kind, as_of, &next_step, now.wall))?;
+                let swept = self.write(|c| reconcile::sweep(c, kind, as_of, &next_step, now.wall))?;
                 return Ok(vec![Event::Swept { kind, swept }]);
             }
-            Action::AskPerson(question) => self.write(|c| recovery::ask(c, &question))?,
-            Action::ClearReconcileRequest { accepted } => self.write(|c| recovery::heed(c, accepted))?,
-            Action::FinishReconcile => self.write(|c| recovery::finish(c, now.wall))?,
+            Action::AskPerson(question) => self.write(|c| reconcile::ask_person(c, &question))?,
+            Action::ClearReconcileRequest { accepted } => self.write(|c| reconcile::note_wish(c, accepted))?,
+            Action::FinishReconcile => self.write(|c| reconcile::finish(c, now.wall))?,
         }
         Ok(Vec::new())
     }
 
     fn save_contact(&mut self, now: Moment, server: &ServerInfo) -> Result<(), StoreError> {
-        let greeting = standing::Greeting {
+        let greeting = sync_state::Greeting {
             home: stored_home(&self.server, &server.identity),
             head: server.feed_head.head,
             retention_seconds: server.feed_head.retention_seconds,
             accepted: self.accepted_edits.clone(),
             process: self.process,
         };
-        self.write(|c| standing::greet(c, &greeting, now.wall))
+        self.write(|c| sync_state::record_greeting(c, &greeting, now.wall))
     }
 
     fn apply_batch(
@@ -93,7 +95,7 @@ impl Engine {
         batch: FeedBatch,
         phase: Phase,
         transport: Transport,
-        proof: &mirror::Proof,
+        proof: &feed::Proof,
     ) -> Result<Vec<Event>, StoreError> {
         let head = batch.head();
         // The store takes 0 for an unknown head.
@@ -101,8 +103,8 @@ impl Engine {
             BatchEnd::More => None,
             BatchEnd::Present { head } => Some(head.unwrap_or(0)),
         };
-        let batch = mirror::Batch { events: batch.events, cursor: batch.cursor, ready };
-        let applied = self.write(|c| mirror::apply(c, &batch, proof))?;
+        let batch = feed::Batch { events: batch.events, cursor: batch.cursor, ready };
+        let applied = self.write(|c| feed::apply(c, &batch, proof))?;
         self.phase_log.transport(transport);
         self.log_phase(phase, proof.reason.as_deref(), head)?;
         if applied.leapt {
@@ -135,7 +137,7 @@ impl Engine {
     /// Logs a change of the phase. `head`: the feed head, if just received.
     fn log_phase(&mut self, phase: Phase, reason: Option<&str>, head: Option<i64>) -> Result<(), StoreError> {
         match self.phase_log.phase(phase, reason, head) {
-            Some((level, text)) => ignore_disk_full(self.write(|c| journal::note(c, level, &text))),
+            Some((level, text)) => ignore_disk_full(self.write(|c| sync_log::log_alone(c, level, &text))),
             None => Ok(()),
         }
     }
@@ -155,6 +157,6 @@ impl Engine {
     /// Writes the buffered pages.
     pub(super) fn write_pages(&mut self) -> Result<(), StoreError> {
         let Some(PageAnswer { question, found, next_step }) = self.unwritten_pages.take() else { return Ok(()) };
-        self.write(|c| recovery::keep(c, &question, &found, &next_step))
+        self.write(|c| reconcile::save_response(c, &question, &found, &next_step))
     }
 }

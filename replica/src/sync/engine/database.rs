@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::state::Engine;
-use crate::store::{Connection, StoreError, open};
+use crate::store::{Connection, StoreError, connection, gate, schema};
 
 impl Engine {
     /// Writes to the database.
@@ -12,13 +12,13 @@ impl Engine {
         work: impl FnMut(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         // Another program may have created or dropped a trigger.
-        let schema_version = self.retry_busy(|c| open::schema_version(c))?;
+        let schema_version = self.retry_busy(|c| connection::schema_version(c))?;
         if self.schema_version != Some(schema_version) {
             // A newer program may have added columns that this program would leave empty.
-            if !self.retry_busy(|c| open::is_current(c))? {
-                return Err(StoreError::Renewed);
+            if !self.retry_busy(|c| schema::is_current(c))? {
+                return Err(StoreError::SchemaReplaced);
             }
-            self.retry_busy(|c| open::spare_triggers(c))?;
+            self.retry_busy(|c| gate::skip_own_triggers(c))?;
             self.schema_version = Some(schema_version);
         }
         let value = self.retry_busy(work)?;

@@ -17,7 +17,7 @@ pub(crate) fn write_failure_text(what: &str, error: &StoreError) -> String {
 
 /// Why the sync waits after a refused write, as code and as a sentence.
 pub(super) fn block_cause(db: &Path, error: &StoreError) -> (BlockCause, String) {
-    if error.is_for_room(db) {
+    if error.is_out_of_room(db) {
         return (BlockCause::DiskFull, NO_ROOM.to_owned());
     }
     let why = write_failure_text("the replica", error) + "; it goes on by itself once that is over";
@@ -27,7 +27,7 @@ pub(super) fn block_cause(db: &Path, error: &StoreError) -> (BlockCause, String)
 /// Ignores a write that the disk refuses. Only for status rows, which are written again later.
 pub(super) fn ignore_disk_full(result: Result<(), StoreError>) -> Result<(), StoreError> {
     match result {
-        Err(error) if error.is_unwritten() => {
+        Err(error) if error.is_write_failure() => {
             tracing::warn!(%error, "the sync status could not be saved");
             Ok(())
         }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use super::disk::{block_cause, ignore_disk_full};
 use super::messages::{DriverEvent, Moment, StepOutput};
 use super::state::Engine;
-use crate::store::edits::numbers;
-use crate::store::{StoreError, open, recovery, reserve, standing, wishes};
+use crate::store::edits::edit_ids;
+use crate::store::{StoreError, connection, control, disk_reserve, reconcile, sync_state};
 use crate::sync::core::{Action, Event, Request};
 use crate::sync::wire;
 
@@ -15,23 +15,23 @@ impl Engine {
     /// Starts from the state on disk, and saves `process` as the syncing process.
     pub fn start(&mut self, process: u32, now: Moment) -> Result<StepOutput, StoreError> {
         self.process = Some(process);
-        ignore_disk_full(reserve::hold(&self.db))?;
+        ignore_disk_full(disk_reserve::allocate(&self.db))?;
         let mut disk_failure = None;
-        if let Err(error) = self.write(|c| standing::set_daemon(c, Some(process), now.wall)) {
+        if let Err(error) = self.write(|c| sync_state::set_daemon(c, Some(process), now.wall)) {
             disk_failure = Some(block_cause(&self.db, &error));
             ignore_disk_full(Err(error))?;
             // An earlier process may have ended on a full disk with the reserve in place. The reserve is for the status row,
             // so the WAL must not take the space first.
-            open::take_over_log(&self.connection, &self.db, false)?;
-            reserve::release(&self.db);
-            ignore_disk_full(self.write(|c| standing::set_daemon(c, Some(process), now.wall)))?;
+            connection::set_autocheckpoint(&self.connection, &self.db, false)?;
+            disk_reserve::release(&self.db);
+            ignore_disk_full(self.write(|c| sync_state::set_daemon(c, Some(process), now.wall)))?;
         }
-        ignore_disk_full(self.retry_busy(numbers::set_right))?;
-        let known_refusal = self.retry_busy(|c| standing::refused(c))?;
+        ignore_disk_full(self.retry_busy(edit_ids::repair))?;
+        let known_refusal = self.retry_busy(|c| sync_state::key_refusal(c))?;
         self.phase_log.set_known_refusal(known_refusal);
         if let Some((cause, reason)) = disk_failure {
             let output = self.run(now, [Event::WriteFailed { reason, cause }])?;
-            open::take_over_log(&self.connection, &self.db, true)?;
+            connection::set_autocheckpoint(&self.connection, &self.db, true)?;
             return Ok(output);
         }
         let events = self.initial_events()?;
@@ -40,11 +40,11 @@ impl Engine {
 
     /// Takes a report of the driver. Returns the commands that follow.
     pub fn handle(&mut self, now: Moment, event: DriverEvent) -> Result<StepOutput, StoreError> {
-        self.place.is_kept()?;
+        self.place.ensure_unmoved()?;
         let event = match event {
             DriverEvent::DatabaseChanged => {
                 // The notification also follows the engine's own commits.
-                let data_version = self.retry_busy(|c| open::data_version(c))?;
+                let data_version = self.retry_busy(|c| connection::data_version(c))?;
                 if std::mem::replace(&mut self.data_version, data_version) == data_version {
                     return Ok(StepOutput::default());
                 }
@@ -76,22 +76,23 @@ impl Engine {
 
     /// Saves that no process syncs any longer.
     pub fn close(&mut self, now: Moment) -> Result<(), StoreError> {
-        ignore_disk_full(self.write(|c| standing::set_daemon(c, None, now.wall)))
+        ignore_disk_full(self.write(|c| sync_state::set_daemon(c, None, now.wall)))
     }
 
     /// The events to start from: the state on disk and people's requests.
     pub(super) fn initial_events(&mut self) -> Result<[Event; 2], StoreError> {
-        let standing::Standing { cursor, filled, home_id } = self.retry_busy(|c| standing::read(c))?;
-        let recovery = self.retry_busy(|c| recovery::read(c))?;
-        let is_paused = self.retry_busy(|c| wishes::read(c))?.paused;
-        let started = Event::Started { cursor, is_filled: filled, home_id, recovery, is_paused };
+        let sync_state::SyncState { cursor, backfilled, home_id } = self.retry_busy(|c| sync_state::load_state(c))?;
+        let recovery = self.retry_busy(|c| reconcile::load(c))?;
+        let is_paused = self.retry_busy(|c| control::load_requests(c))?.paused;
+        let started = Event::Started { cursor, is_filled: backfilled, home_id, recovery, is_paused };
         Ok([started, self.control_event()?])
     }
 
     /// People's requests in the database. A retry-now request counts once.
     fn control_event(&mut self) -> Result<Event, StoreError> {
-        let wishes::Wishes { paused, reconcile, hurried } = self.retry_busy(|c| wishes::read(c))?;
-        let retry_now = hurried > std::mem::replace(&mut self.retry_requests, hurried);
+        let control::ControlRequests { paused, reconcile, retry_requests } =
+            self.retry_busy(|c| control::load_requests(c))?;
+        let retry_now = retry_requests > std::mem::replace(&mut self.retry_requests, retry_requests);
         Ok(Event::ControlChanged { is_paused: paused, reconcile, retry_now })
     }
 
@@ -106,15 +107,15 @@ impl Engine {
                 match self.carry_out_next(now, action, &mut actions) {
                     Ok(more) => events.extend(more),
                     Err(error)
-                        if error.is_unwritten()
+                        if error.is_write_failure()
                             && hearth_simulated::planted(hearth_simulated::PlantedFault::DiskFullIsSuccess) => {}
-                    Err(error) if error.is_unwritten() => {
+                    Err(error) if error.is_write_failure() => {
                         tracing::warn!(%error, "a write has failed");
                         // The cause is found before space is freed.
                         let (cause, reason) = block_cause(&self.db, &error);
                         // The checkpoint may need space too; the reserve is for the status row.
-                        is_log_full = open::give_back_log(&self.connection).is_err();
-                        reserve::release(&self.db);
+                        is_log_full = connection::checkpoint_truncate(&self.connection).is_err();
+                        disk_reserve::release(&self.db);
                         events = VecDeque::from([Event::WriteFailed { reason, cause }]);
                         break;
                     }
@@ -122,7 +123,7 @@ impl Engine {
                 }
             }
         }
-        if is_log_full && let Err(error) = open::give_back_log(&self.connection) {
+        if is_log_full && let Err(error) = connection::checkpoint_truncate(&self.connection) {
             tracing::warn!(%error, "the WAL could not be truncated");
         }
         Ok(std::mem::take(&mut self.output))

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::messages::{Command, Moment};
 use super::state::{Engine, PendingRequest};
 use crate::store::edits::{answers, push};
-use crate::store::{StoreError, recovery};
+use crate::store::{StoreError, reconcile};
 use crate::sync::core::{Event, ExistingRecord, Request, SendOutcome};
 use crate::sync::wire::HttpRequest;
 
@@ -21,7 +21,7 @@ impl Engine {
             }
             Request::CheckScopes { .. } => HttpRequest::identity(),
             Request::FeedHead => {
-                self.accepted_edits = self.retry_busy(|c| recovery::lost::accepted(c))?;
+                self.accepted_edits = self.retry_busy(|c| reconcile::lost::acked_edits(c))?;
                 HttpRequest::feed_head()
             }
             Request::Poll { cursor, is_catching_up } => {
@@ -34,7 +34,7 @@ impl Engine {
             Request::Reconcile { question, .. } => HttpRequest::reconcile(question),
             Request::CheckCursor { cursor, .. } => HttpRequest::check_cursor(cursor.as_deref()),
             Request::SendEdits { groups } => return self.send_edits(now, vec![groups.clone()]),
-            Request::FetchRecord { edit } => match self.retry_busy(|c| answers::record_of(c, *edit))? {
+            Request::FetchRecord { edit } => match self.retry_busy(|c| answers::edit_record(c, *edit))? {
                 Some((kind, record)) => HttpRequest::record(kind, &record),
                 None => {
                     let existing = ExistingRecord::Different;
@@ -58,12 +58,12 @@ impl Engine {
         self.write_pages()?;
         let wanted = requests.into_iter().map(|parcels| {
             let new_key = Uuid::from_u128((self.random)()).to_string();
-            push::Wanted { parcels, new_key }
+            push::NewRequest { groups: parcels, new_key }
         });
         let (wanted, policy): (Vec<_>, _) = (wanted.collect(), self.policy);
         let frozen = self.write(|c| push::freeze(c, &wanted, policy, now.wall))?;
         let mut events = Vec::new();
-        for (push::Wanted { parcels: groups, .. }, outbox_request) in wanted.into_iter().zip(frozen) {
+        for (push::NewRequest { groups, .. }, outbox_request) in wanted.into_iter().zip(frozen) {
             match outbox_request {
                 Some(outbox_request) => {
                     let http = HttpRequest::edits(&outbox_request);

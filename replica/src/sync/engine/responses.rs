@@ -57,7 +57,7 @@ impl Engine {
         response: Result<HttpResponse, Failure>,
     ) -> Result<ExistingRecord, StoreError> {
         Ok(match response.and_then(|response| wire::record(&response)) {
-            Ok(Some(record)) => match self.retry_busy(|c| answers::compare(c, edit, &record))? {
+            Ok(Some(record)) => match self.retry_busy(|c| answers::matching_rev(c, edit, &record))? {
                 Some(rev) => ExistingRecord::SameValues { rev },
                 None => ExistingRecord::Different,
             },

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::messages::{Command, RandomBits, StepOutput};
 use super::phase_log::PhaseLog;
-use crate::store::edits::judge::ConflictPolicy;
+use crate::model::ConflictPolicy;
 use crate::store::edits::push;
-use crate::store::place::Place;
-use crate::store::{Connection, StoreError, open};
+use crate::store::presence::OpenedFile;
+use crate::store::{Connection, StoreError, connection, open};
 use crate::sync::core::{Core, Millis, Request, Until};
 use crate::sync::page_buffer::PageAnswer;
 
@@ -33,7 +33,7 @@ pub struct Engine {
     pub(super) core: Core,
     pub(super) connection: Connection,
     pub(super) db: PathBuf,
-    pub(super) place: Place,
+    pub(super) place: OpenedFile,
     /// The server's address, as saved in the database.
     pub(super) server: String,
     /// The id of the syncing process, as saved in the database.
@@ -80,11 +80,11 @@ impl Engine {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(Engine {
             core,
-            data_version: open::data_version(&connection)?,
+            data_version: connection::data_version(&connection)?,
             schema_version: None,
             connection,
             db: db.to_owned(),
-            place: Place::of(db),
+            place: OpenedFile::new(db),
             server: server.to_owned(),
             process: None,
             policy,

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::disk::NO_ROOM;
 use super::*;
+use crate::model::ConflictPolicy;
 use crate::model::{BlockCause, EditState, Phase, Transport};
-use crate::store::edits::judge::ConflictPolicy;
-use crate::store::{Connection, StoreError, open};
+use crate::store::{Connection, StoreError, connection};
 use crate::sync::core::{BatchEnd, Event, FeedBatch, Until};
 use crate::sync::wire::HttpResponse;
 use crate::{Origin, Replica};
@@ -235,13 +235,15 @@ fn reconcile_request_survives_a_full_disk() {
     scene.engine.run(now(), [Event::WriteFailed { reason: NO_ROOM.to_owned(), cause: BlockCause::DiskFull }]).unwrap();
     scene.replica.reconcile(false).unwrap();
     // The engine has seen the commit, and the write that followed was refused.
-    scene.engine.data_version = open::data_version(&scene.engine.connection).unwrap();
+    scene.engine.data_version = connection::data_version(&scene.engine.connection).unwrap();
     let steady = scene.engine.wake_at().unwrap();
     scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
     let begun: bool = scene
         .engine
         .connection
-        .query_row("SELECT reconcile = 0 AND EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| row.get(0))
+        .query_row("SELECT reconcile_requested = 0 AND EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
+            row.get(0)
+        })
         .unwrap();
     assert!(begun);
 }
@@ -424,9 +426,9 @@ fn database_of_newer_program_is_not_written() {
     other.execute_batch("CREATE TABLE mine (a)").unwrap();
     scene.report(event(6));
     let renewed = "UPDATE _schema SET stamp = 'of another build'; DROP TABLE mine";
-    crate::store::gate::keep(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
+    crate::store::gate::sync_tx(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
     let ended = scene.engine.handle(now(), event(7));
-    assert!(matches!(ended, Err(StoreError::Renewed)), "{:?}", ended.map(drop));
+    assert!(matches!(ended, Err(StoreError::SchemaReplaced)), "{:?}", ended.map(drop));
     let rooms: i64 = other.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
     assert_eq!(rooms, 1);
 }

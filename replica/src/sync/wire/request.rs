@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 use super::message::HttpRequest;
-use crate::recovery::Question;
+use crate::model::ReconcileQuery;
 use crate::store::edits::push;
 
 /// The header of each request: the API version of this program.
@@ -68,7 +68,7 @@ impl HttpRequest {
     /// Sends edits.
     pub(in crate::sync) fn edits(request: &push::Request) -> HttpRequest {
         let mut headers = vec![(IDEMPOTENCY_KEY, request.key.clone())];
-        match request.guard {
+        match request.if_match {
             Some(guard) => headers.push(("if-match", etag(guard))),
             // Only the profile is created by an update. A repetition after the server has forgotten the idempotency key
             // must not overwrite a profile that another person has created (RFC 9110 13.1.2).
@@ -92,20 +92,20 @@ impl HttpRequest {
     }
 
     /// Asks a question of a reconcile.
-    pub(in crate::sync) fn reconcile(question: &Question) -> HttpRequest {
+    pub(in crate::sync) fn reconcile(question: &ReconcileQuery) -> HttpRequest {
         let list = |kind, sort: &str, cursor: &Option<String>| {
             let cursor = cursor.as_ref().map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
             format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{cursor}", paths::collection(kind))
         };
         HttpRequest::get(match question {
-            Question::Property => paths::PROPERTY.to_owned(),
-            Question::Changes { kind, since, cursor } => {
+            ReconcileQuery::Property => paths::PROPERTY.to_owned(),
+            ReconcileQuery::Changes { kind, since, cursor } => {
                 let since = since.as_ref().map(|since| format!("&updated_since={since}")).unwrap_or_default();
                 list(*kind, "updated_at", cursor) + &since
             }
-            Question::Walk { kind, cursor } => list(*kind, "created_at", cursor),
-            Question::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
-            Question::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
+            ReconcileQuery::Walk { kind, cursor } => list(*kind, "created_at", cursor),
+            ReconcileQuery::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
+            ReconcileQuery::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
         })
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::message::HttpResponse;
 use super::refusal::{edit_failure, failure, is_not_found, operation_refusal};
-use crate::recovery::{Found, Listed, Question};
+use crate::model::{ListedId, ReconcileQuery, ReconcileResponse};
 use crate::sync::core::{BatchEnd, EditResponse, Failure, FeedBatch, FeedHead, Identity, Limits, SendOutcome};
 use crate::sync::excerpt;
 
@@ -70,26 +70,29 @@ pub(in crate::sync) fn poll_batch(response: &HttpResponse) -> Result<FeedBatch, 
 }
 
 /// The answer to a question of a reconcile.
-pub(in crate::sync) fn reconcile_answer(question: &Question, response: &HttpResponse) -> Result<Found, Failure> {
+pub(in crate::sync) fn reconcile_answer(
+    question: &ReconcileQuery,
+    response: &HttpResponse,
+) -> Result<ReconcileResponse, Failure> {
     let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
     let no_position = || Failure::NoAnswer("the list does not name its position".to_owned());
     match question {
-        Question::Changes { .. } | Question::Walk { .. } => {
+        ReconcileQuery::Changes { .. } | ReconcileQuery::Walk { .. } => {
             let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(response)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(Found { records, ids: Vec::new(), next_cursor: next(meta), as_of })
+            Ok(ReconcileResponse { records, ids: Vec::new(), next_cursor: next(meta), as_of })
         }
         // A home has many ids, so they are not read as records.
-        Question::Ids { .. } => {
-            let ListResponse { data: ids, meta } = success::<ListResponse<Listed>>(response)?;
+        ReconcileQuery::Ids { .. } => {
+            let ListResponse { data: ids, meta } = success::<ListResponse<ListedId>>(response)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(Found { records: Vec::new(), ids, next_cursor: next(meta), as_of })
+            Ok(ReconcileResponse { records: Vec::new(), ids, next_cursor: next(meta), as_of })
         }
         // The feed brings the delete with its position.
-        Question::Record { .. } if is_not_found(response) => Ok(Found::default()),
-        Question::Property | Question::Record { .. } => {
+        ReconcileQuery::Record { .. } if is_not_found(response) => Ok(ReconcileResponse::default()),
+        ReconcileQuery::Property | ReconcileQuery::Record { .. } => {
             let SingleResponse { data, meta } = success::<SingleResponse<Option<Map<String, Value>>>>(response)?;
-            Ok(Found {
+            Ok(ReconcileResponse {
                 records: data.into_iter().collect(),
                 ids: Vec::new(),
                 next_cursor: None,

@@ -5,15 +5,15 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 use super::*;
-use crate::recovery::Question;
+use crate::model::ReconcileQuery;
 use crate::sync::core::{BatchEnd, EditResponse, ErrorType, Failure, SendOutcome};
 
 fn response(status: u16, body: &str) -> HttpResponse {
     HttpResponse { status, body: body.as_bytes().to_vec(), ..HttpResponse::default() }
 }
 
-fn record_question() -> Question {
-    Question::Record { kind: Kind::Room, id: "x".to_owned() }
+fn record_question() -> ReconcileQuery {
+    ReconcileQuery::Record { kind: Kind::Room, id: "x".to_owned() }
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn cursor_is_percent_encoded_in_every_path() {
     for path in [
         HttpRequest::poll(Some(cursor)).path,
         HttpRequest::stream(Some(cursor)).path,
-        list(Question::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
-        list(Question::Changes { kind: Kind::Room, since: None, cursor: Some(cursor.to_owned()) }),
-        list(Question::Walk { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
+        list(ReconcileQuery::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
+        list(ReconcileQuery::Changes { kind: Kind::Room, since: None, cursor: Some(cursor.to_owned()) }),
+        list(ReconcileQuery::Walk { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
     ] {
         assert!(path.contains(query), "{path}");
     }

@@ -53,13 +53,13 @@ fn burst(scene: &mut Scene, names: &[&str]) {
 
 fn titles(scene: &Scene, kind: Kind, with: &str) -> Vec<String> {
     let column = if kind == Kind::Task { "title" } else { "name" };
-    let query = RowQuery { words: with.into(), ..RowQuery::of(kind, Sort { column, descending: false }, 99) };
+    let query = RowQuery { words: with.into(), ..RowQuery::all(kind, Sort { column, descending: false }, 99) };
     scene.replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect()
 }
 
 fn is_done(scene: &Scene, title: &str) -> bool {
     let query =
-        RowQuery { words: title.into(), ..RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 99) };
+        RowQuery { words: title.into(), ..RowQuery::all(Kind::Task, Sort { column: "title", descending: false }, 99) };
     scene.replica.rows(&query).unwrap().rows.iter().any(|row| row.title == title && row.fields["status"] == "done")
 }
 
@@ -78,7 +78,7 @@ fn burst_filter_and_done_hits_filtered_task() {
     burst(&mut scene, &["2"]);
     burst(&mut scene, &["f", "piano", "enter", "x"]);
     assert!(is_done(&scene, "Tune the piano"));
-    let done = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 99);
+    let done = RowQuery::all(Kind::Task, Sort { column: "title", descending: false }, 99);
     let done = scene.replica.rows(&done).unwrap().rows.into_iter().filter(|row| row.fields["status"] == "done");
     assert_eq!(done.count(), 1);
 }
@@ -95,7 +95,7 @@ fn burst_filter_and_delete_asks_about_match() {
 fn burst_of_two_done_finishes_two_tasks() {
     let mut scene = household();
     burst(&mut scene, &["2", "x", "x"]);
-    let all = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 99);
+    let all = RowQuery::all(Kind::Task, Sort { column: "title", descending: false }, 99);
     let rows = scene.replica.rows(&all).unwrap().rows;
     assert_eq!(rows.iter().filter(|row| row.fields["status"] == "done").count(), 2);
 }
@@ -233,7 +233,7 @@ fn queued_keys_are_limited() {
 
 /// The visible result: the tasks, the context and the record under the cursor.
 fn seen(scene: &Scene) -> (Vec<(String, String)>, String, Option<String>) {
-    let query = RowQuery::of(Kind::Task, Sort { column: "title", descending: false }, 999);
+    let query = RowQuery::all(Kind::Task, Sort { column: "title", descending: false }, 999);
     let rows = scene.replica.rows(&query).unwrap().rows;
     let tasks = rows.into_iter().map(|row| (row.title, row.fields["status"].to_string())).collect();
     (tasks, format!("{:?}", scene.app.context()), scene.app.current_record().map(|row| row.title.clone()))

@@ -1,4 +1,4 @@
-//! The edit that takes a change back, makes it again, or makes its record anew: an edit like every other. Must not choose
+//! The edit that undoes a change, makes a change again, or makes its record anew: an edit like every other. Must not choose
 //! the change.
 
 use hearth_contract::check::Fields;
@@ -6,21 +6,18 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 
-use super::living::{dead, left, living, whole_subject};
-use super::refused;
-use crate::model::Settled;
-use crate::model::{EditOutcome, Method};
-use crate::store::edits;
-use crate::store::edits::decide::{Decided, Pending, said};
-use crate::store::edits::judge::spelled;
-use crate::store::edits::{EditError, had, take_back};
-use crate::store::mirror::image;
-use crate::store::{gate, rows};
+use super::restorable::{complete_subject, left_phrase, remove_dead_references, restorable_fields};
+use crate::model::{EditOutcome, Method, Settled};
+use crate::store::edits::error::EditError;
+use crate::store::edits::pending::{Decided, PendingEdit, refused, said};
+use crate::store::edits::{already_applied, revert, write};
+use crate::store::merge::normalized;
+use crate::store::{base, gate, rows};
 
-/// A change that was made.
-pub(super) struct Past<'a> {
+/// A change that was made, and may have ended.
+pub(super) struct PastEdit<'a> {
     pub id: i64,
-    /// What the record is called, in quotes.
+    /// The title of the record in quotes, for sentences.
     pub name: &'a str,
     pub kind: Kind,
     pub record: &'a str,
@@ -29,24 +26,24 @@ pub(super) struct Past<'a> {
     pub base: &'a Fields,
 }
 
-impl<'a> Past<'a> {
-    pub(super) fn of(found: &'a Settled, name: &'a str) -> Past<'a> {
+impl<'a> PastEdit<'a> {
+    pub(super) fn of(found: &'a Settled, name: &'a str) -> PastEdit<'a> {
         let Settled { id, kind, record_id, method, patch, base, .. } = found;
-        Past { id: *id, name, kind: *kind, record: record_id, method: *method, patch, base }
+        PastEdit { id: *id, name, kind: *kind, record: record_id, method: *method, patch, base }
     }
 }
 
-/// Queues what takes a change back.
-pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
-    let Past { id, name, kind, record, .. } = *past;
-    let (sentence, of) = match past.method {
+/// Queues the edit that undoes a change.
+pub(super) fn inverse(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided, EditError> {
+    let PastEdit { id, name, kind, record, .. } = *past;
+    let (sentence, changed_record) = match past.method {
         Method::Create => {
-            edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
+            write::delete_in(tx, kind, record).map_err(|error| explain_missing(error, past))?;
             (format!("{name} is deleted again"), record.to_owned())
         }
         Method::Delete => {
-            let (fields, without) = living(tx, kind, past.base, past.base)?;
-            let new = edits::create_in(tx, kind, &fields)?;
+            let (fields, without) = restorable_fields(tx, kind, past.base, past.base)?;
+            let new = write::create_in(tx, kind, &fields)?;
             let unnamed = match kind {
                 Kind::Document | Kind::Task | Kind::Property => "",
                 Kind::Inventory | Kind::Room | Kind::Vehicle => "; what named the old one names nothing now",
@@ -54,69 +51,93 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, 
             let text = "is made anew, with another id, because a deleted one is never used again";
             (format!("{name} {text}{without}{unnamed}"), new)
         }
-        _ => {
-            let Some(present) = rows::get(tx, kind, record)? else { return Err(gone(EditError::NotFound, past)) };
-            let (mut set, mut changed, mut by_others) = (Fields::new(), Vec::new(), false);
-            let had = had::of(tx, id)?;
-            for (name, value) in past.patch {
-                let before = past.base.get(name).cloned().unwrap_or_default();
-                let now = spelled(kind, name, present.fields.get(name));
-                // In one spelling: what only wrote a value otherwise has changed nothing.
-                if now == spelled(kind, name, Some(&before)) {
-                    continue;
-                }
-                if had.contains(name) {
-                    by_others = true;
-                } else if now == spelled(kind, name, Some(value)) {
-                    set.insert(name.clone(), before);
-                } else {
-                    changed.push(name.as_str());
-                }
-            }
-            // A subject is one thing in two fields: half of it as before, beside what it is now, would name nothing.
-            if changed.iter().any(|name| is_subject(name)) {
-                let halves: Vec<&String> = past.patch.keys().filter(|name| is_subject(name)).collect();
-                changed.extend(halves.into_iter().filter(|name| set.shift_remove(*name).is_some()).map(String::as_str));
-            }
-            if !whole_subject(tx, &mut set, &present.fields)? {
-                changed.extend(past.patch.keys().filter(|name| is_subject(name)).map(String::as_str));
-            }
-            let names = changed.join(", ");
-            let dead = dead(tx, kind, &mut set, &present.fields)?;
-            if set.is_empty() {
-                return Err(refused(match (changed.is_empty(), dead.is_empty()) {
-                    (true, true) if by_others => {
-                        format!(
-                            "somebody else had changed {name} in the same way, and that stands; nothing is left to undo"
-                        )
-                    }
-                    (true, true) => {
-                        format!("{name} is as it was before this change already, so there is nothing left to undo")
-                    }
-                    (true, false) => {
-                        format!("{name}: what {} named is gone, so there is nothing left to undo", dead.join(", "))
-                    }
-                    _ => format!(
-                        "{name}: {names} has been changed since, so there is nothing left to undo{}",
-                        left(&dead)
-                    ),
-                }));
-            }
-            let next = next_one(kind, &present.fields, &set);
-            edits::update_in(tx, kind, record, &set)?;
-            let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
-            (format!("{name}: {back} as before{kept}{}{next}", left(&dead)), record.to_owned())
-        }
+        Method::Update => (inverse_update(tx, past)?, record.to_owned()),
     };
-    let edit = newest_of(tx, kind, &of)?;
-    note(tx, id, edit)?;
+    let edit = newest_of(tx, kind, &changed_record)?;
+    note_undone(tx, id, edit)?;
     Ok(Decided { edit, ..said(sentence) })
 }
 
-/// What is said of the task that the server makes when one that recurs is done (contract 3): nothing tells it from any other, so
-/// nothing takes it back.
-fn next_one(kind: Kind, present: &Fields, set: &Fields) -> &'static str {
+/// The fields of an update, as undo finds them.
+#[derive(Default)]
+struct UndoFields {
+    /// Fields that still have the value of the change, with the value before.
+    set: Fields,
+    /// Fields that have another value by now.
+    changed: Vec<String>,
+    /// True when somebody else had made the same change to a field.
+    by_others: bool,
+}
+
+impl UndoFields {
+    fn compare(tx: &Transaction<'_>, past: &PastEdit<'_>, present: &Fields) -> Result<UndoFields, EditError> {
+        let mut fields = UndoFields::default();
+        let already_applied = already_applied::fields_of(tx, past.id)?;
+        for (name, value) in past.patch {
+            let before = past.base.get(name).cloned().unwrap_or_default();
+            let now = normalized(past.kind, name, present.get(name));
+            // A change that only wrote the same value differently has changed nothing.
+            if now == normalized(past.kind, name, Some(&before)) {
+                continue;
+            }
+            if already_applied.contains(name) {
+                fields.by_others = true;
+            } else if now == normalized(past.kind, name, Some(value)) {
+                fields.set.insert(name.clone(), before);
+            } else {
+                fields.changed.push(name.clone());
+            }
+        }
+        // A subject is one value in two fields: half of the old subject beside half of the present one names no record.
+        let is_half_changed = fields.changed.iter().any(|name| is_subject(name));
+        for name in past.patch.keys().filter(|name| is_half_changed && is_subject(name)) {
+            if fields.set.shift_remove(name).is_some() {
+                fields.changed.push(name.clone());
+            }
+        }
+        if !complete_subject(tx, &mut fields.set, present)? {
+            fields.changed.extend(past.patch.keys().filter(|name| is_subject(name)).cloned());
+        }
+        Ok(fields)
+    }
+}
+
+/// Writes the values before an update where the update's values still stand. Gives the sentence about the result.
+fn inverse_update(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<String, EditError> {
+    let PastEdit { name, kind, record, .. } = *past;
+    let Some(present) = rows::load_row(tx, kind, record)? else {
+        return Err(explain_missing(EditError::NotFound, past));
+    };
+    let UndoFields { mut set, changed, by_others } = UndoFields::compare(tx, past, &present.fields)?;
+    let names = changed.join(", ");
+    let dead = remove_dead_references(tx, kind, &mut set, &present.fields)?;
+    if set.is_empty() {
+        return Err(refused(match (changed.is_empty(), dead.is_empty()) {
+            (true, true) if by_others => {
+                format!("somebody else had changed {name} in the same way, and that stands; nothing is left to undo")
+            }
+            (true, true) => {
+                format!("{name} is as it was before this change already, so there is nothing left to undo")
+            }
+            (true, false) => {
+                format!("{name}: what {} named is gone, so there is nothing left to undo", dead.join(", "))
+            }
+            _ => format!(
+                "{name}: {names} has been changed since, so there is nothing left to undo{}",
+                left_phrase(&dead)
+            ),
+        }));
+    }
+    let next = next_task_phrase(kind, &present.fields, &set);
+    write::update_in(tx, kind, record, &set)?;
+    let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
+    Ok(format!("{name}: {back} as before{kept}{}{next}", left_phrase(&dead)))
+}
+
+/// A phrase about the next task, which the server makes when a recurring task is done (contract 3). The next task
+/// cannot be told from any other, and undo leaves it.
+fn next_task_phrase(kind: Kind, present: &Fields, set: &Fields) -> &'static str {
     let is_done = present.get("status").is_some_and(|status| status == "done");
     let recurs = present.get("recurrence").is_some_and(|recurrence| !recurrence.is_null());
     match kind == Kind::Task && is_done && recurs && set.contains_key("status") {
@@ -125,9 +146,9 @@ fn next_one(kind: Kind, present: &Fields, set: &Fields) -> &'static str {
     }
 }
 
-/// Notes which edit undoes a change, or makes one again that did not come to stand.
-fn note(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
-    gate::pass(tx, |tx| {
+/// Notes which edit undoes a change, or makes a reverted change again.
+fn note_undone(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
+    gate::with_guards_off(tx, |tx| {
         if let Some(by) = by {
             tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (edit, by))?;
         }
@@ -135,72 +156,72 @@ fn note(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditErro
     })
 }
 
-/// Makes a change again that did not come to stand: it was taken back, given up, or lost a conflict.
-pub(super) fn again(tx: &Transaction<'_>, past: &Past<'_>) -> Result<Decided, EditError> {
-    let Past { id, name, kind, record, .. } = *past;
+/// Makes a change again that was reverted, discarded, or lost a conflict.
+pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided, EditError> {
+    let PastEdit { id, name, kind, record, .. } = *past;
     let (sentence, of) = match past.method {
         Method::Create => {
-            let (mut fields, without) = living(tx, kind, past.patch, &Fields::new())?;
+            let (mut fields, without) = restorable_fields(tx, kind, past.patch, &Fields::new())?;
             let free: bool = tx.query_row(
                 "SELECT NOT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
                     AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
                 (kind.as_str(), record),
                 |row| row.get(0),
             )?;
-            if free && rows::get(tx, kind, record)?.is_none() {
+            if free && rows::load_row(tx, kind, record)?.is_none() {
                 fields.insert("id".to_owned(), record.into());
             }
-            let new = edits::create_in(tx, kind, &fields)?;
-            // A second time, an update finds its values there, and a delete no record; a create would make another.
-            note(tx, id, newest_of(tx, kind, &new)?)?;
+            let new = write::create_in(tx, kind, &fields)?;
+            // A repeated create would make a second record; a repeated update or delete changes nothing.
+            note_undone(tx, id, newest_of(tx, kind, &new)?)?;
             (format!("{name} is there again{without}"), new)
         }
         Method::Delete => {
-            edits::delete_in(tx, kind, record).map_err(|error| gone(error, past))?;
+            write::delete_in(tx, kind, record).map_err(|error| explain_missing(error, past))?;
             (format!("{name} is deleted"), record.to_owned())
         }
         _ => {
             let before = newest_of(tx, kind, record)?;
-            let present = rows::get(tx, kind, record)?.unwrap_or_default();
+            let present = rows::load_row(tx, kind, record)?.unwrap_or_default();
             let mut values = past.patch.clone();
-            let dead = dead(tx, kind, &mut values, &present.fields)?;
-            edits::update_in(tx, kind, record, &values).map_err(|error| gone(error, past))?;
+            let dead = remove_dead_references(tx, kind, &mut values, &present.fields)?;
+            write::update_in(tx, kind, record, &values).map_err(|error| explain_missing(error, past))?;
             if values.is_empty() && !dead.is_empty() {
                 return Err(refused(format!("{name}: what {} named is gone, so it stays as it is", dead.join(", "))));
             }
             if newest_of(tx, kind, record)? == before {
-                return Err(refused(format!("{name} has these values already{}", left(&dead))));
+                return Err(refused(format!("{name} has these values already{}", left_phrase(&dead))));
             }
             let names = values.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            (format!("{name}: {names} as it was written{}", left(&dead)), record.to_owned())
+            (format!("{name}: {names} as it was written{}", left_phrase(&dead)), record.to_owned())
         }
     };
     Ok(Decided { edit: newest_of(tx, kind, &of)?, ..said(sentence) })
 }
 
-/// Makes a record anew that was deleted there, as it stands here: with another id, because the server never takes one
-/// twice (contract 6.1). What waited for the old one is settled with it.
-pub(crate) fn make_anew(tx: &Transaction<'_>, found: &Pending, now: Timestamp) -> Result<Decided, EditError> {
-    let Pending { id, name, kind, record, .. } = found;
-    let Some(stored) = rows::get(tx, *kind, record)? else {
+/// Makes a record anew that was deleted on the server, with another id: the server uses no id twice (contract 6.1). The
+/// edits of the old record end.
+pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestamp) -> Result<Decided, EditError> {
+    let PendingEdit { id, name, kind, record, .. } = found;
+    let Some(stored) = rows::load_row(tx, *kind, record)? else {
         return Err(refused(format!("{name} is deleted here by a later change: discard edit {id}")));
     };
-    let there = image::known(tx, *kind, record)?.map(|known| known.fields).unwrap_or_default();
-    let (fields, without) = living(tx, *kind, &stored.fields, &there)?;
-    let new = edits::create_in(tx, *kind, &fields)?;
+    let there = base::with_acked(tx, *kind, record)?.map(|known| known.fields).unwrap_or_default();
+    let (fields, without) = restorable_fields(tx, *kind, &stored.fields, &there)?;
+    let new = write::create_in(tx, *kind, &fields)?;
     let edit = newest_of(tx, *kind, &new)?;
-    gate::pass(tx, |tx| {
+    gate::with_guards_off(tx, |tx| {
         let all: Vec<i64> = tx
             .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
             .query_map((kind.as_str(), record), |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         for edit in all {
-            take_back::take_back(tx, edit, EditOutcome::Superseded, Some("made anew as another record"), now)?;
+            revert::revert(tx, edit, EditOutcome::Superseded, Some("made anew as another record"), now)?;
         }
         Ok::<_, EditError>(())
     })?;
-    // Only now: what comes to nothing is forgotten to be undone.
-    note(tx, *id, edit)?;
+    // Noted last: ending the old edits removes their undo notes.
+    note_undone(tx, *id, edit)?;
     Ok(Decided { edit, ..said(format!("{name} is made anew, with another id{without}")) })
 }
 
@@ -209,7 +230,7 @@ fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, E
     Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record), |row| row.get(0))?)
 }
 
-fn gone(error: EditError, past: &Past<'_>) -> EditError {
+fn explain_missing(error: EditError, past: &PastEdit<'_>) -> EditError {
     match error {
         EditError::NotFound => refused(format!("{} is deleted by now", past.name)),
         other => other,

@@ -1,19 +1,19 @@
-//! What the history says of edits that were settled, and for how long.
+//! What the history says of ended edits, and for how long.
 
 use super::*;
 
 const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
 
-/// A change of the task by somebody else, at the server's time; this machine's clock is a year ahead.
+/// A change of the task by somebody else, at the server's time. The local clock is a year ahead.
 fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
     let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
-    let batch = mirror::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
-    let proof = mirror::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
-    mirror::apply(&mut scene.db, &batch, &proof).unwrap();
+    let batch = feed::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
+    let proof = feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
+    feed::apply(&mut scene.db, &batch, &proof).unwrap();
 }
 
 #[test]
-fn the_history_says_what_undid_what() {
+fn history_names_undoing_edits() {
     const REASONS: &str = "SELECT group_concat(id || ' ' || coalesce(reason, '-'), ', ')
                            FROM (SELECT * FROM edit_history ORDER BY id)";
     let mut scene = Scene::new();
@@ -32,7 +32,7 @@ fn the_history_says_what_undid_what() {
     scene.confirm(4, task(8, "One", "low"));
     assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1; undone by edit 4, 4 undoes edit 3");
 
-    // One that goes with others says so too, and one that did not come to stand is made again.
+    // A coalesced edit names its undo too, and a discarded edit is made again.
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
@@ -40,7 +40,7 @@ fn the_history_says_what_undid_what() {
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, Verdict::Sent { rev: Some(7) });
+    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Paint", "notes": "N", "priority": "low" }))]);
     assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 -, 3 undoes edit 1");
 
@@ -53,7 +53,7 @@ fn the_history_says_what_undid_what() {
 }
 
 #[test]
-fn a_clock_that_is_ahead_forgets_no_history() {
+fn clock_ahead_keeps_history() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
@@ -66,20 +66,20 @@ fn a_clock_that_is_ahead_forgets_no_history() {
 }
 
 #[test]
-fn where_nobody_edits_any_more_old_history_is_forgotten_too() {
+fn old_history_is_deleted_without_edits() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
-    // As many as nobody forgets at once.
+    // As many as one batch deletes.
     scene
         .db
         .execute_batch(
-            "UPDATE _gate SET open = 1, turn = turn + 1;
+            "UPDATE _gate SET open = 1, change_count = change_count + 1;
              WITH RECURSIVE more (id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM more WHERE id < 151)
              INSERT INTO edit_history SELECT more.id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
                  idempotency_key, origin, created_at, settled_at FROM more, edit_history;
-             UPDATE _gate SET open = 0, turn = turn + 1",
+             UPDATE _gate SET open = 0, change_count = change_count + 1",
         )
         .unwrap();
     let many = "SELECT count(*) FROM edit_history";

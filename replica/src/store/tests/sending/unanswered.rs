@@ -1,63 +1,68 @@
-//! What was sent and may be in: without an answer, or refused only when it was sent again.
+//! Requests that may have been applied: without a response, or rejected in a later attempt.
 
 use super::super::{at, greeting};
 use super::*;
+use crate::model::ReasonCode;
 
 #[test]
-fn an_overtaken_edit_waits_for_the_feed_and_goes_again_under_a_new_key() {
+fn edit_after_412_is_sent_with_new_key() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "what it is now has not come yet");
     scene.hear(vec![task(7, "Paint", "high")]);
     assert_eq!(scene.plan(), [1]);
     let key = "key-again";
     let again = scene.freeze_as(key, &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!((again.key.as_str(), again.guard, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
+    assert_eq!((again.key.as_str(), again.if_match, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the refused one is forgotten");
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").contains("both changes stand"));
 }
 
 #[test]
-fn an_overtaken_edit_that_was_in_all_along_is_recognised() {
+fn edit_after_412_is_confirmed_by_key() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    // Its answer was lost, the server has forgotten the key, somebody has changed it back.
-    scene.answer(1, Verdict::Overtaken);
+    // The response was lost, the server has forgotten the key, and somebody has reversed the change.
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), task(7, "Paint", "low")]);
     assert_eq!(scene.outcomes(), "1 confirmed", "one effect, not two");
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
 }
 
 #[test]
-fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
+fn separated_edit_is_confirmed_by_key() {
     let parted = || {
         let mut scene = Scene::new();
         scene.is_at_present(2);
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
         let first = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-        let each = |scene: &mut Scene, verdict: Verdict| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
-        each(&mut scene, Verdict::Later { at: None, reason: "no answer".into() });
-        // It is in. Then somebody on the way refuses it.
+        let each =
+            |scene: &mut Scene, verdict: WriteOutcome| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
+        each(
+            &mut scene,
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+        );
+        // The request was applied. A proxy then rejects the next attempt.
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        each(&mut scene, Verdict::Apart);
+        each(&mut scene, WriteOutcome::SendAlone);
         (scene, first.key)
     };
     let (mut scene, key) = parted();
     scene.does(&format!("DELETE FROM tasks WHERE id = '{TASK}'"));
     assert_eq!(scene.parcels(), [[1], [2]], "its delete waits for the create");
-    crate::store::standing::greet(&mut scene.db, &greeting(4, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(4, &[]), at(0)).unwrap();
     assert_eq!(scene.parcels(), [[0; 0]; 0], "the feed has more to tell");
     scene.hear(vec![with_key(event(3, "created", "task", TASK, json!({ "title": "Mine" })), &key)]);
     scene.hear(vec![with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key)]);
     assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed,2 confirmed", vec![3]));
 
-    // If the feed has come to the present without them they are not in, and go each by itself.
+    // The feed is current and does not show the edits: they were not applied, and are sent one by one.
     let (mut scene, key) = parted();
     let single = scene.freeze_as("key-single", &[vec![1]], ConflictPolicy::Ask).unwrap();
     assert_eq!((single.path.as_str(), single.bulk), ("/v1/tasks", false));
@@ -65,15 +70,15 @@ fn what_goes_apart_and_may_be_in_is_known_by_its_key() {
 }
 
 #[test]
-fn what_was_made_of_a_create_that_is_met_there_is_not_written_over_unseen() {
+fn existing_create_holds_later_edits() {
     let mut scene = Scene::new();
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.does("UPDATE tasks SET notes = 'Mine too'");
-    // A day later its id is taken: by itself, and somebody has added notes since.
-    scene.answer(1, Verdict::There { rev: 9 });
+    // A day later the id is used, by the edit itself, and somebody has added notes since.
+    scene.answer(1, WriteOutcome::Exists { rev: 9 });
     assert_eq!((scene.states().as_str(), scene.plan()), ("sent waiting", vec![]));
     let fields = json!({ "title": "Mine", "notes": "Theirs", "priority": "medium", "status": "open" });
     scene.hear(vec![event(9, "updated", "task", TASK, fields)]);
@@ -83,23 +88,23 @@ fn what_was_made_of_a_create_that_is_met_there_is_not_written_over_unseen() {
 }
 
 #[test]
-fn a_profile_that_did_not_exist_goes_again_only_in_step() {
+fn first_profile_update_resends_in_step_only() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    assert_eq!(first.guard, None);
+    assert_eq!(first.if_match, None);
     scene.does("UPDATE property SET city = 'Bruges'");
     scene.is_at_present(2);
-    crate::store::standing::greet(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
-    // What is shown of a key does not matter.
-    crate::store::standing::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
+    // The form of the key does not matter.
+    crate::store::sync_state::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
 }
 
 #[test]
-fn a_create_that_somebody_deleted_before_its_answer_came_leaves_no_row() {
+fn create_deleted_before_response_has_no_row() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
@@ -107,17 +112,18 @@ fn a_create_that_somebody_deleted_before_its_answer_came_leaves_no_row() {
     assert_eq!(scene.states(), "conflict", "nobody knows yet that it was in");
     let shown = "SELECT json_array(mine, theirs, theirs_at) FROM conflicts WHERE field = 'title'";
     assert_eq!(scene.one(shown), r#"["Mine",null,null]"#, "and that it is deleted there is shown");
-    scene.answer(1, Verdict::Sent { rev: Some(4) });
+    scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT count(*) FROM tasks").as_str()), ("1 confirmed", "0"));
 }
 
 #[test]
-fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
+fn backfilled_profile_marks_update_maybe_applied() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
-    // Perhaps it was in, and this is what somebody has made of it since: a first read shows the newest form alone.
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
+    // newest version.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     assert_eq!(scene.plan(), [1]);
@@ -126,17 +132,17 @@ fn a_profile_that_a_first_read_shows_leaves_its_first_update_in_doubt() {
 }
 
 #[test]
-fn what_may_be_in_takes_no_later_edit_along() {
+fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET state = 'Flanders'");
     assert_eq!(scene.parcels(), [[1]]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "it is in doubt");
-    // Its own event comes after all: it was in, without what was written here since.
+    // The edit's own event comes later: the request was applied without the values written here since.
     scene.hear(vec![with_key(event(4, "updated", "property", HOME, json!({ "city": "Ghent" })), &first.key)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
     assert_eq!(scene.plan(), [2]);
@@ -144,43 +150,44 @@ fn what_may_be_in_takes_no_later_edit_along() {
 }
 
 #[test]
-fn an_overtaken_edit_whose_record_never_moves_here_goes_again_with_the_next_contact() {
+fn edit_after_412_resends_on_next_contact() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
     scene.is_at_present(5);
-    // But the server was put back to 5, which is where this replica stands.
-    crate::store::standing::greet(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
+    // The server was restored to 5, the position of this replica.
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(again.guard, Some(5));
+    assert_eq!(again.if_match, Some(5));
 }
 
 #[test]
-fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is() {
+fn existing_profile_is_merged_after_feed() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
-    // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let ours = with_key(event(2, "created", "property", HOME, json!({ "city": "Ghent" })), &first.key);
     scene.hear(vec![ours, event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
 
-    // Somebody else's: it is judged against that; and where nothing comes, it goes again with the next contact.
+    // The event is somebody else's, and the edit is merged with it. Without an event, the edit is sent again on the
+    // next contact.
     for others in [true, false] {
         let mut scene = Scene::new();
         scene.does("INSERT INTO property (city) VALUES ('Ghent')");
         scene.is_at_present(1);
         scene.send(1);
-        scene.answer(1, Verdict::Overtaken);
+        scene.answer(1, WriteOutcome::PreconditionFailed);
         if others {
             scene.hear(vec![event(2, "created", "property", HOME, json!({ "city": "Liege" }))]);
             assert_eq!(scene.plan(), [1]);
@@ -188,25 +195,25 @@ fn a_profile_that_is_there_already_is_judged_once_the_feed_has_told_whose_it_is(
             assert_eq!(scene.states(), "conflict");
         } else {
             assert_eq!(scene.plan(), [0; 0]);
-            crate::store::standing::greet(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
+            crate::store::sync_state::record_greeting(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
             assert_eq!(scene.plan(), [1]);
-            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().guard, None);
+            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
         }
     }
 }
 
 #[test]
-fn an_overtaken_edit_waits_for_what_the_feed_has_to_tell_at_the_next_contact() {
+fn edit_after_412_waits_for_feed_on_contact() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    scene.answer(1, Verdict::Later { at: None, reason: "no answer".into() });
-    // It was in. A day later the server has forgotten its key, and its own effect stands in its way.
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
-    scene.answer(1, Verdict::Overtaken);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.is_at_present(5);
-    crate::store::standing::greet(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let theirs = json!({ "title": "Theirs", "priority": "low" });
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);

@@ -4,19 +4,19 @@ use hearth_contract::schema::Kind;
 
 use super::super::clock::Millis;
 use super::super::rate_limiter::RateLimiter;
-use crate::recovery::{Found, Question, Recovery, Step, Swept};
+use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
 
 /// A reconcile in progress.
 #[derive(Debug)]
 pub(in super::super) struct Reconciler {
     /// The progress as on disk.
-    pub(in super::super) recovery: Recovery,
+    pub(in super::super) recovery: Reconcile,
     /// Answers with another epoch are discarded.
     pub(in super::super) epoch: u64,
     /// The question that awaits an answer.
-    pub(in super::super) asked: Option<Question>,
+    pub(in super::super) asked: Option<ReconcileQuery>,
     /// An answer read at a position beyond the feed. The answer counts once the feed has reached the position.
-    pub(in super::super) ahead_of_feed: Option<(Question, Found)>,
+    pub(in super::super) ahead_of_feed: Option<(ReconcileQuery, ReconcileResponse)>,
     /// Ids of records still to be fetched one by one.
     pub(in super::super) missing: Vec<String>,
     /// A missing record was answered with 404.
@@ -26,7 +26,7 @@ pub(in super::super) struct Reconciler {
     /// The final check of the feed cursor awaits an answer.
     pub(in super::super) is_checking_cursor: bool,
     /// A sweep that the mass-delete guard refused, while the key's scopes are checked.
-    pub(in super::super) refused_sweep: Option<(Kind, Swept)>,
+    pub(in super::super) refused_sweep: Option<(Kind, SweepOutcome)>,
     /// Why the server refuses the key for the reconcile.
     pub(in super::super) key_refusal: Option<String>,
     pub(in super::super) failures: u32,
@@ -40,7 +40,7 @@ pub(in super::super) struct Reconciler {
 }
 
 impl Reconciler {
-    pub(in super::super) fn new(recovery: Recovery, epoch: u64, reads: RateLimiter) -> Reconciler {
+    pub(in super::super) fn new(recovery: Reconcile, epoch: u64, reads: RateLimiter) -> Reconciler {
         Reconciler {
             recovery,
             epoch,
@@ -89,56 +89,58 @@ impl Reconciler {
     }
 
     /// The question of the present step. None: the step needs no request.
-    pub(super) fn next_question(&self) -> Option<Question> {
+    pub(super) fn next_question(&self) -> Option<ReconcileQuery> {
         match self.recovery.step.clone() {
-            Step::Property => Some(Question::Property),
-            Step::Changes { kind, cursor } => {
-                Some(Question::Changes { kind, since: self.recovery.since.clone(), cursor })
+            ReconcileStep::Property => Some(ReconcileQuery::Property),
+            ReconcileStep::Changes { kind, cursor } => {
+                Some(ReconcileQuery::Changes { kind, since: self.recovery.since.clone(), cursor })
             }
-            Step::Ids { kind, cursor, .. } => Some(Question::Ids { kind, cursor }),
-            Step::Records { kind, .. } => self.missing.last().map(|id| Question::Record { kind, id: id.clone() }),
-            Step::Sweep { .. } | Step::Done => None,
+            ReconcileStep::Ids { kind, cursor, .. } => Some(ReconcileQuery::Ids { kind, cursor }),
+            ReconcileStep::Records { kind, .. } => {
+                self.missing.last().map(|id| ReconcileQuery::Record { kind, id: id.clone() })
+            }
+            ReconcileStep::Sweep { .. } | ReconcileStep::Done => None,
         }
     }
 
     /// The present list from its first page on.
-    pub(super) fn restarted_list(&self) -> Step {
+    pub(super) fn restarted_list(&self) -> ReconcileStep {
         match self.recovery.step.clone() {
-            Step::Changes { kind, .. } => Step::Changes { kind, cursor: None },
-            Step::Ids { kind, .. } => first_ids_step(kind),
+            ReconcileStep::Changes { kind, .. } => ReconcileStep::Changes { kind, cursor: None },
+            ReconcileStep::Ids { kind, .. } => first_ids_step(kind),
             step => step,
         }
     }
 }
 
 /// The step that lists all ids of a collection from the first page on.
-pub(super) fn first_ids_step(kind: Kind) -> Step {
-    Step::Ids { kind, cursor: None, as_of: 0 }
+pub(super) fn first_ids_step(kind: Kind) -> ReconcileStep {
+    ReconcileStep::Ids { kind, cursor: None, as_of: 0 }
 }
 
 /// The first step of the collection after `kind`. None: the first collection.
-pub(super) fn next_collection(kind: Option<Kind>) -> Step {
+pub(super) fn next_collection(kind: Option<Kind>) -> ReconcileStep {
     let mut kinds = Kind::COLLECTIONS.into_iter();
     if let Some(kind) = kind {
         kinds.find(|k| *k == kind);
     }
-    kinds.next().map_or(Step::Done, |kind| Step::Changes { kind, cursor: None })
+    kinds.next().map_or(ReconcileStep::Done, |kind| ReconcileStep::Changes { kind, cursor: None })
 }
 
 /// The step after an answer to the question of `step`.
-pub(super) fn step_after(step: &Step, found: &Found) -> Step {
+pub(super) fn step_after(step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
     let next_page = found.next_cursor.clone();
     match step.clone() {
-        Step::Property => next_collection(None),
-        Step::Changes { kind, .. } => match next_page {
-            cursor @ Some(_) => Step::Changes { kind, cursor },
+        ReconcileStep::Property => next_collection(None),
+        ReconcileStep::Changes { kind, .. } => match next_page {
+            cursor @ Some(_) => ReconcileStep::Changes { kind, cursor },
             None => first_ids_step(kind),
         },
-        Step::Ids { kind, cursor, as_of } => {
+        ReconcileStep::Ids { kind, cursor, as_of } => {
             let as_of = if cursor.is_none() { found.as_of } else { as_of };
             match next_page {
-                cursor @ Some(_) => Step::Ids { kind, cursor, as_of },
-                None => Step::Records { kind, as_of },
+                cursor @ Some(_) => ReconcileStep::Ids { kind, cursor, as_of },
+                None => ReconcileStep::Records { kind, as_of },
             }
         }
         step => step,

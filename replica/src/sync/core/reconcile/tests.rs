@@ -36,15 +36,15 @@ fn refusal(status: u16, kind: &str) -> Refusal {
     }
 }
 
-fn new_recovery(since: Option<&str>) -> Recovery {
+fn new_recovery(since: Option<&str>) -> Reconcile {
     let since = since.map(str::to_owned);
-    Recovery { since, tail: 0, step: Step::Property, accepted: false, question: None }
+    Reconcile { since, tail_position: None, step: ReconcileStep::Property, accepted: false, question: None }
 }
 
 /// A model of disk and server, enough to answer a core.
 struct World {
     core: Core,
-    saved: Option<Recovery>,
+    saved: Option<Reconcile>,
     /// Ids in the server's list, two per page.
     rooms: Vec<&'static str>,
     missing: Vec<String>,
@@ -52,7 +52,7 @@ struct World {
     not_walked: bool,
     /// The next batch has an id gap.
     has_id_gap: bool,
-    questions: Vec<Question>,
+    questions: Vec<ReconcileQuery>,
     shown: Vec<Phase>,
     finished: Option<EndReason>,
     deleted: usize,
@@ -62,7 +62,7 @@ struct World {
 }
 
 impl World {
-    fn new(saved: Option<Recovery>) -> World {
+    fn new(saved: Option<Reconcile>) -> World {
         World {
             core: Core::new(Until::Stopped, 7),
             saved,
@@ -116,7 +116,7 @@ impl World {
                         events.push(Event::ReconcileStarted(self.saved.clone()));
                     }
                     Action::SaveAnswer { question, next_step, .. } => {
-                        if let Question::Record { id, .. } = &question {
+                        if let ReconcileQuery::Record { id, .. } = &question {
                             self.missing.retain(|missing| missing != id);
                         }
                         if let Some(saved) = &mut self.saved {
@@ -131,13 +131,13 @@ impl World {
                     Action::Sweep { kind, next_step, .. } => {
                         let accepted = self.saved.as_ref().is_some_and(|saved| saved.accepted);
                         let swept = if std::mem::take(&mut self.not_walked) {
-                            Swept::NotWalked
+                            SweepOutcome::NotListed
                         } else if self.too_many && kind == Kind::Room && !accepted {
-                            Swept::TooMany { gone: 60, of: 80 }
+                            SweepOutcome::TooMany { gone: 60, of: 80 }
                         } else {
                             self.deleted += 1;
                             self.save(|saved| saved.step = next_step);
-                            Swept::Done
+                            SweepOutcome::Done
                         };
                         events.push(Event::Swept { kind, swept });
                     }
@@ -171,24 +171,24 @@ impl World {
         requests
     }
 
-    fn save(&mut self, change: impl FnOnce(&mut Recovery)) {
+    fn save(&mut self, change: impl FnOnce(&mut Reconcile)) {
         if let Some(saved) = &mut self.saved {
             change(saved);
         }
     }
 
-    fn answer(&self, question: &Question) -> Found {
+    fn answer(&self, question: &ReconcileQuery) -> ReconcileResponse {
         let record = |id: &str| json!({ "id": id, "rev": 5 }).as_object().cloned().unwrap();
         let (records, next_cursor) = match question {
-            Question::Ids { kind: Kind::Room, cursor } => {
+            ReconcileQuery::Ids { kind: Kind::Room, cursor } => {
                 let from = cursor.as_ref().map_or(0, |cursor| cursor.parse().unwrap());
                 // The core ignores the ids of a page and uses only the cursor.
                 (Vec::new(), (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
             }
-            Question::Record { id, .. } => (vec![record(id)], None),
+            ReconcileQuery::Record { id, .. } => (vec![record(id)], None),
             _ => (Vec::new(), None),
         };
-        Found { records, ids: Vec::new(), next_cursor, as_of: 9 }
+        ReconcileResponse { records, ids: Vec::new(), next_cursor, as_of: 9 }
     }
 
     /// Answers at most `limit` requests and the requests that follow. Returns the requests left.
@@ -219,14 +219,14 @@ fn reconcile_handles_every_collection() {
     assert_eq!((world.saved.as_ref(), world.deleted), (None, 5));
     assert_eq!((world.shown.last(), world.is_current), (Some(&Phase::Live), true), "the end proves the present");
     assert!(!world.shown.contains(&Phase::CatchingUp), "{:?}", world.shown);
-    assert_eq!(world.questions[0], Question::Property);
-    let of_rooms: Vec<&Question> = world
+    assert_eq!(world.questions[0], ReconcileQuery::Property);
+    let of_rooms: Vec<&ReconcileQuery> = world
         .questions
         .iter()
         .filter(|question| match question {
-            Question::Changes { kind, .. } | Question::Ids { kind, .. } | Question::Record { kind, .. } => {
-                *kind == Kind::Room
-            }
+            ReconcileQuery::Changes { kind, .. }
+            | ReconcileQuery::Ids { kind, .. }
+            | ReconcileQuery::Record { kind, .. } => *kind == Kind::Room,
             _ => false,
         })
         .collect();
@@ -234,10 +234,10 @@ fn reconcile_handles_every_collection() {
     assert_eq!(
         of_rooms,
         [
-            &Question::Changes { kind: Kind::Room, since, cursor: None },
-            &Question::Ids { kind: Kind::Room, cursor: None },
-            &Question::Ids { kind: Kind::Room, cursor: Some("2".into()) },
-            &Question::Record { kind: Kind::Room, id: "b".into() },
+            &ReconcileQuery::Changes { kind: Kind::Room, since, cursor: None },
+            &ReconcileQuery::Ids { kind: Kind::Room, cursor: None },
+            &ReconcileQuery::Ids { kind: Kind::Room, cursor: Some("2".into()) },
+            &ReconcileQuery::Record { kind: Kind::Room, id: "b".into() },
         ]
     );
 }
@@ -263,11 +263,11 @@ fn missing_record_waits_for_its_delete_event() {
             }
         };
         let mut found = world.answer(&question);
-        if let Question::Record { id, .. } = &question {
+        if let ReconcileQuery::Record { id, .. } = &question {
             asked.push(id.clone());
             assert!(asked.len() < 10, "{asked:?}");
             if id == "b" {
-                found = Found::default();
+                found = ReconcileResponse::default();
                 if asked.len() == 3 {
                     // The feed has brought the delete.
                     world.missing.clear();
@@ -354,7 +354,7 @@ fn answer_of_earlier_epoch_is_discarded() {
     let requests = world.start();
     let Some(Request::Reconcile { epoch, .. }) = requests.first().cloned() else { panic!("{requests:?}") };
     world.handle(1, Event::ReconcileStarted(Some(new_recovery(None))));
-    let found = Found { as_of: 3, ..Found::default() };
+    let found = ReconcileResponse { as_of: 3, ..ReconcileResponse::default() };
     assert!(world.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found) }).is_empty());
     assert_eq!(world.saved, Some(new_recovery(None)));
 }
@@ -379,7 +379,7 @@ fn mass_delete_waits_for_a_person() {
     world.answer_requests(proof, usize::MAX);
     assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
 
-    let mut once = World::new(Some(Recovery { question: Some(question.clone()), ..new_recovery(None) }));
+    let mut once = World::new(Some(Reconcile { question: Some(question.clone()), ..new_recovery(None) }));
     once.core = Core::new(Until::Current, 8);
     once.start();
     assert_eq!(once.finished, Some(EndReason::Asks(question)));
@@ -387,7 +387,7 @@ fn mass_delete_waits_for_a_person() {
 
 #[test]
 fn confirmation_before_start_is_used() {
-    let asked = Recovery { question: Some("60 of 80".into()), ..new_recovery(None) };
+    let asked = Reconcile { question: Some("60 of 80".into()), ..new_recovery(None) };
     let mut world = World::new(Some(asked));
     world.core = Core::new(Until::Current, 8);
     let recovery = world.saved.clone();
@@ -468,15 +468,15 @@ fn failing_list_is_shown_as_reason() {
 
 #[test]
 fn list_with_unknown_cursor_restarts() {
-    let step = Step::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
-    let mut world = World::new(Some(Recovery { step, ..new_recovery(None) }));
+    let step = ReconcileStep::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
+    let mut world = World::new(Some(Reconcile { step, ..new_recovery(None) }));
     let requests = world.start();
     let Some(Request::Reconcile { epoch, .. }) = requests.first().cloned() else { panic!("{requests:?}") };
     let unknown = Failure::Refused(refusal(400, "invalid_cursor"));
     world.handle(1, Event::ReconcileAnswered { epoch, answer: Err(unknown) });
     let at = world.core.wake_at().unwrap();
     let requests = world.handle(at, Event::Timer);
-    let question = Question::Ids { kind: Kind::Room, cursor: None };
+    let question = ReconcileQuery::Ids { kind: Kind::Room, cursor: None };
     assert_eq!(requests, [Request::Reconcile { epoch, question }]);
 }
 
@@ -488,9 +488,9 @@ fn restarting_list_slows_down() {
     while now < 120_000 {
         while let [Request::Reconcile { epoch, question }] = &requests[..] {
             let (epoch, question) = (*epoch, question.clone());
-            begun += u32::from(question == Question::Ids { kind: Kind::Room, cursor: None });
+            begun += u32::from(question == ReconcileQuery::Ids { kind: Kind::Room, cursor: None });
             let answer = match &question {
-                Question::Ids { cursor: Some(_), .. } => Err(Failure::Refused(refusal(400, "invalid_cursor"))),
+                ReconcileQuery::Ids { cursor: Some(_), .. } => Err(Failure::Refused(refusal(400, "invalid_cursor"))),
                 question => Ok(world.answer(question)),
             };
             requests = world.handle(now, Event::ReconcileAnswered { epoch, answer });
@@ -506,10 +506,10 @@ fn restarting_list_slows_down() {
 #[test]
 fn sweep_without_id_list_lists_ids_first() {
     let kind = Kind::Room;
-    let mut world = World::new(Some(Recovery { step: Step::Sweep { kind, as_of: 4 }, ..new_recovery(None) }));
+    let mut world = World::new(Some(Reconcile { step: ReconcileStep::Sweep { kind, as_of: 4 }, ..new_recovery(None) }));
     world.not_walked = true;
     let requests = world.start();
-    let question = Question::Ids { kind, cursor: None };
+    let question = ReconcileQuery::Ids { kind, cursor: None };
     assert!(
         matches!(&requests[..], [Request::Reconcile { question: asked, .. }] if *asked == question),
         "{requests:?}"
@@ -532,11 +532,13 @@ fn reconcile_leaves_reads_to_others() {
 }
 
 /// A reconcile whose first answer was read at position 12, with the feed at 9.
-fn ahead_of_feed() -> (World, u64, Found) {
+fn ahead_of_feed() -> (World, u64, ReconcileResponse) {
     let mut world = World::new(Some(new_recovery(None)));
     let requests = world.start();
-    let [Request::Reconcile { epoch, question: Question::Property }] = requests[..] else { panic!("{requests:?}") };
-    let found = Found { as_of: 12, ..Found::default() };
+    let [Request::Reconcile { epoch, question: ReconcileQuery::Property }] = requests[..] else {
+        panic!("{requests:?}")
+    };
+    let found = ReconcileResponse { as_of: 12, ..ReconcileResponse::default() };
     let asked = world.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found.clone()) });
     assert!(asked.is_empty(), "{asked:?}");
     assert_eq!(world.saved, Some(new_recovery(None)), "no answer is saved");
@@ -549,7 +551,7 @@ fn answer_ahead_of_feed_waits() {
     let up_to = |head| Event::StreamBatch(FeedBatch { end: present(head), ..FeedBatch::default() });
     assert!(world.handle(2, up_to(11)).is_empty());
     let asked = world.handle(3, up_to(12));
-    assert!(matches!(asked[..], [Request::Reconcile { question: Question::Changes { .. }, .. }]), "{asked:?}");
+    assert!(matches!(asked[..], [Request::Reconcile { question: ReconcileQuery::Changes { .. }, .. }]), "{asked:?}");
     assert_ne!(world.saved, Some(new_recovery(None)));
 }
 
@@ -558,7 +560,7 @@ fn id_gap_discards_answer_ahead_of_feed() {
     let (mut world, ..) = ahead_of_feed();
     world.has_id_gap = true;
     let asked = world.handle(2, Event::StreamBatch(FeedBatch { end: present(1_000_012), ..FeedBatch::default() }));
-    assert!(matches!(asked[..], [Request::Reconcile { question: Question::Property, .. }]), "{asked:?}");
+    assert!(matches!(asked[..], [Request::Reconcile { question: ReconcileQuery::Property, .. }]), "{asked:?}");
     assert_eq!(world.saved, Some(new_recovery(None)));
 }
 
@@ -579,7 +581,7 @@ fn contact_discards_answer_ahead_of_feed() {
     }
     let recovers = |request: &&Request| matches!(request, Request::Reconcile { .. });
     let again: Vec<_> = asked.iter().filter(recovers).collect();
-    assert!(matches!(again[..], [Request::Reconcile { question: Question::Property, .. }]), "{asked:?}");
+    assert!(matches!(again[..], [Request::Reconcile { question: ReconcileQuery::Property, .. }]), "{asked:?}");
     assert!(
         world.handle(at, Event::ReconcileAnswered { epoch, answer: Ok(found) }).is_empty(),
         "an answer of an earlier epoch"

@@ -1,0 +1,106 @@
+//! What the server is known to have: by a response, or by an event that carries the key of a request. Must not end an edit;
+//! for that, the feed must have passed the edit's position.
+
+use std::fmt::Write as _;
+
+use hearth_contract::event::Event;
+use hearth_contract::schema::Kind;
+use rusqlite::Transaction;
+
+use crate::model::{EditState, Method};
+use crate::store::StoreError;
+use crate::store::edits::reason::{Reason, set_state};
+
+/// An edit with the position at which the server accepted the edit; None when the position is unknown.
+pub(crate) type Acked = (i64, Option<i64>);
+
+/// Notes that the server has accepted edits, all in one statement: the guards cost more for each statement than for
+/// each row.
+pub(crate) fn mark_acked(tx: &Transaction<'_>, edits: &[Acked]) -> Result<(), StoreError> {
+    let list = id_list(edits.iter().copied());
+    let known = tx
+        .prepare_cached(
+            "UPDATE edits SET state = 'sent', reason_code = NULL, reason = NULL, problem = NULL, next_attempt_at = NULL
+             WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+        )?
+        .execute([&list])?;
+    if known > 0 {
+        tx.prepare_cached(
+            "INSERT INTO _acked (edit_id, rev)
+             SELECT e.id, j.value FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) WHERE true
+             ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev), awaits_record = 0",
+        )?
+        .execute([list])?;
+    }
+    Ok(())
+}
+
+/// Notes that later edits of the record must wait although the server has accepted this edit: others may have changed
+/// the record since, and a later edit would overwrite the change unseen.
+pub(crate) fn mark_awaits_record(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    set_state(tx, edit, EditState::Sent, Some(Reason::Told(None, "it is there; what it is by now is on the way")))?;
+    tx.prepare_cached("UPDATE _acked SET awaits_record = 1 WHERE edit_id = ?1")?.execute([edit])?;
+    Ok(())
+}
+
+/// A JSON object of edit numbers and positions, for statements that take many edits.
+pub(super) fn id_list(edits: impl IntoIterator<Item = Acked>) -> String {
+    let mut list = String::from("{");
+    for (number, (edit, rev)) in edits.into_iter().enumerate() {
+        let comma = if number > 0 { "," } else { "" };
+        let _ = match rev {
+            Some(rev) => write!(list, "{comma}\"{edit}\":{rev}"),
+            None => write!(list, "{comma}\"{edit}\":null"),
+        };
+    }
+    list.push('}');
+    list
+}
+
+/// An edit of a record, as the feed needs it.
+#[derive(Debug)]
+pub(crate) struct RecordEdit {
+    pub edit: i64,
+    pub method: Method,
+    pub is_sent: bool,
+    /// The idempotency key of the edit's request.
+    pub key: Option<String>,
+    /// The position at which the server accepted the edit, when a response named one.
+    pub rev: Option<i64>,
+}
+
+impl RecordEdit {
+    /// True when an event carries the key of the edit's request.
+    pub(crate) fn is_named_by(&self, event: &Event) -> bool {
+        self.key.is_some() && self.key == event.idempotency_key
+    }
+}
+
+/// The edits of a record in their order.
+pub(crate) fn edits_of_record(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<Vec<RecordEdit>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.rev FROM edits e LEFT JOIN _acked s ON s.edit_id = e.id
+         WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
+    )?;
+    let found = statement.query_map((kind.as_str(), record), |row| {
+        let (edit, method, is_sent) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(RecordEdit { edit, method, is_sent, key: row.get(3)?, rev: row.get(4)? })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Finds the edit whose request caused an event. The key of the event proves that the server has the edit, also when
+/// the response was lost. Gives the number of the edit, and true when its position was not known.
+pub(crate) fn match_own_event(
+    tx: &Transaction<'_>,
+    event: &Event,
+    edits: &[RecordEdit],
+) -> Result<Option<(i64, bool)>, StoreError> {
+    let Some(RecordEdit { edit, rev, .. }) = edits.iter().find(|edit| edit.is_named_by(event)) else { return Ok(None) };
+    if *rev != Some(event.id) {
+        mark_acked(tx, &[(*edit, Some(event.id))])?;
+        // The event has the right position. An earlier one may be of a discarded history.
+        tx.prepare_cached("UPDATE _acked SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
+    }
+    Ok(Some((*edit, *rev != Some(event.id))))
+}

@@ -1,0 +1,149 @@
+//! Adapts an edit to the server's newer version of its record before the three-way merge: values that were changed back,
+//! references that a delete cleared, and subjects, which are one value in two fields. Must not merge.
+
+use std::sync::LazyLock;
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS, is_subject};
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::Value;
+
+use crate::store::merge::{BaseImage, normalized};
+use crate::store::{StoreError, base, rows};
+
+/// Adapts an edit to the server's version of its record, before both are merged.
+pub(super) fn adapt(
+    tx: &Connection,
+    kind: Kind,
+    patch: &mut Fields,
+    base: &mut Fields,
+    known: Option<&BaseImage>,
+) -> Result<(), StoreError> {
+    let Some(known) = known else { return Ok(()) };
+    drop_unchanged(kind, patch, base, known);
+    drop_cleared_references(tx, kind, patch, base, known)?;
+    complete_subject(tx, kind, patch, base, known)
+}
+
+/// Removes fields that were changed and changed back here: they are no change, whatever the server has now.
+fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &BaseImage) {
+    let is_same = |name: &str| {
+        base.contains_key(name) && normalized(kind, name, base.get(name)) == normalized(kind, name, patch.get(name))
+    };
+    // A subject is one value in two fields: an unchanged half stays when the other half is changed.
+    let is_other_subject = patch.keys().any(|name| is_subject(name) && !is_same(name));
+    let is_old = |name: &str| {
+        let there = known.fields.get(name).unwrap_or(&Value::Null);
+        is_same(name) && !(is_subject(name) && is_other_subject) && normalized(kind, name, base.get(name)) != *there
+    };
+    let old: Vec<String> = patch.keys().filter(|name| is_old(name)).cloned().collect();
+    for name in old {
+        patch.shift_remove(&name);
+        base.shift_remove(&name);
+    }
+}
+
+/// Completes half a subject, which is one value in two fields. An edit of one half means the other half unchanged; when
+/// the server has another subject now, both halves are sent, because a mixed subject names no record that anybody
+/// meant.
+fn complete_subject(
+    tx: &Connection,
+    kind: Kind,
+    patch: &mut Fields,
+    base: &mut Fields,
+    known: &BaseImage,
+) -> Result<(), StoreError> {
+    if !resource(kind).has_subject() {
+        return Ok(());
+    }
+    let there = |name: &str| known.fields.get(name).and_then(Value::as_str);
+    match (patch.get(SUBJECT_TYPE), patch.get(SUBJECT_ID)) {
+        (None, Some(Value::String(named))) => {
+            // The kind of the old subject is not stored, but its record is known.
+            let before = base.get(SUBJECT_ID).and_then(Value::as_str);
+            let ours = match before.map(|id| kind_of(tx, id)).transpose()?.flatten() {
+                None => kind_of(tx, named)?,
+                before => before,
+            };
+            if let Some(ours) = ours.filter(|ours| there(SUBJECT_TYPE) != Some(ours.as_str())) {
+                patch.insert(SUBJECT_TYPE.to_owned(), ours.as_str().into());
+                base.insert(SUBJECT_TYPE.to_owned(), ours.as_str().into());
+            }
+        }
+        // A subject without an id had none before, or the edit would have cleared the id.
+        (Some(subject), None) if subject.as_str().and_then(Kind::parse).is_none() && there(SUBJECT_ID).is_some() => {
+            patch.insert(SUBJECT_ID.to_owned(), Value::Null);
+            base.insert(SUBJECT_ID.to_owned(), Value::Null);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The kind of a record that can be a subject; None when the record is not known.
+fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
+    first_subject(|kind| Ok(rows::load_row(tx, kind, record)?.is_some() || is_deleted_there(tx, kind, record)?))
+}
+
+/// The other kind that has a record with this id on the server.
+pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Option<Kind>, StoreError> {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let one = |kind: Kind| {
+            format!("SELECT '{kind}' FROM {} WHERE id = ?1 AND rev > 0 AND ?2 <> '{kind}'", kind.collection())
+        };
+        Kind::ALL.map(one).join(" UNION ALL ")
+    });
+    let word: Option<String> =
+        tx.prepare_cached(&TEXT)?.query_row((record, kind.as_str()), |row| row.get(0)).optional()?;
+    Ok(word.as_deref().and_then(Kind::parse))
+}
+
+/// The first subject kind for which `holds` is true.
+pub(super) fn first_subject(holds: impl Fn(Kind) -> Result<bool, StoreError>) -> Result<Option<Kind>, StoreError> {
+    for kind in SUBJECTS {
+        if holds(kind)? {
+            return Ok(Some(kind));
+        }
+    }
+    Ok(None)
+}
+
+/// Clears references in the base that the server has cleared because their target was deleted (contract 3). Nobody
+/// changed such a reference, so it counts as null before the edit too.
+fn drop_cleared_references(
+    tx: &Connection,
+    kind: Kind,
+    patch: &mut Fields,
+    base: &mut Fields,
+    known: &BaseImage,
+) -> Result<(), StoreError> {
+    let is_null = |name: &str| known.fields.get(name).is_none_or(Value::is_null);
+    for field in resource(kind).fields.iter().filter(|field| is_null(field.name)) {
+        let Some(named) = base.get(field.name).and_then(Value::as_str) else { continue };
+        match field.format {
+            Format::Reference(target) if is_deleted_there(tx, target, named)? => {}
+            Format::Subject if is_null(SUBJECT_TYPE) => {
+                let Some(target) = first_subject(|kind| is_deleted_there(tx, kind, named))? else { continue };
+                // An edit that names another record of the same kind must name the kind too, because the server has
+                // cleared the kind.
+                if patch.get(SUBJECT_ID).is_some_and(|id| !id.is_null()) && !patch.contains_key(SUBJECT_TYPE) {
+                    patch.insert(SUBJECT_TYPE.to_owned(), target.as_str().into());
+                }
+                if patch.contains_key(SUBJECT_TYPE) || base.contains_key(SUBJECT_TYPE) {
+                    base.insert(SUBJECT_TYPE.to_owned(), Value::Null);
+                }
+            }
+            _ => continue,
+        }
+        base.insert(field.name.to_owned(), Value::Null);
+    }
+    Ok(())
+}
+
+/// True when the server is known to have deleted a record: by the feed, or by an accepted delete from here.
+pub(super) fn is_deleted_there(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
+    let told = "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)";
+    Ok(tx.prepare_cached(told)?.query_row((kind.as_str(), record), |row| row.get(0))?
+        || base::with_acked(tx, kind, record)?.is_some_and(|known| known.deleted))
+}

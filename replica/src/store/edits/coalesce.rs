@@ -1,0 +1,61 @@
+//! Combines edits of one record that were never sent into one. Must not know how requests are sent.
+
+use hearth_contract::formats::Timestamp;
+use rusqlite::Transaction;
+
+use crate::model::{EditOutcome, Method};
+use crate::store::edits::parts::remember;
+use crate::store::edits::prepared::{PreparedEdit, load, save};
+use crate::store::edits::settle;
+use crate::store::{StoreError, base};
+
+/// Combines an edit with later edits of the same record, none of which was sent. None when the combined edit creates
+/// and deletes the record.
+pub(super) fn coalesce(
+    tx: &Transaction<'_>,
+    mut sum: PreparedEdit,
+    with: &[i64],
+    now: Timestamp,
+) -> Result<Option<PreparedEdit>, StoreError> {
+    let mut joined = Vec::new();
+    for edit in with {
+        match load(tx, *edit)? {
+            Some(next) if next.record == sum.record && next.kind == sum.kind => joined.push(next),
+            _ => break, // somebody has decided on it meanwhile, so what follows it must wait
+        }
+    }
+    if joined.is_empty() {
+        return Ok(Some(sum));
+    }
+    for edit in [sum.edit].into_iter().chain(joined.iter().map(|part| part.edit)) {
+        remember(tx, edit, sum.edit)?;
+    }
+    for part in joined {
+        for (name, value) in part.base {
+            // The oldest base value of a field is the base of the combined edit.
+            if !sum.patch.contains_key(&name) {
+                sum.base.entry(name).or_insert(value);
+            }
+        }
+        if !hearth_simulated::planted(hearth_simulated::PlantedFault::CoalescedEditLost) {
+            sum.patch.extend(part.patch);
+        }
+        if part.method == Method::Delete {
+            sum.patch.clear();
+            if sum.method == Method::Create {
+                settle::finish(tx, part.edit, EditOutcome::Merged, Some("it was never sent"), now)?;
+                tx.prepare_cached("DELETE FROM _coalesced WHERE edit_id = ?1")?.execute([part.edit])?;
+                settle::finish(tx, sum.edit, EditOutcome::Superseded, Some("deleted again before it was sent"), now)?;
+                base::rebase(tx, sum.kind, &sum.record)?;
+                return Ok(None);
+            }
+            sum.method = part.method;
+        }
+        tx.prepare_cached("DELETE FROM edits WHERE id = ?1")?.execute([part.edit])?;
+    }
+    if sum.method == Method::Create {
+        sum.base.clear();
+    }
+    save(tx, &sum)?;
+    Ok(Some(sum))
+}

@@ -1,0 +1,62 @@
+//! The numbers of edits: they rise in the order of the changes, and no number is used twice. SQLite keeps the counter in
+//! `sqlite_sequence`, a table that no trigger can guard. Must not know what the edits do.
+
+use rusqlite::{Connection, Transaction};
+
+use crate::store::{StoreError, gate, log};
+
+/// The highest number that any table still shows.
+const NEWEST: &str =
+    "(SELECT max(coalesce((SELECT max(id) FROM edits), 0), coalesce((SELECT max(id) FROM edit_history), 0),
+     coalesce((SELECT max(edit_id) FROM _coalesced), 0)))";
+
+/// All edits from the first one that shares its number with an ended edit or with a part of another edit. A new number
+/// is higher than all numbers in use, so every later edit needs a new number too.
+const TWICE: &str =
+    "SELECT id FROM edits WHERE id >= (SELECT min(id) FROM edits WHERE id IN (SELECT id FROM edit_history)
+     OR id IN (SELECT edit_id FROM _coalesced WHERE edit_id <> of_edit)) ORDER BY id";
+
+/// Repairs the counter of edit numbers (`sqlite_sequence`) after another program has changed it. The counter continues
+/// from the highest number, and edits with a number that was used before get a new one, in their order. Otherwise they
+/// could never end.
+pub(crate) fn repair(connection: &mut Connection) -> Result<(), StoreError> {
+    let is_right = format!(
+        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'edits'), 0) >= {NEWEST} AND NOT EXISTS ({TWICE})"
+    );
+    if connection.query_row(&is_right, [], |row| row.get(0))? {
+        return Ok(());
+    }
+    gate::sync_tx(connection, |tx| {
+        tx.execute_batch(
+            "INSERT INTO sqlite_sequence (name, seq)
+                 SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits')",
+        )?;
+        tx.execute(&format!("UPDATE sqlite_sequence SET seq = max(seq, {NEWEST}) WHERE name = 'edits'"), [])?;
+        let twice: Vec<i64> = tx.prepare(TWICE)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        twice.iter().try_for_each(|edit| renumber(tx, *edit))?;
+        let text = format!(
+            "The count of the edits had been set back; it goes on from the highest number, and {} of them got another.",
+            twice.len()
+        );
+        log(tx, "warning", &text)
+    })
+}
+
+fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    let new: i64 =
+        tx.query_row("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'edits' RETURNING seq", [], |row| {
+            row.get(0)
+        })?;
+    for text in [
+        "UPDATE edits SET id = ?2 WHERE id = ?1",
+        "UPDATE _outbox SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _acked SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _blocked SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _blocked SET by_edit = ?2 WHERE by_edit = ?1",
+        "UPDATE _already_applied SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _coalesced SET edit_id = iif(edit_id = of_edit, ?2, edit_id), of_edit = ?2 WHERE of_edit = ?1",
+    ] {
+        tx.execute(text, (edit, new))?;
+    }
+    Ok(())
+}

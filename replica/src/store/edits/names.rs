@@ -1,0 +1,46 @@
+//! How sentences name a record: by its title. Must not write.
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::store::{StoreError, rows};
+
+/// The title of a record: the present one, the one in `before`, or the last known one. The kind's word when no title is
+/// known.
+pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
+    let name = resource(kind).title;
+    let stored = rows::load_row(connection, kind, id)?;
+    let fields = stored.as_ref().map(|stored| &stored.fields).into_iter().chain(before.iter().copied());
+    let title = fields.filter_map(|fields| fields.get(name)?.as_str()).find(|title| !title.is_empty());
+    if let Some(title) = title {
+        return Ok(title.to_owned());
+    }
+    // These fields do not include the title, but another edit of the record may.
+    let text = format!(
+        "SELECT coalesce(json_extract(patch, '$.{name}'), json_extract(base, '$.{name}')) AS title
+         FROM (SELECT id, kind, record_id, patch, base FROM edits UNION ALL
+               SELECT id, kind, record_id, patch, base FROM edit_history)
+         WHERE kind = ?1 AND record_id = ?2 AND title <> '' ORDER BY id DESC LIMIT 1"
+    );
+    let told = connection.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?;
+    Ok(told.unwrap_or_else(|| kind.as_str().to_owned()))
+}
+
+/// A name in the quotes that sentences use.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("“{name}”")
+}
+
+/// The quoted name of an edit's record; empty when there is no such edit.
+pub(super) fn of_edit(tx: &Connection, edit: i64) -> Result<String, StoreError> {
+    let found: Option<(String, String, String, String)> = tx
+        .prepare_cached("SELECT kind, record_id, patch, base FROM edits WHERE id = ?1")?
+        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .optional()?;
+    let Some((word, record, patch, base)) = found else { return Ok(String::new()) };
+    let kind =
+        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+    Ok(quoted(&title(tx, kind, &record, &[&rows::parse_object(&patch)?, &rows::parse_object(&base)?])?))
+}

@@ -1,0 +1,102 @@
+//! The rows of frozen requests (`_requests`, `_outbox`): which request an edit has, and how the request is given up. Must not
+//! know what a request contains.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Transaction};
+
+use crate::store::StoreError;
+use crate::store::edits::acked::id_list;
+use crate::store::edits::parts;
+
+/// The key of an edit's frozen request, which may still take effect. None without such a request.
+pub(crate) fn frozen_key(tx: &Connection, edit: i64) -> Result<Option<String>, StoreError> {
+    Ok(frozen_keys(tx, &[vec![edit]])?.remove(&edit))
+}
+
+/// [`frozen_key`] for many edits.
+pub(super) fn frozen_keys(tx: &Connection, groups: &[Vec<i64>]) -> Result<HashMap<i64, String>, StoreError> {
+    let list = id_list(groups.iter().flatten().map(|edit| (*edit, None)));
+    let mut statement = tx.prepare_cached(
+        "SELECT e.id, e.idempotency_key
+         FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) LEFT JOIN _outbox f ON f.edit_id = e.id
+         WHERE NOT coalesce(f.rejected, 0) AND e.state IN ('waiting', 'sending', 'blocked')
+             AND e.idempotency_key IS NOT NULL",
+    )?;
+    let found = statement.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// The bytes of a request are deleted with its last edit.
+const FORGET_BYTES: &str =
+    "DELETE FROM _requests WHERE idempotency_key = (SELECT idempotency_key FROM edits WHERE id = ?1)
+     AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key AND e.id <> ?1)";
+
+/// Deletes an edit's request after a rejection or a response.
+pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    for text in [
+        FORGET_BYTES,
+        "DELETE FROM _outbox WHERE edit_id = ?1",
+        "UPDATE edits SET idempotency_key = NULL WHERE id = ?1",
+    ] {
+        tx.prepare_cached(text)?.execute([edit])?;
+    }
+    Ok(())
+}
+
+/// Deletes the request of an edit that was certainly not applied, and splits a coalesced edit into its parts.
+fn release(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    forget_request(tx, edit)?;
+    parts::split(tx, edit)
+}
+
+/// Prepares an edit to be sent alone after its request was rejected as a whole. A request that was sent more than once
+/// may have been applied: its edits keep the key, by which the feed confirms them, and are merged again once the feed
+/// is current.
+pub(crate) fn separate(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    match may_be_applied(tx, edit)? {
+        true => {
+            tx.prepare_cached("UPDATE _outbox SET rejected = 1, if_match = NULL, if_absent = 0 WHERE edit_id = ?1")?
+                .execute([edit])?;
+            Ok(())
+        }
+        false => release(tx, edit),
+    }
+}
+
+/// Edits whose request was sent more than once. The last response says nothing of the earlier attempts.
+pub(super) const SENT_BEFORE: &str =
+    "SELECT id FROM edits JOIN _requests USING (idempotency_key) WHERE unacked_attempts > 1";
+
+/// True when an earlier attempt of a rejected request may have been applied.
+pub(crate) fn may_be_applied(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
+    let text = format!("SELECT EXISTS ({SENT_BEFORE} AND id = ?1 AND state IN ('waiting', 'sending', 'blocked'))");
+    Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
+}
+
+/// Takes back the last attempt of requests that the server did not look at. Requests that were certainly not applied
+/// are deleted, and their edits can be changed, discarded or sent in another request.
+pub(crate) fn withdraw_attempt(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
+    let list = id_list(edits.iter().map(|edit| (*edit, None)));
+    let of_requests = "SELECT idempotency_key FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))";
+    tx.prepare_cached(&format!(
+        "UPDATE _requests SET unacked_attempts = unacked_attempts - 1 WHERE idempotency_key IN ({of_requests})"
+    ))?
+    .execute([&list])?;
+    let unsure =
+        if hearth_simulated::planted(hearth_simulated::PlantedFault::MaybeAppliedForgotten) { 1_000_000 } else { 0 };
+    let free: Vec<i64> = tx
+        .prepare_cached(&format!(
+            "SELECT id FROM edits JOIN _requests USING (idempotency_key)
+             WHERE unacked_attempts <= {unsure} AND idempotency_key IN ({of_requests})"
+        ))?
+        .query_map([list], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    free.into_iter().try_for_each(|edit| release(tx, edit))
+}
+
+/// Notes that the server rejected the request of an edit for good: the request never takes effect later.
+pub(super) fn mark_rejected(tx: &Connection, edit: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _outbox SET rejected = 1 WHERE edit_id = ?1")?.execute([edit])?;
+    Ok(())
+}

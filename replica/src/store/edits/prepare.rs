@@ -1,0 +1,170 @@
+//! Merges an edit with the server's version before the edit is sent: the edit is sent, ends, or waits for a person. Must not
+//! know how edits are sent.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::Transaction;
+use serde_json::Value;
+
+use crate::model::{ConflictPolicy, EditOutcome, Method};
+use crate::store::edits::prepared::{PreparedEdit, save};
+use crate::store::edits::reason::{Reason, field_conflict, need_person};
+use crate::store::edits::{adapt, already_applied, names, normalize, parts, settle};
+use crate::store::merge::{FieldConflict, MergeResult, three_way_merge};
+use crate::store::{StoreError, base, log};
+
+/// Merges an edit before it is sent. Gives the edit with the revision for If-Match; None when the edit has ended or
+/// waits for a person.
+pub(super) fn prepare(
+    tx: &Transaction<'_>,
+    mut prepared: PreparedEdit,
+    policy: ConflictPolicy,
+    now: Timestamp,
+) -> Result<Option<(PreparedEdit, Option<i64>)>, StoreError> {
+    let PreparedEdit { edit, kind, .. } = prepared;
+    let known = base::with_acked(tx, kind, &prepared.record)?;
+    let written = prepared.patch.clone();
+    adapt::adapt(tx, kind, &mut prepared.patch, &mut prepared.base, known.as_ref())?;
+    if prepared.patch != written {
+        save(tx, &prepared)?;
+        base::rebase(tx, kind, &prepared.record)?;
+    }
+    // The server would only report the id as used; the server uses no id twice (contract 6.1).
+    if prepared.method == Method::Create
+        && let Some(other) = adapt::other_kind(tx, kind, &prepared.record)?
+    {
+        return wait_for_person(tx, &prepared, Reason::ExistsAsOtherKind(other));
+    }
+    // The values on the server may be those of this very edit.
+    if prepared.method == Method::Update && !prepared.maybe_applied {
+        already_applied::record_fields(tx, edit, kind, &prepared.patch, known.as_ref())?;
+    }
+    let if_match = known.as_ref().and_then(|known| known.rev).filter(|_| prepared.method != Method::Create);
+    match three_way_merge(kind, prepared.method, &prepared.patch, &prepared.base, known.as_ref()) {
+        // A second effect would undo changes that others made since.
+        MergeResult::Send | MergeResult::Conflict(_) if prepared.maybe_applied && prepared.method == Method::Update => {
+            return wait_for_person(tx, &prepared, Reason::MaybeApplied);
+        }
+        MergeResult::Send if prepared.precondition_failed => {
+            log(tx, "info", &format!("Edit {edit}: the {kind} was changed there meanwhile; both changes stand."))?;
+        }
+        MergeResult::Send => {}
+        MergeResult::AlreadyThere => {
+            let nothing = prepared.method == Method::Update && (prepared.patch.is_empty() || known.is_none());
+            let ending = if nothing { Ending::ChangesNothing } else { Ending::AlreadyThere };
+            // A server that is restored to before the record's revision has lost the edit too.
+            let rev = known.and_then(|known| known.rev).unwrap_or(0);
+            end_edit(tx, edit, kind, &prepared.record, rev, ending, now)?;
+            return Ok(None);
+        }
+        MergeResult::DeletedThere => return wait_for_person(tx, &prepared, Reason::DeletedThere),
+        MergeResult::IdTaken(_) => return wait_for_person(tx, &prepared, Reason::ExistsThere),
+        MergeResult::Conflict(conflicts) if prepared.method == Method::Delete || policy == ConflictPolicy::Ask => {
+            let fields: Vec<&'static str> = conflicts.iter().map(|conflict| conflict.field).collect();
+            return wait_for_person(tx, &prepared, field_conflict(prepared.method, &fields));
+        }
+        MergeResult::Conflict(conflicts) => {
+            if !apply_policy(tx, &mut prepared, &conflicts, policy, now)? {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some((prepared, if_match)))
+}
+
+/// Why nothing of an edit is left to send.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The edit changes nothing.
+    ChangesNothing,
+    /// The server already has the values.
+    AlreadyThere,
+}
+
+/// Ends an edit of which nothing is left to send. `rev`: the revision of the record on the server.
+pub(super) fn end_edit(
+    tx: &Transaction<'_>,
+    edit: i64,
+    kind: Kind,
+    record: &str,
+    rev: i64,
+    why: Ending,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (reason, told) = match why {
+        Ending::ChangesNothing => ("it changes nothing", "stays as it is, for nothing of it was changed"),
+        Ending::AlreadyThere => ("the server has it already", "is already so on the server"),
+    };
+    settle::finish_at(tx, edit, rev, EditOutcome::Merged, reason, now)?;
+    base::rebase(tx, kind, record)?;
+    log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))
+}
+
+fn wait_for_person<T>(
+    tx: &Transaction<'_>,
+    prepared: &PreparedEdit,
+    reason: Reason<'_>,
+) -> Result<Option<T>, StoreError> {
+    let PreparedEdit { edit, kind, .. } = *prepared;
+    save(tx, prepared)?;
+    normalize::normalize_edit(tx, edit)?;
+    need_person(tx, edit, reason)?;
+    let name = names::title(tx, kind, &prepared.record, &[&prepared.patch, &prepared.base])?;
+    log(tx, "warning", &format!("“{name}” needs you (edit {edit}, conflict): {}.", reason.sentence()))?;
+    Ok(None)
+}
+
+/// Resolves conflicting fields by the profile's policy. The losing values go to the history. False when nothing of the
+/// edit is left.
+fn apply_policy(
+    tx: &Transaction<'_>,
+    prepared: &mut PreparedEdit,
+    conflicts: &[FieldConflict],
+    policy: ConflictPolicy,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let edit = prepared.edit;
+    let side = |of: fn(&FieldConflict) -> &Value| -> Fields {
+        conflicts.iter().map(|conflict| (conflict.field.to_owned(), of(conflict).clone())).collect()
+    };
+    let (mine, theirs) = (side(|conflict| &conflict.mine), side(|conflict| &conflict.theirs));
+    let names = conflicts.iter().map(|conflict| conflict.field).collect::<Vec<_>>().join(", ");
+    if policy == ConflictPolicy::Mine {
+        let why = format!("lost to edit {edit}: the profile keeps what was written here");
+        let kept = settle::keep_loser(tx, edit, &theirs, &mine, &why, now)?;
+        prepared.base.extend(theirs);
+        log(
+            tx,
+            "info",
+            &format!("Edit {edit}: {names} changed on both sides; yours was kept (undo {kept} takes theirs)."),
+        )?;
+        save(tx, prepared)?;
+        parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
+        return Ok(true);
+    }
+    let why = format!("of edit {edit}: the profile keeps what was written there");
+    for conflict in conflicts {
+        prepared.patch.shift_remove(conflict.field);
+        prepared.base.shift_remove(conflict.field);
+    }
+    if prepared.patch.is_empty() {
+        settle::finish(tx, edit, EditOutcome::Superseded, Some("the profile keeps what was written there"), now)?;
+        log(
+            tx,
+            "info",
+            &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {edit} takes yours)."),
+        )?;
+    } else {
+        let kept = settle::keep_loser(tx, edit, &mine, &theirs, &why, now)?;
+        log(
+            tx,
+            "info",
+            &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {kept} takes yours)."),
+        )?;
+        save(tx, prepared)?;
+        parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
+    }
+    base::rebase(tx, prepared.kind, &prepared.record)?;
+    Ok(!prepared.patch.is_empty())
+}

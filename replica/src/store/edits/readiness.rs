@@ -1,0 +1,251 @@
+//! The decision whether an edit may be sent now. Pure: must not read the database.
+
+use crate::model::{EditState, Method, Precondition};
+
+/// How an unsettled edit holds the edits that depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Holds {
+    /// Until the edit has ended.
+    UntilSettled,
+    /// Until a person has decided about the edit.
+    UntilPersonActs,
+}
+
+/// The request of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestState {
+    /// The edit has no request yet.
+    None,
+    /// The request is written down and may have been sent.
+    Frozen,
+    /// The server rejected the request for good. The edit keeps the key, by which the feed may still confirm the edit.
+    Rejected,
+}
+
+/// What the tables say of an edit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Facts {
+    pub method: Method,
+    pub state: EditState,
+    pub request: RequestState,
+    /// The precondition of the last request.
+    pub precondition: Precondition,
+}
+
+/// How many more edits the pass takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// Any edit.
+    Free,
+    /// Frozen requests only: enough new requests of this kind are ready.
+    FrozenOnly,
+    /// No edit, except those that join a ready one.
+    None,
+}
+
+/// What an edit depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dependencies {
+    /// The strictest hold and the edit that causes it.
+    pub held_by: Option<(Holds, i64)>,
+    /// True when only edits of the same record hold the edit.
+    pub only_by_own_record: bool,
+    /// True when the rows reflect every event up to the head.
+    pub in_step: bool,
+    pub room: Room,
+}
+
+/// The revision at which the server holds the record, with all accepted edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ServerRev {
+    /// The decision did not need the revision.
+    NotRead,
+    /// The server is not known to have the record.
+    NoRecord,
+    /// The server has the record. None when no revision is known; 0 when the revision is of a discarded history.
+    At(Option<i64>),
+}
+
+impl ServerRev {
+    pub(super) fn of(found: Option<Option<i64>>) -> ServerRev {
+        found.map_or(ServerRev::NoRecord, ServerRev::At)
+    }
+}
+
+/// Whether an edit may be sent, and what an edit that may not be sent waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readiness {
+    /// A person must decide about the edit.
+    NeedsPerson,
+    /// A person must decide about the edit of this number first.
+    BlockedBy(i64),
+    /// The server has accepted the edit; its position is not known.
+    Accepted,
+    /// The frozen request may be sent, perhaps again.
+    Resend,
+    /// The frozen request must wait, with all the edits of the request.
+    HoldRequest,
+    /// The edit may be sent in a new request.
+    Send,
+    /// The edit may be coalesced with an earlier edit of its record.
+    Join,
+    /// The edit waits for an earlier edit or for the feed.
+    Wait,
+}
+
+impl Readiness {
+    /// How the edit holds the edits that depend on it.
+    pub(super) const fn holds(self) -> Holds {
+        match self {
+            Readiness::NeedsPerson | Readiness::BlockedBy(_) => Holds::UntilPersonActs,
+            _ => Holds::UntilSettled,
+        }
+    }
+}
+
+impl Facts {
+    /// True when the decision depends on the server's revision of the record, which costs a query.
+    pub(super) fn needs_server_rev(&self, on: &Dependencies) -> bool {
+        let is_judged_anew = self.request == RequestState::Rejected && self.precondition != Precondition::None;
+        on.held_by.is_none()
+            && on.room == Room::Free
+            && self.request != RequestState::Frozen
+            && (is_judged_anew || (!on.in_step && self.method != Method::Create))
+    }
+}
+
+/// Decides whether an edit may be sent.
+pub(super) fn readiness(edit: &Facts, on: &Dependencies, server: ServerRev) -> Readiness {
+    match (edit.state, on.held_by) {
+        (EditState::Rejected | EditState::Conflict, _) => return Readiness::NeedsPerson,
+        // Whether the server still has the edit shows at the end of the reconcile.
+        (EditState::Sent, _) => return Readiness::Accepted,
+        (_, Some((Holds::UntilPersonActs, cause))) => return Readiness::BlockedBy(cause),
+        _ => {}
+    }
+    match (on.held_by, edit.request) {
+        (None, _) if on.room == Room::None => Readiness::Wait,
+        // The first update of a profile has no revision to insist on. Only the feed shows whether it was applied.
+        (None, RequestState::Frozen)
+            if edit.precondition == Precondition::None && edit.method == Method::Update && !on.in_step =>
+        {
+            Readiness::HoldRequest
+        }
+        (None, RequestState::Frozen) => Readiness::Resend,
+        (Some(_), RequestState::Frozen) => Readiness::HoldRequest,
+        (None, _) if on.room == Room::FrozenOnly => Readiness::Wait,
+        (None, _) if waits_for_feed(edit, on.in_step, server) => Readiness::Wait,
+        (None, _) => Readiness::Send,
+        (Some(_), RequestState::None) if on.only_by_own_record && edit.state == EditState::Waiting => Readiness::Join,
+        _ => Readiness::Wait,
+    }
+}
+
+/// True when the feed must show more of the record before a new request is made.
+fn waits_for_feed(edit: &Facts, in_step: bool, server: ServerRev) -> bool {
+    // Others may have changed a record that is not known here. Without a revision to insist on, the request would be
+    // rejected, or its effect would be unknown if the response is lost.
+    let is_unknown = matches!(server, ServerRev::NoRecord | ServerRev::At(Some(0)));
+    if !in_step && edit.method != Method::Create && is_unknown {
+        return true;
+    }
+    match (edit.request, edit.precondition) {
+        (RequestState::Rejected, Precondition::Absent) => server == ServerRev::NoRecord,
+        (RequestState::Rejected, Precondition::Rev(rev)) => server == ServerRev::At(Some(rev)),
+        // The feed may still show the event of the edit, by the key that a new request would replace.
+        (RequestState::Rejected, Precondition::None) => !in_step,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAITING: Facts = Facts {
+        method: Method::Update,
+        state: EditState::Waiting,
+        request: RequestState::None,
+        precondition: Precondition::None,
+    };
+    const FREE: Dependencies =
+        Dependencies { held_by: None, only_by_own_record: true, in_step: true, room: Room::Free };
+
+    #[test]
+    fn readiness_of_state_and_holds() {
+        let settled = Some((Holds::UntilSettled, 1));
+        let person = Some((Holds::UntilPersonActs, 1));
+        for (state, held_by, expected) in [
+            (EditState::Rejected, None, Readiness::NeedsPerson),
+            (EditState::Conflict, person, Readiness::NeedsPerson),
+            (EditState::Sent, person, Readiness::Accepted),
+            (EditState::Waiting, person, Readiness::BlockedBy(1)),
+            (EditState::Blocked, person, Readiness::BlockedBy(1)),
+            (EditState::Blocked, None, Readiness::Send),
+            (EditState::Waiting, None, Readiness::Send),
+            (EditState::Waiting, settled, Readiness::Join),
+            (EditState::Blocked, settled, Readiness::Wait),
+        ] {
+            let edit = Facts { state, ..WAITING };
+            let on = Dependencies { held_by, ..FREE };
+            assert_eq!(readiness(&edit, &on, ServerRev::NotRead), expected, "{state} {held_by:?}");
+        }
+        let elsewhere = Dependencies { held_by: settled, only_by_own_record: false, ..FREE };
+        assert_eq!(readiness(&WAITING, &elsewhere, ServerRev::NotRead), Readiness::Wait);
+    }
+
+    #[test]
+    fn readiness_of_requests() {
+        let rev = |rev| Precondition::Rev(rev);
+        for (method, request, precondition, in_step, server, expected) in [
+            (Method::Update, RequestState::Frozen, rev(5), false, ServerRev::NotRead, Readiness::Resend),
+            (Method::Update, RequestState::Frozen, Precondition::None, true, ServerRev::NotRead, Readiness::Resend),
+            (
+                Method::Update,
+                RequestState::Frozen,
+                Precondition::None,
+                false,
+                ServerRev::NotRead,
+                Readiness::HoldRequest,
+            ),
+            (Method::Create, RequestState::Frozen, Precondition::None, false, ServerRev::NotRead, Readiness::Resend),
+            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::NoRecord, Readiness::Wait),
+            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(Some(0)), Readiness::Wait),
+            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(Some(5)), Readiness::Send),
+            (Method::Create, RequestState::None, Precondition::None, false, ServerRev::NotRead, Readiness::Send),
+            (Method::Update, RequestState::Rejected, rev(5), true, ServerRev::At(Some(5)), Readiness::Wait),
+            (Method::Update, RequestState::Rejected, rev(5), true, ServerRev::At(Some(6)), Readiness::Send),
+            (Method::Create, RequestState::Rejected, Precondition::Absent, true, ServerRev::NoRecord, Readiness::Wait),
+            (
+                Method::Create,
+                RequestState::Rejected,
+                Precondition::Absent,
+                true,
+                ServerRev::At(Some(6)),
+                Readiness::Send,
+            ),
+            (Method::Create, RequestState::Rejected, Precondition::None, false, ServerRev::NotRead, Readiness::Wait),
+            (Method::Create, RequestState::Rejected, Precondition::None, true, ServerRev::NotRead, Readiness::Send),
+        ] {
+            let edit = Facts { method, request, precondition, ..WAITING };
+            let found = readiness(&edit, &Dependencies { in_step, ..FREE }, server);
+            assert_eq!(found, expected, "{edit:?} {in_step} {server:?}");
+        }
+    }
+
+    #[test]
+    fn readiness_without_room() {
+        let frozen = Facts { request: RequestState::Frozen, precondition: Precondition::Rev(5), ..WAITING };
+        let held = Some((Holds::UntilSettled, 1));
+        for (edit, room, held_by, expected) in [
+            (frozen, Room::FrozenOnly, None, Readiness::Resend),
+            (frozen, Room::None, None, Readiness::Wait),
+            (frozen, Room::None, held, Readiness::HoldRequest),
+            (WAITING, Room::FrozenOnly, None, Readiness::Wait),
+            (WAITING, Room::None, held, Readiness::Join),
+        ] {
+            let on = Dependencies { held_by, room, ..FREE };
+            assert_eq!(readiness(&edit, &on, ServerRev::NotRead), expected, "{edit:?} {room:?} {held_by:?}");
+        }
+    }
+}

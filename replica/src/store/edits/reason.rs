@@ -1,0 +1,109 @@
+//! Why an edit does not go on: the fixed word for programs (`edits.reason_code`) and the sentence for people
+//! (`edits.reason`), which are written and cleared together. Must not decide the state of an edit.
+
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+
+use crate::model::{EditState, Method, ReasonCode};
+use crate::store::StoreError;
+
+/// Why an edit does not go on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reason<'a> {
+    /// These fields were changed here and on the server.
+    ChangedOnBothSides(&'a [&'static str]),
+    /// The record of a delete was changed on the server.
+    ChangedThere,
+    /// The record of an update was deleted on the server.
+    DeletedThere,
+    /// The server has another record with the id of a create.
+    ExistsThere,
+    /// The server has a record of this kind with the id of a create.
+    ExistsAsOtherKind(Kind),
+    /// The request may have been applied, and the record may have been changed since.
+    MaybeApplied,
+    /// The server threw away the history that contained the edit.
+    LostWithHistory,
+    /// The server had accepted the edit and no longer shows its effect.
+    NoLongerThere,
+    /// The edit depends on the edit of this number, which needs a person.
+    DependsOn(i64),
+    /// A sentence of the server or of the sync. The code is None where nothing delays the next attempt.
+    Told(Option<ReasonCode>, &'a str),
+}
+
+impl Reason<'_> {
+    /// The word of `edits.reason_code`.
+    pub(crate) const fn code(&self) -> Option<ReasonCode> {
+        match self {
+            Reason::ChangedOnBothSides(_) => Some(ReasonCode::ChangedOnBothSides),
+            Reason::ChangedThere => Some(ReasonCode::ChangedThere),
+            Reason::DeletedThere => Some(ReasonCode::DeletedThere),
+            Reason::ExistsThere | Reason::ExistsAsOtherKind(_) => Some(ReasonCode::ExistsThere),
+            Reason::MaybeApplied => Some(ReasonCode::MaybeApplied),
+            Reason::LostWithHistory | Reason::NoLongerThere => Some(ReasonCode::LostByServer),
+            Reason::DependsOn(_) => Some(ReasonCode::DependsOnAnother),
+            Reason::Told(code, _) => *code,
+        }
+    }
+
+    /// The sentence of `edits.reason`.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Reason::ChangedOnBothSides(fields) => format!("{} changed there too", fields.join(", ")),
+            Reason::ChangedThere => "changed there since you deleted it".to_owned(),
+            Reason::DeletedThere => "deleted there".to_owned(),
+            Reason::ExistsThere => "a record with this id is there already".to_owned(),
+            Reason::ExistsAsOtherKind(kind) => format!("its id belongs to another kind, {kind}"),
+            Reason::MaybeApplied => {
+                "it may have been on the server already and been changed there since, while this replica was away; \
+                 retry sends it again, discard lets it go"
+                    .to_owned()
+            }
+            Reason::LostWithHistory => {
+                "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
+                    .to_owned()
+            }
+            Reason::NoLongerThere => {
+                "the server had taken this change and does not hold it any more: it was overwritten or deleted there \
+                 since, or lost when the server was put back; retry sends it again, discard lets it go"
+                    .to_owned()
+            }
+            Reason::DependsOn(edit) => format!("waits for edit {edit}, which needs you"),
+            Reason::Told(_, sentence) => (*sentence).to_owned(),
+        }
+    }
+}
+
+/// The reason of an edit whose fields conflict.
+pub(in crate::store) fn field_conflict<'a>(method: Method, fields: &'a [&'static str]) -> Reason<'a> {
+    if method == Method::Delete { Reason::ChangedThere } else { Reason::ChangedOnBothSides(fields) }
+}
+
+/// True for the reasons of [`field_conflict`]: the server has never had the edit. Edits with other reasons may have been
+/// applied.
+pub(in crate::store) const fn is_field_conflict(code: Option<ReasonCode>) -> bool {
+    matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides))
+}
+
+/// Writes the state of an edit with its reason. None clears the code and the sentence.
+pub(super) fn set_state(
+    tx: &Connection,
+    edit: i64,
+    state: EditState,
+    reason: Option<Reason<'_>>,
+) -> Result<(), StoreError> {
+    let (code, sentence) = (reason.and_then(|reason| reason.code()), reason.map(|reason| reason.sentence()));
+    tx.prepare_cached("UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4 WHERE id = ?1")?
+        .execute((edit, state, code, sentence))?;
+    Ok(())
+}
+
+/// The same for an edit that waits for a person: no further attempt is scheduled.
+pub(crate) fn need_person(tx: &Connection, edit: i64, reason: Reason<'_>) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "UPDATE edits SET state = 'conflict', reason_code = ?2, reason = ?3, next_attempt_at = NULL WHERE id = ?1",
+    )?
+    .execute((edit, reason.code(), reason.sentence()))?;
+    Ok(())
+}

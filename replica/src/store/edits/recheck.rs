@@ -1,0 +1,80 @@
+//! Conflicts that end without a decision: an edit in conflict is compared again when the server has a newer version of its
+//! record. Must not release edits that the server rejected or lost, or that may have been applied.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::Transaction;
+
+use crate::model::{EditState, ReasonCode};
+use crate::store::edits::reason::{field_conflict, is_field_conflict, set_state};
+use crate::store::edits::{already_applied, decide, pending, plan, prepare};
+use crate::store::merge::MergeResult;
+use crate::store::{StoreError, base, log};
+
+/// Merges the conflicting edits of a record again, in their order up to the first one that stays in conflict. Edits
+/// that the server already has end; edits without a conflict are sent, as after a retry. True when an edit can go on.
+pub(crate) fn recheck_record(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    record: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    // At revision 0, the present version of the record is not known.
+    if base::with_acked(tx, kind, record)?.and_then(|known| known.rev).is_none_or(|rev| rev == 0) {
+        return Ok(false);
+    }
+    let edits: Vec<(i64, EditState, Option<ReasonCode>)> = tx
+        .prepare_cached(
+            "SELECT id, state, reason_code FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
+        )?
+        .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut goes_on = false;
+    for (edit, state, code) in edits {
+        let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
+        match decide::compare(tx, &found)? {
+            MergeResult::AlreadyThere => {
+                let known = base::with_acked(tx, kind, record)?;
+                // For another reason, this very edit may have brought the values.
+                if is_field_conflict(code) {
+                    already_applied::record_fields(tx, edit, kind, &found.patch, known.as_ref())?;
+                }
+                let rev = known.and_then(|known| known.rev).unwrap_or(0);
+                prepare::end_edit(tx, edit, kind, record, rev, prepare::Ending::AlreadyThere, now)?;
+                goes_on = true;
+                continue;
+            }
+            // Only for a field conflict is it certain that the server has never had the edit.
+            MergeResult::Send if is_field_conflict(code) => {
+                decide::requeue(tx, &found)?;
+                log(tx, "info", &format!("Edit {edit}: nothing stands against it any more; it goes to the server."))?;
+                goes_on = true;
+            }
+            MergeResult::Conflict(conflicts) if is_field_conflict(code) => {
+                let fields: Vec<&'static str> = conflicts.iter().map(|conflict| conflict.field).collect();
+                set_state(tx, edit, state, Some(field_conflict(found.method, &fields)))?;
+            }
+            _ => {}
+        }
+        break;
+    }
+    if goes_on {
+        base::rebase(tx, kind, record)?;
+        plan::mark(tx)?;
+    }
+    Ok(goes_on)
+}
+
+/// [`recheck_record`] for every record with a conflict, after a reconcile.
+pub(crate) fn recheck_all(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let records: Vec<(String, String)> = tx
+        .prepare_cached("SELECT DISTINCT kind, record_id FROM edits WHERE state = 'conflict'")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (word, record) in records {
+        if let Some(kind) = Kind::parse(&word) {
+            recheck_record(tx, kind, &record, now)?;
+        }
+    }
+    Ok(())
+}

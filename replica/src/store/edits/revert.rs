@@ -1,0 +1,119 @@
+//! Reverts an edit that the server does not have: the edit ends, and the later edits of its record stay. Must not know why.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::model::{EditOutcome, Method};
+use crate::store::edits::parts;
+use crate::store::edits::pending::PendingEdit;
+use crate::store::edits::settle::finish;
+use crate::store::{StoreError, base, rows};
+
+/// Reverts an edit that was never applied and cannot be applied any more. Later edits of the record stay in their
+/// order; with a create, they end as well.
+pub(crate) fn revert(
+    tx: &Transaction<'_>,
+    edit: i64,
+    outcome: EditOutcome,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (word, record, method, patch, base): (String, String, Method, String, String) = tx
+        .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
+        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
+    let kind =
+        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+    if method == Method::Delete
+        && let Some(copy) = unsent_copy(tx, edit)?
+    {
+        revert(tx, copy, EditOutcome::Superseded, Some("the deletion came to nothing, so the record is there"), now)?;
+    }
+    let later = later_edits(tx, kind, &record, edit)?;
+    finish(tx, edit, outcome, reason, now)?;
+    if method == Method::Create {
+        for edit in later {
+            finish(tx, edit, outcome, reason, now)?;
+        }
+    } else {
+        update_later_bases(tx, edit, &later, &rows::parse_object(&patch)?, &rows::parse_object(&base)?)?;
+    }
+    base::rebase(tx, kind, &record)
+}
+
+/// The unsent create that makes a deleted record anew; None once the new record has later edits.
+fn unsent_copy(tx: &Connection, delete: i64) -> Result<Option<i64>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT e.id FROM _undone u JOIN edits e ON e.id = u.by_edit
+         WHERE (u.edit_id = ?1 OR u.edit_id IN (SELECT edit_id FROM _coalesced WHERE of_edit = ?1))
+             AND e.method = 'create' AND e.idempotency_key IS NULL
+             AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = e.kind AND l.record_id = e.record_id AND l.id > e.id)",
+    )?;
+    Ok(statement.query_row([delete], |row| row.get(0)).optional()?)
+}
+
+/// The edits of a record after one of them, in their order.
+pub(crate) fn later_edits(tx: &Connection, kind: Kind, record: &str, edit: i64) -> Result<Vec<i64>, StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id")?;
+    let found = statement.query_map((kind.as_str(), record, edit), |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Updates the base of later edits after the values of an earlier edit have changed: for each field, of the first edit
+/// that changes the field.
+pub(crate) fn update_later_bases(
+    tx: &Transaction<'_>,
+    edit: i64,
+    later: &[i64],
+    fields: &Fields,
+    values: &Fields,
+) -> Result<(), StoreError> {
+    let mut open: Vec<&String> = fields.keys().collect();
+    for later in later.iter().filter(|later| **later != edit) {
+        let (method, patch, base): (Method, String, String) = tx
+            .prepare_cached("SELECT method, patch, base FROM edits WHERE id = ?1")?
+            .query_row([later], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut base = rows::parse_object(&base)?;
+        let touched: Vec<&String> = open.iter().copied().filter(|name| base.contains_key(*name)).collect();
+        if touched.is_empty() {
+            continue;
+        }
+        open.retain(|name| !touched.contains(name));
+        for name in touched {
+            base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
+        }
+        parts::update_parts(tx, *later, method, &rows::parse_object(&patch)?, &base)?;
+        tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
+            .execute((later, Value::Object(base).to_string()))?;
+    }
+    Ok(())
+}
+
+/// Phrases about the edits that depend on a reverted create: later edits of its record end too, and the server will
+/// refuse edits that name the record.
+pub(super) fn consequences(tx: &Connection, found: &PendingEdit) -> Result<(String, String), StoreError> {
+    if found.method != Method::Create {
+        return Ok(Default::default());
+    }
+    let with = match later_edits(tx, found.kind, &found.record, found.id)?.len() {
+        0 => String::new(),
+        1 => ", with a later change of it, which is nothing without it".to_owned(),
+        many => format!(", with {many} later changes of it, which are nothing without it"),
+    };
+    let until = "until that is changed";
+    let named = match count_referring(tx, &found.record)? {
+        0 => String::new(),
+        1 => format!("; another change names this {}, and the server will refuse it {until}", found.kind),
+        many => format!("; {many} other changes name this {}, and the server will refuse them {until}", found.kind),
+    };
+    Ok((with, named))
+}
+
+/// How many edits of other records name this record.
+fn count_referring(tx: &Connection, record: &str) -> Result<i64, StoreError> {
+    let text = "SELECT count(*) FROM edits WHERE record_id <> ?1 AND instr(patch, ?1) > 0";
+    Ok(tx.prepare_cached(text)?.query_row([record], |row| row.get(0))?)
+}

@@ -1,0 +1,101 @@
+//! `export`: a consistent copy of the whole database in one file, while other processes read and write the original. Must not
+//! change the original.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+
+use super::sql_words::NOW;
+use super::{StoreError, files, gate};
+use crate::model::{EditState, ReasonCode};
+use crate::store::edits::outbox;
+
+/// What a copy holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExportSummary {
+    /// The size of the file.
+    pub bytes: u64,
+    /// The number of records of all kinds.
+    pub records: i64,
+    /// The number of edits that the server has not confirmed. Edits in flight wait for a person in the copy.
+    pub pending_edits: i64,
+    /// The last event that the copy reflects.
+    pub position: i64,
+}
+
+/// Writes a copy to `file`, for this user alone. The file appears under its name when the copy is complete. An error when
+/// the file exists.
+pub(crate) fn write_copy(connection: &Connection, file: &Path) -> Result<ExportSummary, StoreError> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error| StoreError::File(path, error)
+    };
+    if file.exists() {
+        return Err(at(file)(std::io::ErrorKind::AlreadyExists.into()));
+    }
+    let mut part = file.as_os_str().to_owned();
+    // A random name, because a plain name may belong to a file of a person.
+    part.push(format!(".{}.part", uuid::Uuid::new_v4().simple()));
+    let part = PathBuf::from(part);
+    // Created before VACUUM INTO, which takes an empty file, so that other users can never read the file.
+    files::private_file(&part).map_err(at(&part))?;
+    let summary = fill(connection, &part);
+    if summary.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    let summary = summary?;
+    fs::File::open(&part).and_then(|file| file.sync_all()).map_err(at(&part))?;
+    fs::rename(&part, file).map_err(at(file))?;
+    Ok(summary)
+}
+
+fn fill(connection: &Connection, part: &Path) -> Result<ExportSummary, StoreError> {
+    vacuum_into(connection, part)?;
+    let mut copy = Connection::open(part)?;
+    park_edits_in_flight(&mut copy)?;
+    let mut records = 0;
+    for kind in Kind::ALL {
+        records +=
+            copy.query_row(&format!("SELECT count(*) FROM {}", kind.collection()), [], |row| row.get::<_, i64>(0))?;
+    }
+    let text = "SELECT (SELECT count(*) FROM edits), position FROM _sync";
+    let (pending_edits, position) = copy.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    copy.close().map_err(|(_, error)| error)?;
+    let bytes = fs::metadata(part).map_err(|error| StoreError::File(part.to_owned(), error))?.len();
+    Ok(ExportSummary { bytes, records, pending_edits, position })
+}
+
+fn vacuum_into(connection: &Connection, part: &Path) -> Result<(), StoreError> {
+    let name = part.to_str().ok_or_else(|| StoreError::Unexpected(format!("no way to write to {}", part.display())))?;
+    // SQLite counts VACUUM INTO as a write, which a read-only connection must be allowed for a moment.
+    let is_query_only: bool = connection.pragma_query_value(None, "query_only", |row| row.get(0))?;
+    connection.pragma_update(None, "query_only", false)?;
+    let vacuumed = connection.execute("VACUUM INTO ?1", [name]);
+    connection.pragma_update(None, "query_only", is_query_only)?;
+    vacuumed?;
+    Ok(())
+}
+
+/// Marks the copy as not synced, and makes each edit in flight wait for a person: the original sends these edits. Sent from
+/// the copy too, an edit would take effect twice and overwrite later changes of others.
+fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
+    gate::sync_tx(copy, |tx| {
+        tx.execute("UPDATE _sync SET daemon_pid = NULL, next_attempt_at = NULL, transport = NULL", [])?;
+        let ids = tx
+            .prepare("SELECT id FROM edits WHERE state IN ('waiting', 'sending')")?
+            .query_map([], |row| row.get(0))?
+            .collect::<Result<Vec<i64>, _>>()?;
+        let park = format!(
+            "UPDATE edits SET state = ?2, reason_code = ?3, next_attempt_at = NULL,
+                 reason = 'From a copy made at ' || {NOW} || ', whose original sends it; retry sends it.' WHERE id = ?1"
+        );
+        for edit in ids {
+            // The request belongs to the original. A person who decides in the copy decides by the server's state of then.
+            outbox::forget_request(tx, edit)?;
+            tx.execute(&park, (edit, EditState::Rejected, ReasonCode::FromACopy))?;
+        }
+        Ok(())
+    })
+}

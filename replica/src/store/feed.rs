@@ -1,0 +1,376 @@
+//! Applies batches of the feed: the one way in which events become rows. Must not know how events arrive.
+//!
+//! An event that is applied twice, late or out of order changes nothing: the higher revision wins, and a deleted id stays
+//! deleted. Rows, settled edits and the position change in one transaction.
+
+use std::collections::{BTreeSet, HashSet};
+
+use hearth_contract::event::{Event, EventType};
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Transaction};
+
+use crate::model::{Method, Reconcile};
+use crate::store::edits::{acked, maybe_applied, recheck, settle};
+use crate::store::reconcile::{self, lost, replay};
+use crate::store::{StoreError, base, gate, log, mirror, rows};
+
+/// Characters of an unknown word that `sync_log` repeats, at most.
+const WORD_CHARS_MAX: usize = 40;
+
+/// A batch of events.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Batch {
+    /// The events in the order of the feed.
+    pub events: Vec<Event>,
+    /// The cursor after the last event; None leaves the cursor unchanged.
+    pub cursor: Option<String>,
+    /// The head, when the batch ends at the head; 0 when the head's position is not known. None while more events
+    /// follow.
+    pub ready: Option<i64>,
+}
+
+/// Values of `_sync` that are true once the batch is applied.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Proof {
+    /// The word of the phase.
+    pub phase: &'static str,
+    /// The reason of the phase as one sentence for people.
+    pub reason: Option<String>,
+    /// How the batch arrived: `stream` or `poll`.
+    pub transport: &'static str,
+    /// True when the rows then show the present state of the server.
+    pub current: bool,
+    /// The time of the local clock.
+    pub now: Timestamp,
+}
+
+/// The result of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Applied {
+    /// The last event that is applied. In a reconcile, the rows are behind this position.
+    pub position: i64,
+    /// True when events concern edits that are not sent: the edits must be planned again.
+    pub touched_edits: bool,
+    /// True when an event confirmed an edit without a response: edits that waited for it may be sent.
+    pub found_edits: bool,
+    /// True when a complete feed skipped positions. Only a restored server skips positions (contract 9.3), and its
+    /// earlier responses belong to a discarded history.
+    pub leapt: bool,
+    /// The reconcile that the end of a replay has begun.
+    pub recovering: Option<Reconcile>,
+}
+
+/// Applies a batch in one transaction.
+pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+    if hearth_simulated::planted(hearth_simulated::PlantedFault::PositionBeforeRows) {
+        let last = batch.events.last().map(|event| event.id);
+        let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
+        gate::sync_tx_without_fsync(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
+    }
+    // The server can send events again, so the commit does not wait for the disk.
+    gate::sync_tx_without_fsync(connection, |tx| apply_in(tx, batch, proof))
+}
+
+/// How far the feed is applied before a batch.
+struct Start {
+    /// The last event that the rows reflect (`_sync.position`).
+    position: i64,
+    /// True once a backfill has reached the head.
+    backfilled: bool,
+    /// True while the feed is read from the beginning over existing rows.
+    replaying: bool,
+    reconciling: bool,
+    /// In a reconcile: the last event that is applied. None before the first event after the cursor to resume from.
+    tail: Option<i64>,
+}
+
+impl Start {
+    fn read(tx: &Transaction<'_>) -> Result<Start, StoreError> {
+        let text =
+            "SELECT position, backfilled, replaying, EXISTS (SELECT 1 FROM _reconcile), (SELECT tail_position FROM _reconcile)
+                    FROM _sync";
+        Ok(tx.prepare_cached(text)?.query_row([], |row| {
+            let (position, backfilled, replaying) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(Start { position, backfilled, replaying, reconciling: row.get(3)?, tail: row.get(4)? })
+        })?)
+    }
+
+    /// The last event that is applied, to rows or in a reconcile.
+    fn applied(&self) -> i64 {
+        if self.reconciling { self.tail.unwrap_or(0) } else { self.position }
+    }
+
+    /// True when the batch continues a feed whose last position is known.
+    fn continues_feed(&self) -> bool {
+        if self.reconciling { self.tail.is_some() } else { self.backfilled && !self.replaying }
+    }
+
+    /// True while the first events of a reconcile are still to come.
+    fn awaits_tail(&self) -> bool {
+        self.reconciling && self.tail.is_none()
+    }
+}
+
+/// One batch while it is applied.
+struct Run<'a> {
+    tx: &'a Transaction<'a>,
+    start: Start,
+    now: Timestamp,
+    /// True when there are edits.
+    editing: bool,
+    /// True when a record is known by more than its row: by a base image or a tombstone.
+    has_images: bool,
+    position: i64,
+    touched_edits: bool,
+    found_edits: bool,
+    /// Edits that their own event confirms, with its position.
+    confirmed: Vec<acked::Acked>,
+    /// Records with edits whose base image is newer now.
+    covered: BTreeSet<(Kind, String)>,
+    /// Edits whose own event was seen, in this batch or before.
+    seen_edits: HashSet<i64>,
+    /// Sentences for `sync_log` about events that this version does not know.
+    unknown: BTreeSet<String>,
+}
+
+fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+    let start = Start::read(tx)?;
+    let skipped = start.continues_feed() && skips_positions(start.applied(), &batch.events);
+    let mut run = Run::begin(tx, start, proof.now)?;
+    for event in &batch.events {
+        run.apply(event)?;
+    }
+    run.finish(batch, proof, skipped)
+}
+
+impl<'a> Run<'a> {
+    fn begin(tx: &'a Transaction<'a>, start: Start, now: Timestamp) -> Result<Run<'a>, StoreError> {
+        let (editing, has_images): (bool, bool) = tx
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM edits), EXISTS (SELECT 1 FROM _base) OR EXISTS (SELECT 1 FROM _tombstones)",
+            )?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if editing && !start.backfilled {
+            // A backfill shows only the newest event of a record (contract 9.2).
+            maybe_applied::mark_events_missed(tx)?;
+        }
+        let mut seen_edits = HashSet::new();
+        if start.awaits_tail() {
+            seen_edits.extend(lost::acked_and_seen(tx)?);
+        }
+        let position = start.applied();
+        Ok(Run {
+            tx,
+            start,
+            now,
+            editing,
+            has_images,
+            position,
+            touched_edits: false,
+            found_edits: false,
+            confirmed: Vec::new(),
+            covered: BTreeSet::new(),
+            seen_edits,
+            unknown: BTreeSet::new(),
+        })
+    }
+
+    fn apply(&mut self, event: &Event) -> Result<(), StoreError> {
+        let kind = Kind::parse(&event.resource_type);
+        let known = EventType::parse(&event.event_type);
+        if known.is_none() && kind.is_some() && event.payload.is_some() {
+            let word = brief(&event.event_type);
+            self.unknown.insert(format!("Taken for a change: {word} of {}", event.resource_type));
+        }
+        // A payload is the record after the event, also for an unknown event type.
+        let event_type = known.or(event.payload.as_ref().map(|_| EventType::Updated));
+        match (kind, event_type) {
+            (Some(kind), Some(event_type)) => self.apply_known(event, kind, event_type)?,
+            // A newer server may have kinds and event types that this version has no table for.
+            (Some(kind), None) => {
+                self.unknown.insert(format!("Skipped: {} of {kind}", brief(&event.event_type)));
+            }
+            (None, _) => {
+                self.unknown.insert(format!("Skipped: records of the kind {}", brief(&event.resource_type)));
+            }
+        }
+        self.position = self.position.max(event.id);
+        Ok(())
+    }
+
+    fn apply_known(&mut self, event: &Event, kind: Kind, event_type: EventType) -> Result<(), StoreError> {
+        let (tx, id) = (self.tx, event.resource_id.to_string());
+        if self.start.replaying {
+            replay::note_seen(tx, kind, &id, event_type)?;
+        }
+        let mut own = if self.editing { acked::edits_of_record(tx, kind, &id)? } else { Vec::new() };
+        // Edits confirmed by this batch move to the history at its end.
+        own.retain(|edit| self.confirmed.iter().all(|(confirmed, _)| *confirmed != edit.edit));
+        if self.confirms_only_edit(event, kind, &id, &own)? {
+            return Ok(());
+        }
+        let waits = !own.is_empty();
+        if waits {
+            let matched = acked::match_own_event(tx, event, &own)?;
+            self.touched_edits |= matched.is_some_and(|(_, is_news)| is_news);
+            self.seen_edits.extend(matched.filter(|_| event_type != EventType::Deleted).map(|(edit, _)| edit));
+        }
+        self.touched_edits |= own.iter().any(|edit| !edit.is_sent);
+        match (event_type, &event.payload) {
+            (EventType::Deleted, _) => {
+                mirror::delete(tx, kind, &id, event.id, waits, self.now)?;
+                self.has_images = true;
+            }
+            // The row changes after the last event of the batch, once.
+            (_, Some(payload)) if waits => {
+                if mirror::save_base(tx, kind, &id, event.id, payload)? {
+                    self.has_images = true;
+                    self.covered.insert((kind, id));
+                }
+            }
+            (_, Some(payload)) => mirror::put(tx, kind, &id, event.id, payload, self.has_images)?,
+            (_, None) => {
+                self.unknown.insert(format!("Skipped: {} event without a record", event.event_type));
+            }
+        }
+        Ok(())
+    }
+
+    /// The usual end of an edit: the event carries the key of the record's only edit, so the record is the edit's result.
+    /// Writes the row and confirms the edit. False: the usual way does not apply, and nothing is done.
+    fn confirms_only_edit(
+        &mut self,
+        event: &Event,
+        kind: Kind,
+        id: &str,
+        own: &[acked::RecordEdit],
+    ) -> Result<bool, StoreError> {
+        let ([only], Some(payload)) = (own, &event.payload) else { return Ok(false) };
+        // In a reconcile or a replay, the rows are not at the position of the feed.
+        if self.start.reconciling || self.start.replaying || only.method == Method::Delete || !only.is_named_by(event) {
+            return Ok(false);
+        }
+        let is_known_newer =
+            self.has_images && mirror::newest_besides_row(self.tx, kind, id)?.is_some_and(|seen| seen >= event.id);
+        let stored = rows::StoredRecord::from_payload(kind, event.id, payload);
+        if is_known_newer || !rows::write_row_if_newer(self.tx, kind, id, &stored)? {
+            return Ok(false);
+        }
+        if self.has_images {
+            base::remove(self.tx, kind, id)?;
+        }
+        self.found_edits |= only.rev != Some(event.id);
+        self.confirmed.push((only.edit, Some(event.id)));
+        Ok(true)
+    }
+
+    /// The consequences of the whole batch: ended edits, the position, lost edits and the overlay of changed records.
+    fn finish(mut self, batch: &Batch, proof: &Proof, leapt: bool) -> Result<Applied, StoreError> {
+        let tx = self.tx;
+        settle::confirm(tx, &self.confirmed, self.now)?;
+        if let Some(last) = batch.events.last() {
+            settle::forget_old(tx, self.now, last.created_at)?;
+        }
+        for text in &self.unknown {
+            log_once(tx, &format!("{text}, which this version does not know."))?;
+        }
+        let mut compare = None;
+        if let Some(head) = batch.ready {
+            self.position = self.position.max(head);
+            compare = replay::finish(tx, self.position, batch.cursor.as_deref(), self.now)?;
+        }
+        // Edits are measured against the new position.
+        let shown = if self.start.reconciling { self.start.position } else { self.position };
+        self.write_position(batch, proof, shown, compare.is_none())?;
+        self.notice_lost(batch, shown)?;
+        let settled = settle::settle(tx, shown, self.now)?;
+        // Most settled edits leave a record without edits, whose row is right already.
+        for (kind, id) in self.covered.difference(&settled) {
+            base::rebase(tx, *kind, id)?;
+        }
+        // A reconcile compares all edits at its end.
+        for (kind, id) in self.covered.iter().filter(|_| !self.start.reconciling) {
+            self.touched_edits |= recheck::recheck_record(tx, *kind, id, self.now)?;
+        }
+        let recovering = match compare {
+            Some(cause) => reconcile::begin_at_the_present(tx, &cause, self.position)?,
+            None => None,
+        };
+        let Run { position, touched_edits, found_edits, .. } = self;
+        Ok(Applied { position, touched_edits, found_edits, leapt, recovering })
+    }
+
+    fn write_position(&self, batch: &Batch, proof: &Proof, shown: i64, current: bool) -> Result<(), StoreError> {
+        self.tx
+            .prepare_cached(
+                "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?7),
+                     phase = ?4, reason = ?9, backfilled = backfilled OR ?5, offline_since = NULL, next_attempt_at = NULL,
+                     transport = ?8, last_contact_at = ?6,
+                     current_at = CASE WHEN ?10 THEN ?6 ELSE current_at END",
+            )?
+            .execute((
+                batch.cursor.as_ref().filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::CursorNotStored)),
+                shown,
+                batch.ready,
+                proof.phase,
+                batch.ready.is_some() && !self.start.reconciling,
+                proof.now.to_string(),
+                self.position,
+                proof.transport,
+                &proof.reason,
+                proof.current && current,
+            ))?;
+        if self.start.reconciling {
+            self.tx.prepare_cached("UPDATE _reconcile SET tail_position = nullif(?1, 0)")?.execute([self.position])?;
+        }
+        Ok(())
+    }
+
+    /// Finds accepted edits that the server has lost, now that the feed has passed their positions.
+    fn notice_lost(&mut self, batch: &Batch, shown: i64) -> Result<(), StoreError> {
+        let (tx, start) = (self.tx, &self.start);
+        if start.awaits_tail() {
+            lost::forget_skipped(tx, shown, self.position, &self.seen_edits)?;
+        }
+        let is_backfill = !start.backfilled && !start.reconciling;
+        if self.editing && is_backfill {
+            lost::end_deletes(tx, shown)?;
+        }
+        // The feed leaves nothing out after a good cursor. A backfill shows all records only at its end.
+        let (shows_all, before) = match start.reconciling {
+            true => (start.tail.is_some(), start.applied()),
+            false => (start.backfilled || batch.ready.is_some(), if start.backfilled { start.position } else { shown }),
+        };
+        if shows_all {
+            let passed = lost::Passed { before, position: self.position, whole: !start.reconciling };
+            self.touched_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
+        }
+        if batch.ready.is_some() && self.editing && is_backfill {
+            maybe_applied::clear_maybe_applied(tx)?;
+            self.touched_edits = true;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a line to `sync_log`, unless the same line is there: a newer server may cause the line with every event, and
+/// it must not displace other lines.
+fn log_once(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
+    let said = "SELECT EXISTS (SELECT 1 FROM sync_log WHERE text = ?1)";
+    match tx.prepare_cached(said)?.query_row([text], |row| row.get(0))? {
+        true => Ok(()),
+        false => log(tx, "warning", text),
+    }
+}
+
+/// A word of the server, cut to the length that `sync_log` repeats.
+fn brief(word: &str) -> String {
+    word.chars().take(WORD_CHARS_MAX).collect()
+}
+
+/// True when positions are missing between a position and the last of the events after it.
+fn skips_positions(position: i64, events: &[Event]) -> bool {
+    let befores = std::iter::once(position).chain(events.iter().map(|event| event.id));
+    befores.zip(events).any(|(before, event)| event.id > before + 1)
+}

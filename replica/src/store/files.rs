@@ -1,0 +1,140 @@
+//! The files of a replica: names beside the database, permissions, free space. Must not open the database.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use directories::ProjectDirs;
+
+/// The path of a companion file of a database, such as `lock`. A profile's `replica.db` has a directory of its own,
+/// and its companions have plain names there. Beside any other database a companion is named `NAME.db.lock`.
+pub(crate) fn companion(db: &Path, name: &str) -> PathBuf {
+    match db.file_name() {
+        Some(file) if file == "replica.db" && has_plain_names(db) => db.with_file_name(name),
+        Some(_) => beside(db, &format!(".{name}")),
+        None => db.join(name),
+    }
+}
+
+/// True when the companions of a `replica.db` have plain names. The `setup` file is created with the database and never
+/// removed, so its name decides for every later process, whatever directories the environment of that process names.
+fn has_plain_names(db: &Path) -> bool {
+    if beside(db, ".setup").exists() {
+        return false;
+    }
+    is_setup_file(&db.with_file_name("setup")) || is_profile_directory(directory(db))
+}
+
+/// True when the file is empty and private, as a replica makes it. A person's file with the name holds something.
+fn is_setup_file(path: &Path) -> bool {
+    let Ok(file) = fs::symlink_metadata(path) else { return false };
+    #[cfg(unix)]
+    let is_shared = std::os::unix::fs::MetadataExt::mode(&file) & 0o077 != 0;
+    #[cfg(not(unix))]
+    let is_shared = false;
+    file.is_file() && file.len() == 0 && !is_shared
+}
+
+/// True when the directory belongs to one profile: its parent is the data directory of all profiles.
+fn is_profile_directory(directory: &Path) -> bool {
+    let Some(known) = ProjectDirs::from("", "", "hearth") else { return false };
+    let is_within = |directory: &Path, all: &Path| directory.parent() == Some(all);
+    let all = known.data_dir();
+    is_within(directory, all)
+        || matches!((fs::canonicalize(directory), fs::canonicalize(all)), (Ok(one), Ok(all)) if is_within(&one, &all))
+}
+
+/// The path with a suffix added to its file name, as SQLite names its own files (`replica.db-wal`).
+pub(crate) fn beside(db: &Path, suffix: &str) -> PathBuf {
+    let mut name = db.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// The directory of a file. A bare file name is in the current directory.
+pub fn directory(db: &Path) -> &Path {
+    db.parent().filter(|path| *path != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// True when the file exists and holds at least one byte.
+pub(crate) fn holds_bytes(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() > 0)
+}
+
+/// True when the file cannot be inspected, for example without permission. The file may exist.
+pub(crate) fn is_unreachable(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+}
+
+/// True when the database is missing, and companion files show that it was in use: a person moved it or wants a new one.
+pub(crate) fn is_gone(db: &Path) -> bool {
+    !is_unreachable(db) && !db.exists() && was_used(db)
+}
+
+/// True when companion files of earlier use exist: the marker that is touched after a commit, or the disk reserve of a sync.
+pub(super) fn was_used(db: &Path) -> bool {
+    ["changed", "reserve"].into_iter().any(|name| companion(db, name).exists())
+}
+
+/// Creates a directory with its parents, for this user alone (mode 0700).
+pub(crate) fn make_private_directory(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Opens a file for reading and writing, or creates it for this user alone (mode 0600).
+pub(crate) fn private_file(path: &Path) -> std::io::Result<fs::File> {
+    open_private(path, fs::OpenOptions::new().create(true).truncate(false))
+}
+
+/// Creates a file for this user alone (mode 0600). An error when the file exists.
+pub(crate) fn new_private_file(path: &Path) -> std::io::Result<fs::File> {
+    open_private(path, fs::OpenOptions::new().create_new(true))
+}
+
+fn open_private(path: &Path, options: &mut fs::OpenOptions) -> std::io::Result<fs::File> {
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.open(path)
+}
+
+/// Free bytes on the disk of a directory, for this user. None when the system does not tell.
+#[cfg(unix)]
+pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
+    let stats = rustix::fs::statvfs(directory).ok()?;
+    Some(stats.f_bavail.saturating_mul(stats.f_frsize))
+}
+
+/// True when the disk is full and nothing else keeps this user from writing to the directory.
+#[cfg(unix)]
+pub(crate) fn is_disk_full(directory: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    free_bytes(directory) == Some(0) && access(directory, Access::WRITE_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn free_bytes(_directory: &Path) -> Option<u64> {
+    None
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_disk_full(_directory: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn companion_names_follow_directory() {
+        assert_eq!(companion(Path::new("/d/a.db"), "changed"), Path::new("/d/a.db.changed"));
+        assert_eq!(companion(Path::new("/d/replica.db"), "lock"), Path::new("/d/replica.db.lock"));
+        let own = crate::profile::Profile::locate("nobody", None, false).unwrap().db;
+        assert_eq!(companion(&own, "lock"), own.with_file_name("lock"));
+    }
+}

@@ -1,0 +1,124 @@
+//! Examines a database: its pages, its texts, its tables, triggers and views. Must not repair anything.
+
+use std::path::Path;
+
+use hearth_contract::resources::RESOURCES;
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use uuid::Uuid;
+
+use super::schema::{self, protected, search, user_objects};
+use super::{StoreError, open, rows};
+use crate::model::Method;
+
+/// The most faults of a file that are reported.
+const FAULTS_MAX: usize = 3;
+
+/// The result of an examination.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Health {
+    /// Faults of pages, indexes and texts, a sentence each. Empty when the file is sound.
+    pub broken: Vec<String>,
+    /// Tables, triggers and views that are missing or differ from those of this version, such as `the table rooms`.
+    pub missing: Vec<String>,
+    /// A person's triggers that also fire on writes of the sync: trigger and table.
+    pub ungated: Vec<(String, String)>,
+    /// A person's UNIQUE indexes on typed tables: index and table.
+    pub unique: Vec<(String, String)>,
+    /// True when `search` holds exactly the records.
+    pub search_complete: bool,
+    /// The id of the home; None before `init`.
+    pub home_id: Option<String>,
+    /// The id of the process that syncs, as stored. The process may have been killed since.
+    pub recorded_pid: Option<i64>,
+}
+
+/// Examines the whole file.
+pub(crate) fn examine(db: &Path) -> Result<Health, StoreError> {
+    let connection = open::read_write(db)?;
+    let mut health = Health { broken: find_damage(&connection)?, ..Health::default() };
+    if health.broken.is_empty() {
+        health.missing = schema::missing_objects(&connection)?;
+        health.ungated = user_objects::ungated_triggers(&connection)?;
+        health.unique = user_objects::unique_indexes(&connection)?;
+        // A missing object is reported instead of an incomplete search.
+        health.search_complete = !health.missing.is_empty() || search::is_complete(&connection)?;
+    }
+    let text = "SELECT home_id, daemon_pid FROM _sync";
+    let stored = connection.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    (health.home_id, health.recorded_pid) = match stored {
+        Err(_) if !health.broken.is_empty() => (None, None),
+        stored => stored?,
+    };
+    Ok(health)
+}
+
+fn find_damage(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut broken = page_faults(connection, "integrity_check")?;
+    if broken.is_empty() {
+        let tables = tables_with_invalid_text(connection)?;
+        broken.extend(tables.iter().map(|table| format!("a text in {table} is not what can have been written there")));
+    }
+    Ok(broken)
+}
+
+/// The faults that SQLite finds with `integrity_check` or `quick_check`. Faults of the index of `search` are left out, because
+/// the index is made from the records and can be made again.
+pub(super) fn page_faults(connection: &Connection, check: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare(&format!("PRAGMA {check}({FAULTS_MAX})"))?;
+    let found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    let found: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let search_faults = search::index_faults(connection).unwrap_or_default();
+    Ok(found.into_iter().filter(|line| !search_faults.contains(line)).collect())
+}
+
+/// Tables with a text that no version of this program writes: a bit has flipped on the disk, which SQLite does not check, and
+/// code that reads the text fails. A column that a person has added to a typed table is not checked.
+pub(super) fn tables_with_invalid_text(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let collections = Kind::ALL.iter().map(|kind| kind.collection());
+    let names: Vec<&str> = protected::TABLES.into_iter().chain(collections).collect();
+    let tables: Vec<String> = connection
+        .prepare(
+            "SELECT name FROM sqlite_schema
+             WHERE type = 'table' AND name IN (SELECT value FROM json_each(?1)) ORDER BY rowid",
+        )?
+        .query_map([serde_json::json!(names).to_string()], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut invalid = Vec::new();
+    for table in tables {
+        let mut statement = connection.prepare(&format!("SELECT * FROM {table} NOT INDEXED"))?;
+        let resource = RESOURCES.iter().find(|resource| resource.kind.collection() == table);
+        let is_own = |name: &str| resource.is_none_or(|resource| rows::columns(resource).any(|own| own == name));
+        let columns = statement.column_names().enumerate().filter(|(_, name)| is_own(name));
+        let columns: Vec<(usize, String)> = columns.map(|(n, name)| (n, name.to_owned())).collect();
+        let mut rows = statement.query([])?;
+        let mut is_valid = true;
+        while let Some(row) = rows.next()?.filter(|_| is_valid) {
+            for (n, column) in &columns {
+                is_valid &= match row.get_ref(*n)? {
+                    ValueRef::Text(text) => str::from_utf8(text).is_ok_and(|text| is_valid_text(&table, column, text)),
+                    _ => true,
+                };
+            }
+        }
+        if !is_valid {
+            invalid.push(table);
+        }
+    }
+    Ok(invalid)
+}
+
+/// True when code that reads the column can use the text.
+pub(super) fn is_valid_text(table: &str, column: &str, text: &str) -> bool {
+    match column {
+        "patch" | "base" | "fields" | "extra" => rows::parse_object(text).is_ok(),
+        "kind" => Kind::parse(text).is_some(),
+        "method" => Method::parse(text).is_some(),
+        "record_id" if table == "edits" => Uuid::try_parse(text).is_ok(),
+        _ => true,
+    }
+}

@@ -1,0 +1,108 @@
+//! The right to sync one database: one process at a time. Must not know what syncing is.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use hearth_contract::formats::Timestamp;
+
+use super::files::{companion, make_private_directory, private_file};
+
+/// The most digits that a process id has.
+const PID_DIGITS_MAX: u64 = 10;
+
+/// The sync lock of one database, held by the process that syncs. Dropping the value releases the lock; so does the system
+/// when the process ends in any way.
+#[derive(Debug)]
+pub struct SyncLock {
+    file: File,
+}
+
+impl SyncLock {
+    /// Takes the lock of a database. None when another process holds the lock. An error when the lock file cannot be made, or
+    /// belongs to another program.
+    pub fn try_take(db: &Path) -> io::Result<Option<SyncLock>> {
+        if let Some(directory) = db.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
+            make_private_directory(directory)?;
+        }
+        // The setup file decides how the lock file is named.
+        private_file(&companion(db, "setup"))?;
+        let path = companion(db, "lock");
+        let mut file = private_file(&path)?;
+        match file.try_lock() {
+            Ok(()) if !is_lock_file(&mut file)? => {
+                let text =
+                    format!("{} is a file of another program, not the lock of a replica: rename it", path.display());
+                Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+            }
+            Ok(()) => {
+                // The process id is only for messages: the file lock itself counts. On a full disk the id is left out.
+                file.set_len(0)?;
+                let _ = file.write_all(std::process::id().to_string().as_bytes());
+                Ok(Some(SyncLock { file }))
+            }
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// True when a process holds the lock of a database.
+    pub fn is_held(db: &Path) -> bool {
+        let file = File::open(companion(db, "lock"));
+        // A shared lock lets several processes ask at once; closing the file releases the shared lock.
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// When the lock of a database was last taken. None without a lock file.
+    pub fn taken_at(db: &Path) -> Option<Timestamp> {
+        let at = std::fs::metadata(companion(db, "lock")).ok()?.modified().ok()?;
+        let since = at.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
+    }
+
+    /// The id of the process that holds the lock of a database. None when the lock file does not tell.
+    pub fn holder(db: &Path) -> Option<u32> {
+        let mut text = String::new();
+        File::open(companion(db, "lock")).ok()?.read_to_string(&mut text).ok()?;
+        text.trim().parse().ok()
+    }
+}
+
+/// True when the file holds what a lock file holds: no byte, or a process id.
+fn is_lock_file(file: &mut File) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    file.take(PID_DIGITS_MAX + 1).read_to_end(&mut bytes)?;
+    file.rewind()?;
+    let is_number = || str::from_utf8(&bytes).is_ok_and(|text| text.trim().parse::<u32>().is_ok());
+    Ok(bytes.is_empty() || is_number())
+}
+
+impl Drop for SyncLock {
+    fn drop(&mut self) {
+        let _ = self.file.rewind();
+        let _ = self.file.set_len(0);
+        let _ = self.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_leaves_foreign_file_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let (db, file) = (directory.path().join("a.db"), directory.path().join("a.db.lock"));
+        for theirs in ["mine", "17 18", "\u{0}"] {
+            std::fs::write(&file, theirs).unwrap();
+            let refused = SyncLock::try_take(&db).unwrap_err().to_string();
+            assert!(refused.contains("a.db.lock") && refused.contains("another program"), "{refused}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), theirs);
+        }
+        for ours in ["", "17", "4294967295"] {
+            std::fs::write(&file, ours).unwrap();
+            assert!(SyncLock::try_take(&db).unwrap().is_some(), "{ours}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The three-way merge of an edit: the value that a person saw, the value that the person wants, the value that the server has.
+//! Pure: must not know the source of the values, or how a conflict is settled.
+
+use hearth_contract::check::{Fields, Intent, check_field};
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Kind, is_subject};
+use serde_json::Value;
+
+use crate::model::Method;
+
+/// The server's version of a record: the base image, with the edits that the server has accepted since laid over.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct BaseImage {
+    /// The revision of the record; None when no revision is known.
+    pub rev: Option<i64>,
+    pub fields: Fields,
+    /// True when the record is deleted on the server; `fields` are its last values.
+    pub deleted: bool,
+}
+
+/// The result of a three-way merge.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum MergeResult {
+    /// Nothing conflicts: the edit can be sent.
+    Send,
+    /// The server already has the values of the edit.
+    AlreadyThere,
+    /// Both sides changed these fields differently; or a delete would remove changes that nobody here saw.
+    Conflict(Vec<FieldConflict>),
+    /// The record of an update is deleted on the server.
+    DeletedThere,
+    /// The id of a create is in use on the server; these fields differ.
+    IdTaken(Vec<FieldConflict>),
+}
+
+/// A field with its three values, each in the server's form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FieldConflict {
+    pub field: &'static str,
+    pub base: Value,
+    pub mine: Value,
+    pub theirs: Value,
+}
+
+/// Merges an edit with the server's version of its record. `known`: None when the server never had the record.
+pub(crate) fn three_way_merge(
+    kind: Kind,
+    method: Method,
+    patch: &Fields,
+    base: &Fields,
+    known: Option<&BaseImage>,
+) -> MergeResult {
+    let Some(known) = known else {
+        // A profile without any value does not exist on the server.
+        let clears = kind.is_singleton() && patch.values().all(Value::is_null);
+        let is_nothing = method == Method::Update && (patch.is_empty() || clears);
+        return if is_nothing { MergeResult::AlreadyThere } else { MergeResult::Send };
+    };
+    match method {
+        Method::Delete if known.deleted => MergeResult::AlreadyThere,
+        Method::Delete => {
+            let changed = differing(kind, base, base, known, |conflict| conflict.base != conflict.theirs);
+            let changed: Vec<FieldConflict> =
+                changed.into_iter().map(|conflict| FieldConflict { mine: Value::Null, ..conflict }).collect();
+            if changed.is_empty() { MergeResult::Send } else { MergeResult::Conflict(changed) }
+        }
+        Method::Create => {
+            let others = differing(kind, patch, &Fields::new(), known, |conflict| conflict.mine != conflict.theirs);
+            if others.is_empty() && !known.deleted { MergeResult::AlreadyThere } else { MergeResult::IdTaken(others) }
+        }
+        _ if known.deleted => MergeResult::DeletedThere,
+        _ => {
+            let open = differing(kind, patch, base, known, |conflict| conflict.mine != conflict.theirs);
+            if open.is_empty() {
+                return MergeResult::AlreadyThere;
+            }
+            let mut conflicts: Vec<FieldConflict> =
+                open.iter().filter(|conflict| conflict.base != conflict.theirs).cloned().collect();
+            // A subject is one value in two fields: a mixed subject names no record that anybody meant.
+            if conflicts.iter().any(|conflict| is_subject(conflict.field)) {
+                let other =
+                    open.into_iter().filter(|conflict| is_subject(conflict.field) && !conflicts.contains(conflict));
+                conflicts.extend(other.collect::<Vec<_>>());
+            }
+            if conflicts.is_empty() { MergeResult::Send } else { MergeResult::Conflict(conflicts) }
+        }
+    }
+}
+
+/// The fields of `mine` for which `only` is true, in the order of the table. Every value is in the server's form.
+fn differing(
+    kind: Kind,
+    mine: &Fields,
+    base: &Fields,
+    known: &BaseImage,
+    only: impl Fn(&FieldConflict) -> bool,
+) -> Vec<FieldConflict> {
+    resource(kind)
+        .fields
+        .iter()
+        .filter(|field| field.is_writable() && mine.contains_key(field.name))
+        .map(|field| FieldConflict {
+            field: field.name,
+            base: normalized(kind, field.name, base.get(field.name)),
+            mine: normalized(kind, field.name, mine.get(field.name)),
+            theirs: known.fields.get(field.name).cloned().unwrap_or(Value::Null),
+        })
+        .filter(only)
+        .collect()
+}
+
+/// A value in the server's form. A value that the server would refuse stays unchanged.
+pub(crate) fn normalized(kind: Kind, name: &str, value: Option<&Value>) -> Value {
+    let value = value.cloned().unwrap_or(Value::Null);
+    match resource(kind).field(name) {
+        Some(field) => check_field(field, Intent::Patch, &value).unwrap_or(value),
+        None => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fields(value: Value) -> Fields {
+        value.as_object().cloned().unwrap()
+    }
+
+    fn known(value: Value) -> BaseImage {
+        BaseImage { rev: Some(3), fields: fields(value), deleted: false }
+    }
+
+    fn update(patch: Value, base: Value, there: &BaseImage) -> MergeResult {
+        three_way_merge(Kind::Vehicle, Method::Update, &fields(patch), &fields(base), Some(there))
+    }
+
+    #[test]
+    fn merge_of_one_sided_fields_is_sent() {
+        let there = known(json!({ "name": "Car", "color": "red", "purchase_price": "7.50" }));
+        assert_eq!(update(json!({ "name": "Bus" }), json!({ "name": "Car" }), &there), MergeResult::Send);
+        // The base has another form than the server's value, and is equal to it.
+        let mine = json!({ "purchase_price": "8" });
+        assert_eq!(update(mine, json!({ "purchase_price": "07.5" }), &there), MergeResult::Send);
+    }
+
+    #[test]
+    fn merge_of_equal_values_is_already_there() {
+        let there = known(json!({ "name": "Bus", "purchase_price": "7.50" }));
+        let mine = json!({ "name": "Bus", "purchase_price": "7.5" });
+        assert_eq!(update(mine, json!({ "name": "Car", "purchase_price": null }), &there), MergeResult::AlreadyThere);
+        let half = json!({ "name": "Bus", "color": "red" });
+        assert_eq!(update(half, json!({ "name": "Car", "color": null }), &there), MergeResult::Send);
+    }
+
+    #[test]
+    fn merge_of_different_values_conflicts() {
+        let there = known(json!({ "name": "Bus", "color": "red" }));
+        let judged =
+            update(json!({ "name": "Van", "color": "blue" }), json!({ "name": "Car", "color": "red" }), &there);
+        let conflict = FieldConflict { field: "name", base: json!("Car"), mine: json!("Van"), theirs: json!("Bus") };
+        assert_eq!(judged, MergeResult::Conflict(vec![conflict]));
+        assert_eq!(
+            update(json!({ "name": "x" }), json!({}), &BaseImage { deleted: true, ..there }),
+            MergeResult::DeletedThere
+        );
+    }
+
+    #[test]
+    fn merge_keeps_subject_whole() {
+        let [item, room] = ["0190a3b0-0000-7000-8000-000000000001", "0190a3b0-0000-7000-8000-000000000002"];
+        let there = known(json!({ "subject_type": "inventory", "subject_id": item }));
+        let base = fields(json!({ "subject_type": "inventory", "subject_id": null }));
+        let mine = fields(json!({ "subject_type": "room", "subject_id": room }));
+        let MergeResult::Conflict(conflicts) = three_way_merge(Kind::Task, Method::Update, &mine, &base, Some(&there))
+        else {
+            panic!()
+        };
+        assert_eq!(conflicts.len(), 2, "{conflicts:?}");
+    }
+
+    #[test]
+    fn merge_of_delete_and_unseen_change_conflicts() {
+        let there = known(json!({ "name": "Car", "color": "red" }));
+        let delete = |base| three_way_merge(Kind::Vehicle, Method::Delete, &Fields::new(), &fields(base), Some(&there));
+        assert_eq!(delete(json!({ "name": "Car", "color": "red" })), MergeResult::Send);
+        assert!(
+            matches!(delete(json!({ "name": "Car", "color": null })), MergeResult::Conflict(c) if c[0].mine.is_null())
+        );
+        let gone = BaseImage { deleted: true, ..there.clone() };
+        assert_eq!(
+            three_way_merge(Kind::Vehicle, Method::Delete, &Fields::new(), &Fields::new(), Some(&gone)),
+            MergeResult::AlreadyThere
+        );
+    }
+
+    #[test]
+    fn merge_of_cleared_missing_profile_is_done() {
+        let clear = |kind, patch| three_way_merge(kind, Method::Update, &fields(patch), &Fields::new(), None);
+        assert_eq!(clear(Kind::Property, json!({ "city": null })), MergeResult::AlreadyThere);
+        assert_eq!(clear(Kind::Property, json!({ "city": null, "state": "x" })), MergeResult::Send);
+        assert_eq!(clear(Kind::Vehicle, json!({ "color": null })), MergeResult::Send, "it may be there");
+    }
+
+    #[test]
+    fn merge_of_create_with_used_id() {
+        let mine = fields(json!({ "name": "Car", "purchase_price": "7.5" }));
+        let create =
+            |there: Option<&BaseImage>| three_way_merge(Kind::Vehicle, Method::Create, &mine, &Fields::new(), there);
+        assert_eq!(create(None), MergeResult::Send);
+        assert_eq!(create(Some(&known(json!({ "name": "Car", "purchase_price": "7.50" })))), MergeResult::AlreadyThere);
+        assert!(matches!(create(Some(&known(json!({ "name": "Bus" })))), MergeResult::IdTaken(c) if c.len() == 2));
+    }
+}

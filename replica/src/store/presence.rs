@@ -1,0 +1,82 @@
+//! Is the database file still there, and is it the file that was opened? Must not open the database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+use super::files::{beside, holds_bytes, was_used};
+
+/// The error for a database that lost its content: the file is missing or empty, and its write-ahead log or companion files
+/// show earlier use. SQLite would create a new database there and delete the log. None when a new database may be created.
+pub(crate) fn lost_content(db: &Path) -> Option<StoreError> {
+    let has_log = holds_bytes(&beside(db, "-wal"));
+    match db.exists() {
+        false if has_log => Some(StoreError::Missing(db.to_owned())),
+        true if !holds_bytes(db) && (has_log || was_used(db)) => Some(StoreError::Emptied(db.to_owned())),
+        _ => None,
+    }
+}
+
+/// The identity of an opened database file. A rename does not change it.
+#[derive(Debug)]
+pub struct OpenedFile {
+    db: PathBuf,
+    /// None when the file was missing or empty; every later state then counts as unchanged.
+    id: Option<FileId>,
+}
+
+/// Device and inode.
+#[cfg(unix)]
+type FileId = (u64, u64);
+#[cfg(not(unix))]
+type FileId = ();
+
+impl OpenedFile {
+    /// The identity of the file that is at the path now.
+    pub fn new(db: &Path) -> OpenedFile {
+        OpenedFile { db: db.to_owned(), id: file_id(db) }
+    }
+
+    /// An error once the path leads to another file, an empty file or no file: later writes would be lost.
+    pub fn ensure_unmoved(&self) -> Result<(), StoreError> {
+        if self.id.is_none() || file_id(&self.db) == self.id { Ok(()) } else { Err(StoreError::Moved(self.db.clone())) }
+    }
+}
+
+/// None when the file is missing or empty.
+fn file_id(db: &Path) -> Option<FileId> {
+    let file = fs::metadata(db).ok().filter(|file| file.len() > 0)?;
+    #[cfg(unix)]
+    let id = {
+        use std::os::unix::fs::MetadataExt;
+        (file.dev(), file.ino())
+    };
+    #[cfg(not(unix))]
+    let id = drop(file);
+    Some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opened_file_notices_move_and_truncation() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let elsewhere = directory.path().join("elsewhere.db");
+        fs::write(&db, "a").unwrap();
+        let file = OpenedFile::new(&db);
+        fs::write(&db, "more").unwrap();
+        file.ensure_unmoved().unwrap();
+
+        fs::rename(&db, &elsewhere).unwrap();
+        assert!(matches!(file.ensure_unmoved(), Err(StoreError::Moved(_))));
+        fs::write(&db, "another").unwrap();
+        assert!(matches!(file.ensure_unmoved(), Err(StoreError::Moved(_))));
+        fs::rename(&elsewhere, &db).unwrap();
+        file.ensure_unmoved().unwrap();
+        fs::write(&db, "").unwrap();
+        assert!(matches!(file.ensure_unmoved(), Err(StoreError::Moved(_))));
+    }
+}

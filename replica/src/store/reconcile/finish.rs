@@ -1,0 +1,35 @@
+//! The end of a reconcile: the rows are at the position of the tail.
+
+use hearth_contract::formats::Timestamp;
+use rusqlite::Connection;
+
+use crate::store::edits::{maybe_applied, recheck, settle};
+use crate::store::reconcile::{listing, lost, sentences};
+use crate::store::{StoreError, gate, log};
+
+/// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
+pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        let (cause, fork, gone): (String, Option<i64>, i64) =
+            tx.query_row("SELECT cause, fork, deleted_count FROM _reconcile", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
+        let restored = cause == "restored";
+        lost::offer_accepted(tx, restored, now)?;
+        if restored {
+            lost::offer_confirmed(tx, fork)?;
+            lost::confirm_deletes(tx, now)?;
+        }
+        let position: i64 = tx.query_row(
+            "UPDATE _sync SET position = coalesce((SELECT tail_position FROM _reconcile), 0), backfilled = 1 RETURNING position",
+            [],
+            |row| row.get(0),
+        )?;
+        tx.execute("DELETE FROM _reconcile", [])?;
+        listing::clear(tx)?;
+        settle::settle(tx, position, now)?;
+        maybe_applied::clear_maybe_applied(tx)?;
+        recheck::recheck_all(tx, now)?;
+        log(tx, "info", &sentences::reconcile_done(gone, restored, lost::is_any_offered(tx)?))
+    })
+}

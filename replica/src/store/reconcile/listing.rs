@@ -1,0 +1,195 @@
+//! The ids of a collection as the server lists them, compared with the records here. Must not request anything.
+//!
+//! Pages are stored as they come, a few bytes for each record, and compared in one pass over the rows when all pages are
+//! there. Looking up or writing each id by itself took most of the time of a reconcile.
+
+use std::collections::BTreeSet;
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Transaction};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::model::{ListedId, Method};
+use crate::store::StoreError;
+
+/// Records that [`records_to_fetch`] gives at most.
+const FETCH_MAX: usize = 100;
+
+/// Bytes of a record in a page: its id and its revision.
+const ENTRY_BYTES: usize = 16 + 8;
+
+/// Forgets the listed ids.
+pub(super) fn clear(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM _walk_pages")?.execute([])?;
+    Ok(())
+}
+
+/// Saves a page of ids.
+pub(super) fn save_page(tx: &Transaction<'_>, kind: Kind, page: &[ListedId]) -> Result<(), StoreError> {
+    save_entries(tx, kind, page.iter().map(|ListedId { id, rev }| (*id, Some(*rev))))
+}
+
+/// `rev`: None for a record that was fetched since it was listed.
+fn save_entries(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    entries: impl Iterator<Item = (Uuid, Option<i64>)>,
+) -> Result<(), StoreError> {
+    let mut bytes = Vec::with_capacity(entries.size_hint().0 * ENTRY_BYTES);
+    for (id, rev) in entries {
+        bytes.extend(id.as_bytes());
+        // No record has the revision 0.
+        bytes.extend(rev.unwrap_or(0).to_le_bytes());
+    }
+    tx.prepare_cached("INSERT INTO _walk_pages (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
+    Ok(())
+}
+
+/// True when a collection was listed. A collection without records has one empty page.
+pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM _walk_pages WHERE kind = ?1)";
+    Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
+}
+
+/// Notes that a listed record was fetched: every version of the record here is new enough.
+pub(super) fn note_fetched(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+    let id = Uuid::try_parse(id).map_err(|_| StoreError::Unexpected(format!("a listed record with the id {id}")))?;
+    save_entries(tx, kind, [(id, None)].into_iter())
+}
+
+/// The listed ids in their order, each with the revision of its newest entry. None: the record was fetched since.
+struct ListedIds(Vec<(Uuid, Option<i64>)>);
+
+impl ListedIds {
+    fn load(connection: &Connection, kind: Kind) -> Result<ListedIds, StoreError> {
+        let mut statement =
+            connection.prepare_cached("SELECT ids FROM _walk_pages WHERE kind = ?1 ORDER BY page DESC")?;
+        let mut pages = statement.query([kind.as_str()])?;
+        let mut all = Vec::new();
+        while let Some(page) = pages.next()? {
+            let bytes = page.get_ref(0)?.as_blob().unwrap_or_default();
+            // The newest entries come first, and the stable sort leaves the newest entry of each id in front.
+            all.extend(bytes.rchunks_exact(ENTRY_BYTES).filter_map(|entry| {
+                let (id, rev) = entry.split_first_chunk::<16>()?;
+                let rev = i64::from_le_bytes(rev.try_into().ok()?);
+                Some((Uuid::from_bytes(*id), (rev != 0).then_some(rev)))
+            }));
+        }
+        all.sort_by_key(|(id, _)| *id);
+        all.dedup_by_key(|(id, _)| *id);
+        Ok(ListedIds(all))
+    }
+
+    /// The index of an id; None when the list does not show the id.
+    fn index_of(&self, id: Uuid) -> Option<usize> {
+        self.0.binary_search_by_key(&id, |(listed, _)| *listed).ok()
+    }
+}
+
+/// Records that are listed at a newer revision than the one here, and that the feed has not shown to be deleted since; at
+/// most [`FETCH_MAX`] ids.
+pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
+    let listed = ListedIds::load(connection, kind)?;
+    let mut here = vec![None; listed.0.len()];
+    let table = kind.collection();
+    for text in [
+        format!("SELECT id, rev FROM {table} WHERE ?1 IS NOT NULL"),
+        "SELECT record_id, rev FROM _base WHERE kind = ?1".to_owned(),
+        "SELECT record_id, rev FROM _tombstones WHERE kind = ?1".to_owned(),
+    ] {
+        let mut statement = connection.prepare_cached(&text)?;
+        let mut rows = statement.query([kind.as_str()])?;
+        while let Some(row) = rows.next()? {
+            let Ok(id) = Uuid::try_parse(row.get_ref(0)?.as_str().unwrap_or_default()) else { continue };
+            if let Some(index) = listed.index_of(id) {
+                here[index] = here[index].max(row.get::<_, Option<i64>>(1)?);
+            }
+        }
+    }
+    let newer = listed.0.iter().zip(here).filter(|((_, listed), here)| listed > here);
+    Ok(newer.map(|((id, _), _)| id.to_string()).take(FETCH_MAX).collect())
+}
+
+/// A record that the server no longer has.
+pub(super) struct Vanished {
+    pub id: String,
+    /// True when the record has edits.
+    pub waits: bool,
+    /// True when the last of its edits deletes the record too.
+    pub deleted_here: bool,
+}
+
+/// Records that the server had at a position and does not list.
+pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<Vec<Vanished>, StoreError> {
+    let listed = ListedIds::load(tx, kind)?;
+    let table = kind.collection();
+    let mut unseen = BTreeSet::new();
+    // Most rows are read from an index, the id alone.
+    for text in [
+        format!("SELECT id FROM {table} WHERE ?1 IS NOT NULL"),
+        "SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted".to_owned(),
+        format!("SELECT e.record_id {SENT_CREATES}"),
+    ] {
+        let mut statement = tx.prepare_cached(&text)?;
+        let mut rows = statement.query([kind.as_str()])?;
+        while let Some(row) = rows.next()? {
+            let id = row.get_ref(0)?.as_str().unwrap_or_default();
+            if Uuid::try_parse(id).is_ok_and(|id| listed.index_of(id).is_none()) {
+                unseen.insert(id.to_owned());
+            }
+        }
+    }
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT max(rev), (SELECT method FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC LIMIT 1)
+         FROM ({}) WHERE id = ?2",
+        known_text(kind)
+    ))?;
+    let mut gone = Vec::new();
+    for id in unseen {
+        let (rev, last): (Option<i64>, Option<Method>) =
+            statement.query_row((kind.as_str(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        // The feed shows changes after the first page.
+        if rev.is_some_and(|rev| rev <= as_of) {
+            gone.push(Vanished { id, waits: last.is_some(), deleted_here: last == Some(Method::Delete) });
+        }
+    }
+    Ok(gone)
+}
+
+/// The number of known records of each collection as JSON, without records that are deleted here.
+pub(super) fn count_known_by_kind(tx: &Transaction<'_>) -> Result<String, StoreError> {
+    let mut all = Fields::new();
+    for kind in Kind::COLLECTIONS {
+        all.insert(kind.as_str().to_owned(), count_known(tx, kind)?.into());
+    }
+    Ok(Value::Object(all).to_string())
+}
+
+/// The number of known records of one collection, without records that are deleted here.
+pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreError> {
+    let text = format!(
+        "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
+             SELECT record_id FROM edits e WHERE kind = ?1 AND method = 'delete'
+                 AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
+        known_text(kind)
+    );
+    Ok(tx.prepare_cached(&text)?.query_row([kind.as_str()], |row| row.get(0))?)
+}
+
+/// SQL for the ids and revisions of a kind's known records; `?1` is the kind. Left out: a deleted record whose row
+/// stays because its edits wait for a person.
+fn known_text(kind: Kind) -> String {
+    format!(
+        "SELECT id, rev FROM {} WHERE rev IS NOT NULL
+             AND id NOT IN (SELECT record_id FROM _base WHERE kind = ?1 AND deleted)
+         UNION ALL SELECT record_id, rev FROM _base WHERE kind = ?1 AND NOT deleted
+         UNION ALL SELECT e.record_id, s.rev {SENT_CREATES}",
+        kind.collection()
+    )
+}
+
+/// Accepted creates whose records have not come back.
+const SENT_CREATES: &str = "FROM _acked s JOIN edits e ON e.id = s.edit_id
+     WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL";

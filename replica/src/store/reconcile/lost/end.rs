@@ -1,0 +1,82 @@
+//! The end of a reconcile: accepted and confirmed edits are compared with the records that the server has now.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::Transaction;
+
+use super::candidate::{Lost, candidates};
+use super::compare::{self, LostEdits, Scope, find_lost};
+use super::offer::{Why, give_back, keep_form};
+use crate::model::ReasonCode;
+use crate::store::edits::{acked, settle};
+use crate::store::{StoreError, base};
+
+/// At the end of a reconcile: offers accepted edits at an unknown position again when the server does not hold them,
+/// and confirms the others. `restored`: true when they may belong to a discarded history.
+pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
+    let unknown: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM _acked WHERE rev IS NULL)", [], |row| row.get(0))?;
+    if !unknown {
+        return Ok(());
+    }
+    let LostEdits { lost, overwritten } = find_lost(tx, Scope::Acked)?;
+    give_back(tx, if restored { Why::Lost } else { Why::NotThere }, &lost, &[])?;
+    let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _acked s ON s.edit_id = e.id WHERE s.rev IS NULL";
+    let held = candidates(tx, unknown, [])?;
+    let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, Some(0))).collect();
+    settle::confirm(tx, &edits, now)?;
+    for Lost { kind, record, .. } in &held {
+        base::rebase(tx, *kind, record)?;
+    }
+    compare::mark_overwritten(tx, &overwritten)
+}
+
+/// At the end of a reconcile with a restored server: offers confirmed edits again that the server does not hold.
+/// Without a known fork, all confirmed edits are compared; with a fork, those at an unknown position.
+pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
+    let LostEdits { lost, overwritten } =
+        find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
+    compare::mark_overwritten(tx, &overwritten)?;
+    give_back(tx, Why::Lost, &[], &lost)?;
+    tx.execute(
+        "DELETE FROM _base WHERE deleted AND NOT EXISTS
+             (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)",
+        [],
+    )?;
+    if fork.is_none() {
+        // The remaining edits are compared now. Positions of the discarded history must not be used again.
+        tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
+        // The edit that overwrote another one may be lost itself; the other then shows again, and can be lost later.
+        compare::note_overwritten(tx, Scope::Confirmed)?;
+    } else {
+        compare::note_shown_again(tx)?;
+    }
+    Ok(())
+}
+
+/// At the end of a reconcile with a restored server: confirms an offered delete whose record does not exist. Somebody
+/// else deleted the record, or the position of the response was later than the delete.
+pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let text =
+        "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason_code = ?1
+                AND NOT EXISTS (SELECT 1 FROM _base i
+                    WHERE i.kind = e.kind AND i.record_id = e.record_id AND NOT deleted)
+                AND NOT EXISTS (SELECT 1 FROM edits o
+                    WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
+    let there = candidates(tx, text, [ReasonCode::LostByServer])?;
+    let edits: Vec<acked::Acked> = there.iter().map(|delete| (delete.edit, Some(0))).collect();
+    settle::confirm(tx, &edits, now)?;
+    there.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
+}
+
+/// Keeps the last version of a record that a restored server lost, until the end of the reconcile: edits of the record
+/// may be offered again then.
+pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
+                    AND outcome IN ('confirmed', 'merged') AND rev IS NOT NULL)
+                AND EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')";
+    if tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))? {
+        keep_form(tx, kind, id)?;
+        base::mark_deleted(tx, kind, id, as_of)?;
+    }
+    Ok(())
+}

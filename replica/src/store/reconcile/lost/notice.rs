@@ -1,0 +1,162 @@
+//! Accepted edits whose position the feed passes without showing them: the server has lost them.
+
+use std::collections::HashSet;
+
+use hearth_contract::event::Event;
+use hearth_contract::formats::Timestamp;
+use rusqlite::{Connection, Transaction};
+
+use super::candidate::{Lost, candidates};
+use super::compare::is_shown_by;
+use super::offer::{Why, give_back};
+use crate::store::edits::settle;
+use crate::store::{StoreError, mirror};
+
+/// The feed goes on from an unknown position. Accepted edits up to the end of the first batch may be skipped, so their
+/// positions are forgotten, and the records show at the end of the reconcile whether the server has them. `known`:
+/// edits that were seen with this batch or before.
+pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
+    let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
+         WHERE s.rev > ?1 AND s.rev <= ?2";
+    for Lost { edit, .. } in candidates(tx, accepted, [from, to])? {
+        if !known.contains(&edit) {
+            tx.prepare_cached("UPDATE _acked SET rev = NULL WHERE edit_id = ?1")?.execute([edit])?;
+        }
+    }
+    Ok(())
+}
+
+/// Accepted edits that the feed has shown although the rows are behind: in a reconcile that begins again before its
+/// end.
+pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
+    let text = "SELECT s.edit_id FROM _acked s JOIN edits e ON e.id = s.edit_id
+                    LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
+                    LEFT JOIN _tombstones t ON t.kind = e.kind AND t.record_id = e.record_id
+                WHERE t.rev >= s.rev OR (e.method <> 'delete' AND i.rev >= s.rev)";
+    Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// Adds tombstones for deletes that the server accepted before this position. A backfill does not show records that
+/// were created and deleted during it (contract 9.2).
+pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT INTO _tombstones (kind, record_id, rev)
+         SELECT kind, record_id, max(s.rev) FROM _acked s JOIN edits e ON e.id = s.edit_id
+             LEFT JOIN _base i USING (kind, record_id)
+         WHERE e.method = 'delete' AND s.rev <= ?1 AND coalesce(i.deleted, 1) GROUP BY kind, record_id
+         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+    )?
+    .execute([position])?;
+    Ok(())
+}
+
+/// A stretch of the feed that was applied.
+pub(in crate::store) struct Passed {
+    /// The position before the stretch.
+    pub before: i64,
+    /// The position after the stretch.
+    pub position: i64,
+    /// True when the rows show every event up to `before`. In a reconcile they do not, and only edits that the stretch itself
+    /// must show are compared.
+    pub whole: bool,
+}
+
+/// Offers accepted edits again whose position the feed has passed without showing them. The feed leaves nothing out after a
+/// good cursor (contract 9.3): the server was restored to a state before the edit, and not to one before the cursor. Edits
+/// of a record that was deleted here since are confirmed instead. `seen`: edits that the stretch showed. True when an edit
+/// changed.
+pub(in crate::store) fn notice(
+    tx: &Transaction<'_>,
+    passed: &Passed,
+    events: &[Event],
+    seen: &HashSet<i64>,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let text = "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
+         WHERE s.rev <= ?1 AND (?2 OR s.rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
+    let (mut discarded, mut not_there) = (Vec::new(), Vec::new());
+    for edit in candidates(tx, text, (passed.position, passed.whole, passed.before))? {
+        if seen.contains(&edit.edit) {
+            continue;
+        }
+        match trace(tx, &edit, passed, events)? {
+            Trace::Shown => {}
+            Trace::Discarded => discarded.push(edit),
+            Trace::NotThere => not_there.push(edit),
+        }
+    }
+    let (mut changed, mut unwanted) = (false, Vec::new());
+    for (why, edits) in [(Why::Lost, discarded), (Why::NotThere, not_there)] {
+        let mut wanted = Vec::with_capacity(edits.len());
+        for edit in edits {
+            match is_deleted_since(tx, &edit)? {
+                true => unwanted.push((edit.edit, None)),
+                false => wanted.push(edit),
+            }
+        }
+        give_back(tx, why, &wanted, &[])?;
+        changed |= !wanted.is_empty();
+    }
+    settle::confirm(tx, &unwanted, now)?;
+    Ok(changed || !unwanted.is_empty())
+}
+
+/// What a stretch of the feed shows of an accepted edit.
+enum Trace {
+    /// The edit, or a newer version of its record.
+    Shown,
+    /// The feed has passed the position of the edit, and the edit is not there.
+    Discarded,
+    /// The record stands before the position of the edit.
+    NotThere,
+}
+
+fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<Trace, StoreError> {
+    let (rev, is_delete): (i64, bool) = tx.query_row(
+        "SELECT s.rev, e.method = 'delete' FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
+        [edit.edit],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    // The response to a delete names the position of the response, which is not that of the delete's event.
+    if is_delete {
+        // A record that was never shown here, or is known to be deleted, has no delete event to come.
+        let ended: bool = tx.query_row(
+            "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
+                 OR NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)",
+            (edit.kind.as_str(), &edit.record),
+            |row| row.get(0),
+        )?;
+        return Ok(if ended { Trace::Shown } else { Trace::Discarded });
+    }
+    if rev <= passed.before {
+        let stands_before = mirror::newest(tx, edit.kind, &edit.record)? < Some(rev);
+        return Ok(if stands_before { Trace::NotThere } else { Trace::Shown });
+    }
+    match events.iter().find(|event| event.id == rev && event.resource_id.to_string() == edit.record) {
+        Some(event) if is_shown_by(tx, edit, event)? => Ok(Trace::Shown),
+        _ => Ok(Trace::Discarded),
+    }
+}
+
+/// True when the record of an edit was deleted here afterwards, and the delete is being sent or accepted.
+fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 AND method = 'delete'
+                    AND state NOT IN ('conflict', 'rejected'))";
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record, edit), |row| row.get(0))?)
+}
+
+/// Offers accepted edits again whose position is after the head. The server accepted them before it reported the head,
+/// so the head belongs to another history. `accepted`: the edits accepted at that time.
+pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) -> Result<(), StoreError> {
+    let above =
+        "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";
+    let mut sent = candidates(tx, above, [head])?;
+    sent.retain(|lost| accepted.contains(&lost.edit));
+    give_back(tx, Why::Lost, &sent, &[])
+}
+
+/// The edits that the server has accepted and the feed has not shown.
+pub(crate) fn acked_edits(connection: &Connection) -> Result<Vec<i64>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT edit_id FROM _acked")?;
+    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}

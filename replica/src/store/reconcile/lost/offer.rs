@@ -1,0 +1,103 @@
+//! Lost edits wait for a person again. Must not decide which edits are lost.
+
+use hearth_contract::schema::Kind;
+use rusqlite::{OptionalExtension, Transaction};
+
+use super::candidate::Lost;
+use crate::model::{Method, ReasonCode};
+use crate::store::edits::reason::{Reason, need_person};
+use crate::store::edits::{normalize, outbox};
+use crate::store::{StoreError, base, log, rows};
+
+/// How certain the loss of an edit is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Why {
+    /// The server discarded the history that contained the edit.
+    Lost,
+    /// The server accepted the edit and does not show it. A backfill does not show records that were created and
+    /// deleted during it (contract 9.2).
+    NotThere,
+}
+
+impl Why {
+    /// Why the edit waits for a person.
+    const fn reason(self) -> Reason<'static> {
+        match self {
+            Why::Lost => Reason::LostWithHistory,
+            Why::NotThere => Reason::NoLongerThere,
+        }
+    }
+
+    /// The line for `sync_log`.
+    fn log_line(self, count: usize) -> String {
+        match self {
+            Why::Lost => format!(
+                "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
+            ),
+            Why::NotThere => format!(
+                "The server does not hold {count} of this replica's edits any more that it had taken; they are offered again."
+            ),
+        }
+    }
+}
+
+/// True when lost edits wait for a person.
+pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state = 'conflict' AND reason_code = ?1)";
+    Ok(tx.prepare_cached(text)?.query_row([ReasonCode::LostByServer], |row| row.get(0))?)
+}
+
+/// Puts lost edits back, under their old numbers; a person must decide about them. The row still shows their changes.
+/// `sent`: edits that were accepted. `settled`: edits that had ended.
+pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
+    for Lost { edit, .. } in sent {
+        // A retry is a new request: the old one may name a revision of the discarded history.
+        outbox::forget_request(tx, *edit)?;
+        tx.execute("DELETE FROM _acked WHERE edit_id = ?1", [edit])?;
+    }
+    for Lost { edit, kind, record } in settled {
+        keep_form(tx, *kind, record)?;
+        tx.execute(
+            "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
+             SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
+            [edit],
+        )?;
+        tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
+    }
+    for Lost { edit, kind, record } in sent.iter().chain(settled) {
+        need_person(tx, *edit, why.reason())?;
+        let method: Method =
+            tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
+        if method == Method::Create {
+            // The server does not have the record at all.
+            for table in ["_base", "_tombstones"] {
+                tx.execute(
+                    &format!("DELETE FROM {table} WHERE kind = ?1 AND record_id = ?2"),
+                    (kind.as_str(), record),
+                )?;
+            }
+            let text = format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection());
+            tx.execute(&text, [record])?;
+        }
+    }
+    for Lost { edit, kind, record } in sent.iter().chain(settled) {
+        normalize::normalize_edit(tx, *edit)?;
+        base::rebase(tx, *kind, record)?;
+    }
+    let count = sent.len() + settled.len();
+    if count > 0 {
+        log(tx, "warning", &why.log_line(count))?;
+    }
+    Ok(())
+}
+
+/// Saves the row of a record as its base image, before edits are laid over it.
+pub(super) fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
+    let has: Option<i64> = tx
+        .query_row("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| row.get(0))
+        .optional()?;
+    match rows::load_row(tx, kind, record)? {
+        Some(stored) if has.is_none() && stored.rev.is_some() => base::save(tx, kind, record, &stored),
+        _ => Ok(()),
+    }
+}

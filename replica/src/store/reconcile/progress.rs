@@ -1,0 +1,87 @@
+//! How far a reconcile is (`_reconcile`). Must not change records.
+
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use crate::model::{Reconcile, ReconcileStep};
+use crate::store::{StoreError, gate, log};
+
+/// The running reconcile.
+pub(crate) fn load(connection: &Connection) -> Result<Option<Reconcile>, StoreError> {
+    let text = "SELECT since, step, kind, cursor, as_of, tail_position, accepted, question FROM _reconcile";
+    let found = connection.prepare_cached(text)?.query_row([], |row| {
+        let step = StepColumns { word: row.get(1)?, kind: row.get(2)?, cursor: row.get(3)?, as_of: row.get(4)? };
+        Ok((step, row.get(0)?, row.get(5)?, row.get(6)?, row.get(7)?))
+    });
+    let Some((step, since, tail_position, accepted, question)) = found.optional()? else { return Ok(None) };
+    Ok(Some(Reconcile { since, tail_position, step: step.parse()?, accepted, question }))
+}
+
+/// A step as its columns hold it.
+struct StepColumns {
+    word: String,
+    kind: Option<String>,
+    cursor: Option<String>,
+    as_of: Option<i64>,
+}
+
+impl StepColumns {
+    fn parse(self) -> Result<ReconcileStep, StoreError> {
+        let StepColumns { word, kind, cursor, as_of } = self;
+        let as_of = as_of.unwrap_or_default();
+        Ok(match (word.as_str(), kind.as_deref().and_then(Kind::parse)) {
+            ("property", _) => ReconcileStep::Property,
+            ("changes", Some(kind)) => ReconcileStep::Changes { kind, cursor },
+            ("ids", Some(kind)) => ReconcileStep::Ids { kind, cursor, as_of },
+            ("records", Some(kind)) => ReconcileStep::Records { kind, as_of },
+            ("sweep", Some(kind)) => ReconcileStep::Sweep { kind, as_of },
+            ("done", _) => ReconcileStep::Done,
+            _ => return Err(StoreError::InvalidContent(format!("a reconcile at the step {word}"))),
+        })
+    }
+}
+
+/// Writes the next step.
+pub(crate) fn set_step(connection: &mut Connection, step: &ReconcileStep) -> Result<(), StoreError> {
+    gate::sync_tx_without_fsync(connection, |tx| advance(tx, step))
+}
+
+/// [`set_step`], within a transaction.
+pub(super) fn advance(tx: &Transaction<'_>, step: &ReconcileStep) -> Result<(), StoreError> {
+    let (kind, cursor, as_of) = match step {
+        ReconcileStep::Property | ReconcileStep::Done => (None, None, None),
+        ReconcileStep::Changes { kind, cursor } => (Some(kind), cursor.as_ref(), None),
+        ReconcileStep::Ids { kind, cursor, as_of } => (Some(kind), cursor.as_ref(), Some(as_of)),
+        ReconcileStep::Records { kind, as_of } | ReconcileStep::Sweep { kind, as_of } => {
+            (Some(kind), None, Some(as_of))
+        }
+    };
+    tx.prepare_cached("UPDATE _reconcile SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4")?.execute((
+        step.as_str(),
+        kind.map(|kind| kind.as_str()),
+        cursor,
+        as_of,
+    ))?;
+    Ok(())
+}
+
+/// Asks a person a question before the reconcile goes on.
+pub(crate) fn ask_person(connection: &mut Connection, question: &str) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        tx.execute("UPDATE _reconcile SET question = ?1", [question])?;
+        log(tx, "warning", question)
+    })
+}
+
+/// Notes a person's wish for a reconcile while one is running.
+pub(crate) fn note_wish(connection: &mut Connection, accepted: bool) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        tx.execute("UPDATE _sync SET reconcile_requested = 0, deletions_accepted = 0", [])?;
+        if accepted {
+            tx.execute("UPDATE _reconcile SET accepted = 1, question = NULL", [])?;
+            tx.execute("UPDATE _sync SET phase = 'reconciling' WHERE phase = 'blocked'", [])?;
+            log(tx, "info", "A person has agreed to the deletions.")?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,115 @@
+//! The feed read again from its beginning over existing rows, after a rebuild: records that the replay does not show are
+//! deleted. Must not touch records that exist only here.
+
+use hearth_contract::event::EventType;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::Transaction;
+
+use crate::model::{Method, ReconcileCause};
+use crate::store::edits::settle;
+use crate::store::reconcile::sweep::is_mass_delete;
+use crate::store::reconcile::{listing, sentences};
+use crate::store::{StoreError, base, log, rows};
+
+/// Notes that the replay has shown a record, or removes the note for a deleted one.
+pub(crate) fn note_seen(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: EventType) -> Result<(), StoreError> {
+    let text = match event_type {
+        EventType::Deleted => "DELETE FROM _seen WHERE kind = ?1 AND record_id = ?2",
+        _ => "INSERT INTO _seen (kind, record_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    };
+    tx.prepare_cached(text)?.execute((kind.as_str(), id))?;
+    Ok(())
+}
+
+/// Ends the replay at the head: deletes the records that the replay did not show. Instead, gives the cause for a
+/// reconcile when a confirmed edit belongs to another history, or when so many records would be deleted that a person
+/// must be asked. `cursor`: where the feed goes on.
+pub(crate) fn finish(
+    tx: &Transaction<'_>,
+    head: i64,
+    cursor: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<ReconcileCause>, StoreError> {
+    let (replaying, before): (bool, Option<String>) =
+        tx.query_row("SELECT replaying, cursor FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if !replaying {
+        return Ok(None);
+    }
+    if let (Some(resume), true) = (cursor.map(str::to_owned).or(before), is_another_history(tx, head)?) {
+        return Ok(Some(ReconcileCause::Restored { resume, fork: None }));
+    }
+    let mut all = Vec::new();
+    for kind in Kind::COLLECTIONS {
+        let missing = missing(tx, kind)?;
+        let gone = missing.iter().filter(|one| one.is_lost()).count();
+        if is_mass_delete(i64::try_from(gone).unwrap_or(i64::MAX), listing::count_known(tx, kind)?) {
+            return Ok(Some(ReconcileCause::Asked { accepted: false }));
+        }
+        all.extend(missing);
+    }
+    let gone = all.iter().filter(|one| one.is_lost()).count();
+    for Missing { kind, id, last } in all {
+        tx.execute("INSERT INTO _tombstones VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.as_str(), &id, head))?;
+        if last.is_some() {
+            base::mark_deleted(tx, kind, &id, head)?;
+            settle::record_is_deleted(tx, kind, &id, head, now)?;
+        } else {
+            rows::delete_row(tx, kind, &id)?;
+        }
+    }
+    tx.execute_batch("DELETE FROM _seen; UPDATE _sync SET replaying = 0")?;
+    log(tx, "info", &sentences::rebuild_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
+    Ok(None)
+}
+
+/// A known record that the replay did not show.
+struct Missing {
+    kind: Kind,
+    id: String,
+    /// The method of the record's last edit; None without edits.
+    last: Option<Method>,
+}
+
+impl Missing {
+    /// False for a record that was deleted here as well.
+    fn is_lost(&self) -> bool {
+        self.last != Some(Method::Delete)
+    }
+}
+
+fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id ORDER BY e.id DESC LIMIT 1)
+         FROM (
+             SELECT id FROM {} WHERE rev IS NOT NULL
+             UNION SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted) AS known
+         WHERE id NOT IN (SELECT record_id FROM _seen WHERE kind = ?1)",
+        kind.collection()
+    ))?;
+    let found = statement.query_map([kind.as_str()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// True when the server has another history than the one that confirmed an edit: the edit is beyond the head, or its
+/// record stands before the edit. Only a restored server shows that, and no cursor is left that the server could
+/// refuse.
+fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreError> {
+    let confirmed = "FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged')";
+    let beyond = format!("SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > ?1)");
+    if tx.query_row(&beyond, [head], |row| row.get(0))? {
+        return Ok(true);
+    }
+    for kind in Kind::ALL {
+        let before = format!(
+            "SELECT EXISTS (SELECT 1 {confirmed} AND h.kind = ?1 AND h.rev > (
+                 SELECT rev FROM (SELECT coalesce(i.rev, r.rev) AS rev FROM {} r
+                     LEFT JOIN _base i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id) WHERE rev > 0))",
+            kind.collection()
+        );
+        if tx.query_row(&before, [kind.as_str()], |row| row.get(0))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,79 @@
+//! What a response of a reconcile does to records. Must not request anything.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
+use crate::store::reconcile::listing;
+use crate::store::reconcile::progress::advance;
+use crate::store::{StoreError, base, gate, mirror, rows};
+
+/// Applies a response and writes the next step. The commit does not wait for the disk: a request that a power cut loses
+/// is made again.
+pub(crate) fn save_response(
+    connection: &mut Connection,
+    question: &ReconcileQuery,
+    found: &ReconcileResponse,
+    then: &ReconcileStep,
+) -> Result<(), StoreError> {
+    gate::sync_tx_without_fsync(connection, |tx| {
+        match question {
+            ReconcileQuery::Ids { kind, cursor } => {
+                if cursor.is_none() {
+                    listing::clear(tx)?;
+                }
+                listing::save_page(tx, *kind, &found.ids)?;
+            }
+            ReconcileQuery::Record { kind, id } => {
+                for record in &found.records {
+                    save_record(tx, *kind, record)?;
+                    listing::note_fetched(tx, *kind, id)?;
+                }
+            }
+            ReconcileQuery::Changes { kind, .. } | ReconcileQuery::Walk { kind, .. } => {
+                for record in &found.records {
+                    save_record(tx, *kind, record)?;
+                }
+            }
+            ReconcileQuery::Property => {
+                for record in &found.records {
+                    save_record(tx, Kind::Property, record)?;
+                }
+                if found.records.is_empty() {
+                    unset_profile(tx, found.as_of)?;
+                }
+            }
+        }
+        advance(tx, then)
+    })
+}
+
+/// Removes a profile that the server does not have. A profile is never deleted, but a restored server may be from
+/// before its creation.
+fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM _base WHERE kind = 'property' AND rev <= ?1", [as_of])?;
+    let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property WHERE rev <= ?1";
+    let known: Option<(String, bool)> =
+        tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    match known {
+        Some((id, true)) => base::rebase(tx, Kind::Property, &id),
+        Some((id, false)) => rows::delete_row(tx, Kind::Property, &id),
+        None => Ok(()),
+    }
+}
+
+fn save_record(tx: &Transaction<'_>, kind: Kind, record: &Fields) -> Result<(), StoreError> {
+    mirror::apply(tx, kind, text(record, "id")?, number(record, "rev")?, record)
+}
+
+fn text<'a>(record: &'a Fields, name: &str) -> Result<&'a str, StoreError> {
+    let found = record.get(name).and_then(Value::as_str);
+    found.ok_or_else(|| StoreError::Unexpected(format!("a listed record without {name}")))
+}
+
+fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
+    let found = record.get(name).and_then(Value::as_i64);
+    found.ok_or_else(|| StoreError::Unexpected(format!("a listed record without {name}")))
+}

@@ -1,0 +1,69 @@
+//! Lines for `sync_log` about records that the server no longer has: how many, and their titles. Must not delete records.
+
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::{OptionalExtension, Transaction};
+
+use crate::store::{StoreError, rows};
+
+/// Titles in one line, at most.
+const NAMED_MAX: usize = 20;
+
+/// A line about one collection, before its records are deleted here. A restored server lacks records that nobody has
+/// deleted.
+pub(super) fn deleted_in_collection(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    gone: &[&str],
+    of: i64,
+    restored: bool,
+) -> Result<String, StoreError> {
+    let titles = gone.iter().take(NAMED_MAX).map(|id| title(tx, kind, id)).collect::<Result<Vec<_>, _>>()?;
+    let titles: Vec<String> = titles.into_iter().flatten().collect();
+    let more = if titles.len() < gone.len() { " and more" } else { "" };
+    let named = if titles.is_empty() { String::new() } else { format!(": {}{more}", titles.join(", ")) };
+    let (number, collection) = (gone.len(), kind.collection());
+    Ok(match (restored, number) {
+        (true, _) => format!("The server was put back and no longer has {number} of {of} {collection}{named}."),
+        (false, 1) => format!("1 of {of} {collection} was deleted there{named}."),
+        (false, _) => format!("{number} of {of} {collection} were deleted there{named}."),
+    })
+}
+
+/// A line about all collections, after the reconcile. `offers`: true when lost edits are offered again; the records
+/// that they create do not count as missing.
+pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool) -> String {
+    let words = match (restored, gone) {
+        (true, 0) if offers => "no record is missing there but what is offered again".to_owned(),
+        (true, 0) => "no record is missing there".to_owned(),
+        (true, _) => format!("it no longer has {}", records(gone)),
+        (false, 0) => "nothing was deleted there".to_owned(),
+        (false, 1) => "1 record was deleted there".to_owned(),
+        (false, _) => format!("{} were deleted there", records(gone)),
+    };
+    format!("Everything is compared with the server; {words}.")
+}
+
+/// A line about all collections, after a rebuild. The rebuild does not show why records are missing.
+pub(super) fn rebuild_done(gone: i64) -> String {
+    let words = match gone {
+        0 => "no record is missing there".to_owned(),
+        1 => "1 record is not there any more".to_owned(),
+        _ => format!("{} are not there any more", records(gone)),
+    };
+    format!("Everything is read again; {words}.")
+}
+
+fn records(number: i64) -> String {
+    if number == 1 { "1 record".to_owned() } else { format!("{number} records") }
+}
+
+/// The title of a record, from its row or its base image.
+fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
+    let name = resource(kind).title;
+    if let Some(stored) = rows::load_row(tx, kind, id)? {
+        return Ok(stored.fields.get(name).and_then(|title| title.as_str()).map(str::to_owned));
+    }
+    let text = "SELECT json_extract(fields, '$.' || ?3) FROM _base WHERE kind = ?1 AND record_id = ?2";
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id, name), |row| row.get(0)).optional()?.flatten())
+}

@@ -1,0 +1,85 @@
+//! Deletes the records of a collection that the server no longer lists, behind the mass-delete guard.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Transaction};
+
+use crate::model::{ReconcileStep, SweepOutcome};
+use crate::store::edits::settle;
+use crate::store::reconcile::progress::advance;
+use crate::store::reconcile::{listing, lost, sentences};
+use crate::store::{StoreError, base, gate, log, rows};
+
+/// The mass-delete guard: a person must agree before more than this many records of a collection are deleted, when they
+/// are also more than [`MASS_DELETE_SHARE`] of the collection.
+const MASS_DELETE_MIN: i64 = 50;
+
+/// One in five.
+const MASS_DELETE_SHARE: i64 = 5;
+
+/// Deletes the records that the server's list did not show. Asks a person first when too many would go. Without a list, every
+/// record would seem to be deleted; the reconcile then goes back to listing.
+pub(crate) fn sweep(
+    connection: &mut Connection,
+    kind: Kind,
+    as_of: i64,
+    then: &ReconcileStep,
+    now: Timestamp,
+) -> Result<SweepOutcome, StoreError> {
+    gate::sync_tx(connection, |tx| {
+        if !listing::is_listed(tx, kind)? {
+            advance(tx, &ReconcileStep::Ids { kind, cursor: None, as_of: 0 })?;
+            return Ok(SweepOutcome::NotListed);
+        }
+        let vanished = listing::vanished(tx, kind, as_of)?;
+        // Records that were deleted here as well are no loss.
+        let lost: Vec<&str> = vanished.iter().filter(|one| !one.deleted_here).map(|one| one.id.as_str()).collect();
+        let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
+        let (accepted, restored, before): (bool, bool, i64) = tx.query_row(
+            "SELECT accepted, cause = 'restored', coalesce(counts_at_start ->> ?1, 0) FROM _reconcile",
+            [kind.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        // A server that is restored a second time can also lose records that were read since the start.
+        let of = if gone > before { listing::count_known(tx, kind)? } else { before };
+        let accepted = accepted || hearth_simulated::planted(hearth_simulated::PlantedFault::MassDeleteUnguarded);
+        if !accepted && is_mass_delete(gone, before) {
+            return Ok(SweepOutcome::TooMany { gone, of });
+        }
+        if gone > 0 {
+            log(tx, "info", &sentences::deleted_in_collection(tx, kind, &lost, of, restored)?)?;
+        }
+        for record in &vanished {
+            delete(tx, kind, record, as_of, now)?;
+        }
+        tx.execute("UPDATE _reconcile SET deleted_count = deleted_count + ?1", [gone])?;
+        listing::clear(tx)?;
+        advance(tx, then)?;
+        Ok(SweepOutcome::Done)
+    })
+}
+
+fn delete(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    record: &listing::Vanished,
+    as_of: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+        (kind.as_str(), &record.id, as_of),
+    )?;
+    if record.waits {
+        base::mark_deleted(tx, kind, &record.id, as_of)?;
+        return settle::record_is_deleted(tx, kind, &record.id, as_of, now);
+    }
+    lost::keep_last_form(tx, kind, &record.id, as_of)?;
+    rows::delete_row(tx, kind, &record.id)
+}
+
+/// True when so many deletions of `of` records need a person's agreement.
+pub(super) const fn is_mass_delete(gone: i64, of: i64) -> bool {
+    gone > MASS_DELETE_MIN && gone > of / MASS_DELETE_SHARE
+}

@@ -1,0 +1,278 @@
+//! Compares the replica with the server's lists at one position, and repairs differences. Pending edits are left out: the base
+//! image is compared. Must not fetch.
+//!
+//! Every page names the position at which it was read, and both sides know the revision of every record. The comparison
+//! therefore holds while records change. A record that is newer here than its page, and not newer than the replica, cannot
+//! be compared and is left out. Everything else must be equal once the replica has passed the last page.
+
+use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::store::edits::settle;
+use crate::store::schema::search;
+use crate::store::{StoreError, base, gate, log, rows};
+
+/// All records of a kind that the server lists.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Listing {
+    /// The records, each with the position at which its page was read.
+    pub records: Vec<(Fields, i64)>,
+    /// The position at which the last page was read.
+    pub as_of: i64,
+}
+
+/// A record that differs from the server's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The kind of the record.
+    pub kind: Kind,
+    /// The id of the record, a UUID in lower case.
+    pub id: String,
+    /// The title of the record, or its id.
+    pub title: String,
+    /// How the record differs.
+    pub how: How,
+}
+
+/// How a record differs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum How {
+    /// The server has the record, and the replica does not.
+    Missing,
+    /// The replica has the record, and the server does not.
+    Extra,
+    /// These members differ: name, value here, value on the server.
+    Fields(Vec<(String, Value, Value)>),
+}
+
+/// The result of a comparison.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Verification {
+    /// The position at which the replica was compared.
+    pub position: i64,
+    /// Records that were compared, equal or not.
+    pub compared: usize,
+    /// Records that changed during the comparison and could not be compared.
+    pub changed_meanwhile: usize,
+    /// Records that differ from the server's.
+    pub differences: Vec<Difference>,
+    /// True when the search index did not match the tables: another program has changed it.
+    pub search_differs: bool,
+}
+
+impl Verification {
+    /// True when the known version of a record is newer than the page that lists the record. A version after the
+    /// replica's own position is wrong: no event has shown it.
+    fn may_have_changed(&self, rev: i64, as_of: i64) -> bool {
+        rev > as_of && rev <= self.position
+    }
+}
+
+/// Compares all records, and repairs differences when `repair` is true, in one transaction. None when the replica has
+/// not passed the last page yet.
+pub(crate) fn verify(
+    connection: &mut Connection,
+    listings: &[(Kind, Listing)],
+    repair: bool,
+    now: Timestamp,
+) -> Result<Option<Verification>, StoreError> {
+    let found = compare_all(connection, listings, repair, now)?;
+    let Some(mut found) = found else { return Ok(None) };
+    found.search_differs = !search::is_complete(connection)?;
+    if repair && found.search_differs {
+        gate::sync_tx(connection, search::refill)?;
+    }
+    Ok(Some(found))
+}
+
+fn compare_all(
+    connection: &mut Connection,
+    listings: &[(Kind, Listing)],
+    repair: bool,
+    now: Timestamp,
+) -> Result<Option<Verification>, StoreError> {
+    gate::sync_tx(connection, |tx| {
+        let (position, recovering): (i64, bool) =
+            tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        if recovering || listings.iter().any(|(_, listing)| listing.as_of > position) {
+            return Ok(None);
+        }
+        let mut found = Verification { position, ..Verification::default() };
+        for (kind, listing) in listings {
+            compare(tx, *kind, listing, &mut found)?;
+        }
+        if repair {
+            for difference in &found.differences {
+                let listing = listings.iter().find(|(kind, _)| *kind == difference.kind).map(|(_, listing)| listing);
+                if let Some(listing) = listing {
+                    mend(tx, difference, listing, now)?;
+                }
+            }
+        }
+        if repair || found.differences.is_empty() {
+            tx.execute("UPDATE _sync SET verified_at = ?1", [now.to_string()])?;
+        }
+        let count = found.differences.len();
+        if count > 0 {
+            let (were, them, they) = match count {
+                1 => ("record was", "it", "it is"),
+                _ => ("records were", "them", "they are"),
+            };
+            let done = if repair { format!("; {they} repaired") } else { String::new() };
+            log(tx, "warning", &format!("{count} {were} not as the server has {them}{done}."))?;
+        }
+        Ok(Some(found))
+    })
+}
+
+fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Verification) -> Result<(), StoreError> {
+    let mut listed = std::collections::HashSet::new();
+    for (record, as_of) in &listing.records {
+        let (Some(id), Some(rev)) =
+            (record.get("id").and_then(Value::as_str), record.get("rev").and_then(Value::as_i64))
+        else {
+            return Err(StoreError::Unexpected("a listed record without id and rev".to_owned()));
+        };
+        listed.insert(id);
+        let theirs = rows::StoredRecord::from_payload(kind, rev, record);
+        let Ours { form, rev: ours_rev, has_edits } = ours(tx, kind, id)?;
+        if ours_rev.is_some_and(|rev| found.may_have_changed(rev, *as_of)) {
+            found.changed_meanwhile += 1;
+            continue;
+        }
+        found.compared += 1;
+        let how = match form.map(|form| differing(kind, &form, &theirs)) {
+            None => How::Missing,
+            Some(fields) if !fields.is_empty() => How::Fields(fields),
+            Some(_) => match has_edits.then(|| shown_otherwise(tx, kind, id)).transpose()?.flatten() {
+                Some(how) => how,
+                None => continue,
+            },
+        };
+        let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
+        found.differences.push(Difference { kind, id: id.to_owned(), title, how });
+    }
+    // Rows that neither the server nor an edit made are as wrong as unlisted ones. The row of a deleted record may stay
+    // for the person about whom its edits wait.
+    let known: Vec<(String, Option<i64>, String)> = tx
+        .prepare(&format!(
+            "SELECT id, rev, coalesce({1}, id) FROM {0} t
+             WHERE (rev IS NOT NULL OR NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id))
+                 AND NOT EXISTS (SELECT 1 FROM _base i WHERE i.kind = ?1 AND i.record_id = t.id AND i.deleted)
+             UNION SELECT record_id, rev, record_id FROM _base i WHERE kind = ?1 AND NOT deleted
+                 AND NOT EXISTS (SELECT 1 FROM {0} t WHERE t.id = i.record_id)",
+            kind.collection(),
+            resource(kind).title
+        ))?
+        .query_map([kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    for (id, rev, title) in known {
+        if listed.contains(id.as_str()) {
+            continue;
+        }
+        if rev.is_some_and(|rev| found.may_have_changed(rev, listing.as_of)) {
+            found.changed_meanwhile += 1;
+            continue;
+        }
+        found.compared += 1;
+        found.differences.push(Difference { kind, id, title, how: How::Extra });
+    }
+    Ok(())
+}
+
+/// The known version of a record.
+struct Ours {
+    /// The server's version; None for a missing record.
+    form: Option<rows::StoredRecord>,
+    /// The newest known revision, of the record or its tombstone; None when there is none.
+    rev: Option<i64>,
+    /// True when the row has edits laid over the base image.
+    has_edits: bool,
+}
+
+fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> {
+    let tombstone: Option<i64> = tx
+        .prepare_cached("SELECT rev FROM _tombstones WHERE kind = ?1 AND record_id = ?2")?
+        .query_row((kind.as_str(), id), |row| row.get(0))
+        .optional()?;
+    let image = base::load(tx, kind, id)?;
+    let has_edits = image.is_some();
+    let form = match image {
+        Some((stored, gone)) => (!gone).then_some(stored),
+        None => rows::load_row(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
+    };
+    let rev = form.as_ref().and_then(|stored| stored.rev).max(tombstone);
+    Ok(Ours { form, rev, has_edits })
+}
+
+/// How the row of a record with edits differs from the base image with the edits laid over it.
+fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<How>, StoreError> {
+    Ok(match (rows::load_row(tx, kind, id)?, base::overlay(tx, kind, id, i64::MAX)?) {
+        (None, None) => None,
+        (None, Some(_)) => Some(How::Missing),
+        (Some(_), None) => Some(How::Extra),
+        (Some(row), Some(form)) => {
+            Some(differing(kind, &row, &form)).filter(|fields| !fields.is_empty()).map(How::Fields)
+        }
+    })
+}
+
+/// The members that differ, by name. A field that an older server leaves out equals null. The order of unknown members
+/// does not matter.
+fn differing(kind: Kind, ours: &rows::StoredRecord, theirs: &rows::StoredRecord) -> Vec<(String, Value, Value)> {
+    let field = |stored: &rows::StoredRecord, name: &str| stored.fields.get(name).cloned().unwrap_or_default();
+    let fields = resource(kind).fields.iter().map(|it| (it.name, field(ours, it.name), field(theirs, it.name)));
+    let mut all: Vec<(&str, Value, Value)> = fields.collect();
+    all.push(("rev", ours.rev.into(), theirs.rev.into()));
+    all.push(("created_at", ours.created_at.clone().into(), theirs.created_at.clone().into()));
+    all.push(("updated_at", ours.updated_at.clone().into(), theirs.updated_at.clone().into()));
+    all.retain(|(_, ours, theirs)| ours != theirs);
+    let unknown = |stored: &rows::StoredRecord| {
+        let text = stored.extra.as_deref()?;
+        Some(serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into()))
+    };
+    if unknown(ours) != unknown(theirs) {
+        all.push(("extra", ours.extra.clone().into(), theirs.extra.clone().into()));
+    }
+    all.sort_unstable_by_key(|(name, ..)| *name);
+    all.into_iter().map(|(name, ours, theirs)| (name.to_owned(), ours, theirs)).collect()
+}
+
+/// Writes the server's version of a record.
+fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: Timestamp) -> Result<(), StoreError> {
+    let Difference { kind, id, .. } = difference;
+    let waits: bool = tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
+        .query_row((kind.as_str(), id), |row| row.get(0))?;
+    let is_it = |record: &&(Fields, i64)| record.0.get("id").and_then(Value::as_str) == Some(id);
+    match listing.records.iter().find(is_it) {
+        Some((record, _)) => {
+            tx.execute("DELETE FROM _tombstones WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))?;
+            let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
+            let stored = rows::StoredRecord::from_payload(*kind, rev, record);
+            if !waits {
+                return rows::write_row(tx, *kind, id, &stored);
+            }
+            base::save(tx, *kind, id, &stored)?;
+            base::rebase(tx, *kind, id)
+        }
+        None => {
+            tx.execute(
+                "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+                (kind.as_str(), id, listing.as_of),
+            )?;
+            if !waits {
+                return rows::delete_row(tx, *kind, id);
+            }
+            base::mark_deleted(tx, *kind, id, listing.as_of)?;
+            settle::record_is_deleted(tx, *kind, id, listing.as_of, now)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads local data from the kept copy of a damaged database. Must not change the copy: a work copy is read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use rusqlite::types::Value as Sql;
+
+use super::damaged_copies::WORK_SUFFIX;
+use super::local_data::{LOCAL_TABLES, LocalData, SEQUENCE_TABLE};
+use super::opened_copy::{OpenedCopy, open_copy};
+use super::reader::{read_table, unless_damaged};
+use super::{inferred_edits, user_objects};
+use crate::store::StoreError;
+use crate::store::files::{beside, holds_bytes, private_file};
+
+/// Reads the local data of a kept copy. `blank` is a new replica, which has the expected tables.
+pub(super) fn extract(kept: &Path, blank: &Connection) -> Result<LocalData, StoreError> {
+    let (work, is_empty) = make_work_copy(kept)?;
+    let mut data = LocalData::default();
+    let names: Vec<&str> = LOCAL_TABLES.into_iter().chain(["_sync", SEQUENCE_TABLE]).collect();
+    match open_copy(&work, blank, &names)? {
+        Some(copy) => read_copy(copy, blank, &mut data)?,
+        None if is_empty => data.lost.push(
+            "The file was found empty, and its log too: edits that the server has not confirmed are lost, if there were any."
+                .to_owned(),
+        ),
+        None => data.lost.push(format!(
+            "Nothing in the file can be read here, not even edits that the server has not confirmed; \
+             `sqlite3 {} .recover` may still show some.",
+            kept.display()
+        )),
+    }
+    Ok(data)
+}
+
+/// Copies the kept files to a work copy. Returns its path, and true when the kept database and its log are empty.
+fn make_work_copy(kept: &Path) -> Result<(PathBuf, bool), StoreError> {
+    let work = beside(kept, WORK_SUFFIX);
+    let at = |error| StoreError::File(work.clone(), error);
+    for (part, is_required) in [("", true), ("-wal", false)] {
+        let from = beside(kept, part);
+        if is_required || from.exists() {
+            fs::copy(&from, beside(&work, part)).map_err(at)?;
+        }
+    }
+    // SQLite deletes the log of an empty file, but a database that was never checkpointed is entirely in its log.
+    let is_empty = !holds_bytes(&work) && !holds_bytes(&beside(&work, "-wal"));
+    if !is_empty && !holds_bytes(&work) {
+        private_file(&work).and_then(|file| file.set_len(4096)).map_err(at)?;
+    }
+    Ok((work, is_empty))
+}
+
+fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut LocalData) -> Result<(), StoreError> {
+    let OpenedCopy { connection, entries, is_complete } = copy;
+    for name in LOCAL_TABLES {
+        let table = read_table(&connection, name)?;
+        data.count_edit_ids(name, &table);
+        data.tables.push((name, table));
+    }
+    if let (Some(edits), Some(images)) = (data.table("edits"), data.table("_base"))
+        && !edits.complete
+    {
+        data.traces = inferred_edits::find_traces(&connection, images)?;
+        data.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
+    }
+    if data.table("edit_history").is_some_and(|history| !history.complete) {
+        let lost = "A part of the history of edits cannot be read; the missing entries are in the file that is kept.";
+        data.lost.push(lost.to_owned());
+    }
+    data.count_edit_ids(SEQUENCE_TABLE, &read_table(&connection, SEQUENCE_TABLE)?);
+    let home = "SELECT server, home_id, home_name, environment FROM _sync";
+    let home = connection.query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>());
+    data.home = unless_damaged(home.map_err(StoreError::from))?
+        .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
+    let paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0));
+    data.paused = unless_damaged(paused.map_err(StoreError::from))?.unwrap_or_default();
+    let (objects, lost) = user_objects::find_user_objects(&connection, entries, blank)?;
+    data.user_objects = objects;
+    data.lost.extend(lost);
+    if !is_complete {
+        data.lost.push(
+            "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own may be missing, \
+             and columns that you have added."
+                .to_owned(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Starts a sound database from the beginning of the feed. Must not touch edits, except their proofs.
+
+use std::path::Path;
+
+use hearth_contract::schema::Kind;
+use rusqlite::Transaction;
+
+use super::report::RebuildReport;
+use crate::store::reconcile::lost;
+use crate::store::schema::{self, search};
+use crate::store::sync_log::log;
+use crate::store::{StoreError, gate, open};
+
+/// Forgets the position of a sound database, so that everything is read and compared again. Rows stay until the server's
+/// version replaces them.
+pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
+    let mut connection = open::read_write(db)?;
+    // A person may have dropped a table, trigger or view.
+    let recreated_objects = !schema::missing_objects(&connection)?.is_empty();
+    schema::renew(&mut connection)?;
+    // Before all other writes, because a damaged `search` would make them fail.
+    gate::sync_tx(&mut connection, search::refill)?;
+    let edits = gate::sync_tx(&mut connection, |tx| {
+        let is_complete = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
+        if tx.query_row(is_complete, [], |row| row.get(0))? {
+            lost::note_overwritten(tx)?;
+        }
+        forget_revisions(tx)?;
+        forget_position(tx)?;
+        log(tx, "info", "Reading everything again, because a person asked for it.")?;
+        Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get::<_, i64>(0))?)
+    })?;
+    Ok(RebuildReport {
+        recreated_objects,
+        edits: usize::try_from(edits).unwrap_or_default(),
+        ..RebuildReport::default()
+    })
+}
+
+/// Sets every revision to 0, which is before every event, so that each version of the server counts as newer. Deletes are
+/// forgotten too: the feed repeats those that still hold after a restore of the server.
+fn forget_revisions(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    for kind in Kind::ALL {
+        tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;
+    }
+    Ok(tx.execute_batch(
+        "UPDATE _base SET rev = 0, deleted = 0;
+         DELETE FROM _tombstones;
+         DELETE FROM _seen;
+         DELETE FROM _walk_pages;",
+    )?)
+}
+
+/// Goes back to the beginning of the feed. A reconcile after a restore of the server starts again instead: it lists everything
+/// too, asks before many deletes, and at its end offers the edits that the server has lost, which only this reconcile does.
+fn forget_position(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let is_restored: bool =
+        tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')", [], |row| row.get(0))?;
+    let text = if is_restored {
+        // A cursor that the server does not know blocks the sync without a question, and is forgotten as well.
+        "UPDATE _sync SET cursor = CASE WHEN phase = 'blocked' AND (SELECT question IS NULL FROM _reconcile) THEN NULL
+             ELSE cursor END;
+         UPDATE _reconcile SET since = NULL, step = 'property', kind = NULL, cursor = NULL, as_of = NULL, question = NULL,
+             tail_position = CASE WHEN (SELECT cursor IS NULL FROM _sync) THEN NULL ELSE tail_position END;
+         UPDATE _sync SET replaying = 0, current_at = NULL, phase = 'new', reason = NULL, verified_at = NULL;"
+    } else {
+        // The interrupted reconcile would have shown whether these edits were applied. Sent again with their keys, the server
+        // tells.
+        "DELETE FROM _reconcile;
+         UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _acked WHERE rev IS NULL);
+         DELETE FROM _acked WHERE rev IS NULL;
+         UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, replaying = 1, current_at = NULL,
+             phase = 'new', reason = NULL, verified_at = NULL;"
+    };
+    Ok(tx.execute_batch(text)?)
+}

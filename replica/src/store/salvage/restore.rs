@@ -1,0 +1,157 @@
+//! Writes local data into a new replica. Must not lose an edit without naming the edit.
+
+use hearth_contract::schema::Kind;
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, Transaction, params_from_iter};
+
+use super::local_data::LocalData;
+use super::reader::SalvagedTable;
+use super::report::RebuildReport;
+use super::{inferred_edits, user_objects};
+use crate::store::base;
+use crate::store::{StoreError, gate, health};
+
+/// Writes local data into an empty replica.
+pub(super) fn restore(connection: &mut Connection, data: LocalData) -> Result<RebuildReport, StoreError> {
+    let mut report = RebuildReport { lost: data.lost, ..RebuildReport::default() };
+    gate::sync_tx(connection, |tx| {
+        for (name, table) in &data.tables {
+            insert_rows(tx, name, table, &mut report)?;
+        }
+        set_edit_sequence(tx, data.newest_edit_id)?;
+        let inferred = inferred_edits::queue_inferred_edits(tx, &data.traces)?;
+        if inferred > 0 {
+            let (changes, wait) = if inferred == 1 { ("change was", "waits") } else { ("changes were", "wait") };
+            let sentence = format!("{inferred} {changes} inferred from what the records show, and {wait} for you.");
+            report.lost.push(sentence);
+        }
+        tx.execute_batch(RESET_UNPROVEN)?;
+        tx.execute("UPDATE _sync SET paused = ?1", [data.paused])?;
+        report.parked = set_home(tx, data.home.as_deref())?;
+        apply_edits(tx)?;
+        report.lost.extend(user_objects::recreate(tx, &data.user_objects)?);
+        let edits: i64 = tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
+        report.edits = usize::try_from(edits).unwrap_or_default();
+        Ok(())
+    })?;
+    Ok(report)
+}
+
+/// Corrects rows whose counterpart is lost, and orders a replay of the feed.
+const RESET_UNPROVEN: &str = "
+    -- A request is made anew when its bytes, precondition or refusal are lost: the same bytes would overwrite later
+    -- changes of others. An edit whose acknowledgement is lost is sent again with its key. The other edits of a bulk request
+    -- keep its bytes, which contain the precondition of each operation.
+    DELETE FROM _acked WHERE rev IS NULL;
+    UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _acked);
+    UPDATE edits SET idempotency_key = NULL, state = CASE state WHEN 'sending' THEN 'waiting' ELSE state END
+        WHERE state IN ('waiting', 'sending', 'blocked')
+            AND (idempotency_key NOT IN (SELECT idempotency_key FROM _requests)
+                OR id NOT IN (SELECT edit_id FROM _outbox));
+    -- Rows of a lost edit must not count for a later edit, and an edit that has a row of its own is not coalesced.
+    DELETE FROM _coalesced WHERE of_edit NOT IN (SELECT id FROM edits)
+        OR edit_id <> of_edit AND edit_id IN (SELECT id FROM edits);
+    DELETE FROM _outbox WHERE edit_id NOT IN (SELECT id FROM edits);
+    -- The edit was being moved to the history when the file broke. Sent again with its key, the server tells the outcome.
+    DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _coalesced);
+    -- The server may have been restored since. Revision 0 makes each version of the server count as newer.
+    UPDATE _base SET rev = 0, deleted = 0;
+    DELETE FROM _acked WHERE edit_id NOT IN (SELECT id FROM edits);
+    DELETE FROM _base WHERE NOT EXISTS
+        (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
+    UPDATE _sync SET replaying = 1;";
+
+/// Makes the ids of later edits higher than every id that was ever given.
+fn set_edit_sequence(tx: &Transaction<'_>, newest_edit_id: i64) -> Result<(), StoreError> {
+    let insert = "INSERT INTO sqlite_sequence (name, seq)
+        SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits')";
+    tx.execute(insert, [])?;
+    tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'edits'", [newest_edit_id])?;
+    Ok(())
+}
+
+/// Stores the home. Without a known home every edit waits for a person; returns the number of these edits.
+fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>) -> Result<usize, StoreError> {
+    let Some(home) = home else {
+        return Ok(tx.execute(
+            "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy',
+                 reason = 'The database was damaged and does not tell which home this edit is for. If it is for this home, \
+                 retry sends it.'",
+            [],
+        )?);
+    };
+    let text = "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4";
+    tx.execute(text, params_from_iter(home))?;
+    Ok(0)
+}
+
+/// Makes the rows of all records that have edits: base image and edits.
+fn apply_edits(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let mut statement = tx.prepare("SELECT DISTINCT kind, record_id FROM edits")?;
+    let records = statement
+        .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?
+        .collect::<Result<Vec<_>, _>>()?;
+    for (word, record) in records {
+        if let Some(kind) = Kind::parse(&word) {
+            base::rebase(tx, kind, &record)?;
+        }
+    }
+    Ok(())
+}
+
+/// Inserts the rows of one table into the columns that both databases have. An edit that cannot be inserted is named in the
+/// report.
+fn insert_rows(
+    tx: &Transaction<'_>,
+    name: &str,
+    table: &SalvagedTable,
+    report: &mut RebuildReport,
+) -> Result<(), StoreError> {
+    let known: Vec<String> = tx
+        .prepare("SELECT name FROM pragma_table_info(?1)")?
+        .query_map([name], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let common: Vec<usize> = (0..table.columns.len()).filter(|n| known.contains(&table.columns[*n])).collect();
+    if common.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = common.iter().map(|n| table.columns[*n].as_str()).collect();
+    let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
+    let text = format!("INSERT OR IGNORE INTO {name} ({}) VALUES ({})", names.join(", "), marks.join(", "));
+    let mut statement = tx.prepare(&text)?;
+    let is_edits = name == "edits";
+    if is_edits {
+        report.lost.extend(table.invalid_rows.iter().map(|row| lost_edit(table, row)));
+    }
+    for row in &table.rows {
+        // A row that the table refuses, such as one with a NULL from damage, is as lost as a row that cannot be read.
+        let is_kept = is_usable(name, table, row)
+            && matches!(statement.execute(params_from_iter(common.iter().map(|n| &row[*n]))), Ok(1));
+        if is_edits && !is_kept {
+            report.lost.push(lost_edit(table, row));
+        }
+    }
+    Ok(())
+}
+
+/// True when the texts of a row are valid for its table, and an edit has all its members.
+fn is_usable(name: &str, table: &SalvagedTable, row: &[Sql]) -> bool {
+    let is_valid = |(column, value): (&String, &Sql)| match value {
+        Sql::Text(text) => health::is_valid_text(name, column, text),
+        _ => true,
+    };
+    let members = ["kind", "record_id", "method", "patch", "base"];
+    table.columns.iter().zip(row).all(is_valid)
+        && (name != "edits" || members.iter().all(|member| table.text(row, member).is_some()))
+}
+
+/// The sentence for an edit that cannot be carried over, with the values that a person needs to repeat the edit.
+fn lost_edit(table: &SalvagedTable, row: &[Sql]) -> String {
+    let word = |name: &str| match table.value(row, name) {
+        Some(Sql::Text(text)) => text.chars().take(200).collect(),
+        Some(Sql::Integer(number)) => number.to_string(),
+        _ => "?".to_owned(),
+    };
+    let [id, kind, record, method, patch] = ["id", "kind", "record_id", "method", "patch"].map(word);
+    format!("Edit {id} could not be carried over: {method} of {kind} {record} with {patch}")
+}

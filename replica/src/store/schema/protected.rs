@@ -1,0 +1,27 @@
+//! The tables that only the replica writes. Must not know how a guard is made.
+
+/// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
+/// guards of their own, and `search` can have no trigger.
+pub(crate) const TABLES: [&str; 18] = [
+    "_schema",
+    "_sync",
+    "_base",
+    "_tombstones",
+    "_seen",
+    "_reconcile",
+    "_walk_pages",
+    "_requests",
+    "_outbox",
+    "_acked",
+    "_coalesced",
+    "_undone",
+    "_blocked",
+    "_already_applied",
+    "_search_rows",
+    "edits",
+    "edit_history",
+    "sync_log",
+];
+
+/// What a refused writer should do instead.
+pub(crate) const HINT: &str = "write to rooms, inventory, vehicles, documents, tasks or property instead";

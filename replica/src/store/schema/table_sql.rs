@@ -1,0 +1,100 @@
+//! The SQL of the typed tables: CREATE TABLE texts, and columns that a newer contract adds. Must not know triggers.
+
+use std::fmt::Write as _;
+
+use hearth_contract::schema::{Field, Format, Presence, Preset, Resource};
+use rusqlite::Transaction;
+
+use super::rules;
+use crate::store::StoreError;
+use crate::store::sql_words::NOW;
+
+/// The CREATE TABLE text of a kind. Its comments document the columns: `.schema tasks` shows them.
+pub(super) fn create_table(resource: &Resource) -> String {
+    let mut text = format!("CREATE TABLE IF NOT EXISTS {} (\n    -- {}\n", resource.kind.collection(), resource.about);
+    let mut column = |name: &str, definition: &str, about: &str, last: bool| {
+        let definition = format!("{name} {definition}{}", if last { "" } else { "," });
+        let _ = writeln!(text, "    {definition:<48} -- {about}");
+    };
+    column(
+        "id",
+        &format!("TEXT PRIMARY KEY NOT NULL DEFAULT ({})", rules::NEW_ID),
+        "UUID; leave it out to get a new one",
+        false,
+    );
+    for field in resource.fields {
+        column(field.name, &definition(field), &format!("{}; {}", field.about, allowed_values(field)), false);
+    }
+    column(
+        "created_at",
+        &format!("TEXT DEFAULT ({NOW})"),
+        "When it was created, by the server's clock once confirmed",
+        false,
+    );
+    column("updated_at", &format!("TEXT DEFAULT ({NOW})"), "When the server last changed it", false);
+    column("rev", "INTEGER", "Position of its last change; null until the server has confirmed it once", false);
+    column("extra", "TEXT", "JSON of members that a newer server sent", true);
+    text.push_str(") STRICT");
+    text
+}
+
+fn definition(field: &Field) -> String {
+    let kind = column_type(field.format);
+    match field.presence {
+        Presence::Default(Preset::Word(word)) => format!("{kind} DEFAULT '{word}'"),
+        Presence::Default(Preset::Number(number)) => format!("{kind} DEFAULT {number}"),
+        _ => kind.to_owned(),
+    }
+}
+
+/// The SQL type of a field's column.
+fn column_type(format: Format) -> &'static str {
+    if format.is_integer() { "INTEGER" } else { "TEXT" }
+}
+
+/// The allowed values of a field, for the comment of its column.
+fn allowed_values(field: &Field) -> String {
+    let values = match field.format {
+        Format::Text { max, .. } => format!("at most {max} characters"),
+        Format::Choice(words) => words.join(", "),
+        Format::Count => "an integer from 0".to_owned(),
+        Format::Year => "an integer from 1000 to 9999".to_owned(),
+        Format::Money => "a decimal such as 1299.00".to_owned(),
+        Format::Date => "YYYY-MM-DD".to_owned(),
+        Format::Timestamp => "YYYY-MM-DDTHH:MM:SS.mmmZ".to_owned(),
+        Format::Vin => "11 to 17 letters and digits".to_owned(),
+        Format::Url => "http or https".to_owned(),
+        Format::Reference(kind) => format!("id in {}", kind.collection()),
+        Format::Subject => "id in the table that subject_type means".to_owned(),
+    };
+    match field.presence {
+        Presence::Required => format!("{values}; required"),
+        Presence::ReadOnly => format!("{values}; set by the server"),
+        _ => values,
+    }
+}
+
+/// Adds columns that the contract has gained since the table was made. A newer server may have sent their values before:
+/// these values move from `extra` into the column, in rows and in base images.
+pub(super) fn add_missing_columns(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
+    let table = resource.kind.collection();
+    let present: Vec<String> = tx
+        .prepare("SELECT name FROM pragma_table_info(?1)")?
+        .query_map([table], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for field in resource.fields.iter().filter(|field| !present.iter().any(|name| name == field.name)) {
+        let name = field.name;
+        tx.execute_batch(&format!(
+            "ALTER TABLE {table} ADD COLUMN {name} {} /* {} */;
+             UPDATE {table} SET {name} = json_extract(extra, '$.{name}'), extra = nullif(json_remove(extra, '$.{name}'), '{{}}')
+             WHERE json_type(extra, '$.{name}') IS NOT NULL;
+             UPDATE _base SET fields = json_set(fields, '$.{name}', json_extract(extra, '$.{name}')),
+                 extra = nullif(json_remove(extra, '$.{name}'), '{{}}')
+             WHERE kind = '{}' AND json_type(extra, '$.{name}') IS NOT NULL;",
+            definition(field),
+            field.about,
+            resource.kind.as_str()
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! The text of triggers: the gate, guards, and the frame of a typed table's trigger. Must not know rules or search.
+
+use hearth_contract::schema::{Field, Resource};
+
+use super::protected;
+
+/// The condition that the gate is closed: a person or a script writes.
+pub(super) const CLOSED: &str = "coalesce((SELECT open FROM _gate), 0) = 0";
+/// Opens the gate inside a trigger or an edit transaction.
+pub(crate) const RAISE_GATE: &str = "UPDATE _gate SET open = open + 1, change_count = change_count + 1;";
+/// Undoes one [`RAISE_GATE`].
+pub(crate) const LOWER_GATE: &str = "UPDATE _gate SET open = open - 1, change_count = change_count + 1;";
+
+/// Triggers that refuse writes of people and scripts to a table that only the replica writes.
+pub(crate) fn guards(table: &str) -> Vec<String> {
+    ["INSERT", "UPDATE", "DELETE"].into_iter().map(|verb| guard(table, verb, CLOSED)).collect()
+}
+
+/// Triggers that protect the gate: an UPDATE that changes `open` must raise `change_count` by one. A script that sets `open`
+/// alone does so by mistake.
+pub(crate) fn gate_guards() -> Vec<String> {
+    let is_uncounted = "NEW.open IS NOT OLD.open AND NEW.change_count IS NOT OLD.change_count + 1";
+    [("INSERT", "1"), ("UPDATE", is_uncounted), ("DELETE", "1")]
+        .into_iter()
+        .map(|(verb, condition)| guard("_gate", verb, condition))
+        .collect()
+}
+
+/// A trigger that refuses one verb on a table while a condition holds.
+pub(crate) fn guard(table: &str, verb: &str, condition: &str) -> String {
+    format!(
+        "CREATE TRIGGER _guard_{table}_{} BEFORE {verb} ON {table} WHEN {condition}\nBEGIN\n  SELECT RAISE(ABORT, \
+         '{table} is kept by the replica itself; {}');\nEND",
+        verb.to_lowercase(),
+        protected::HINT
+    )
+}
+
+/// The CREATE TRIGGER statement of a typed table's trigger.
+pub(crate) fn trigger(resource: &Resource, name: &str, when: &str, condition: &str, body: &[String]) -> String {
+    let table = resource.kind.collection();
+    format!("CREATE TRIGGER _{table}_{name} {when} ON {table} WHEN {condition}\nBEGIN\n  {}\nEND", body.join("\n  "))
+}
+
+/// The condition that an UPDATE changes a field.
+pub(crate) fn changed(field: &Field) -> String {
+    format!("NEW.{0} IS NOT OLD.{0}", field.name)
+}

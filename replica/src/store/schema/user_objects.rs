@@ -1,0 +1,185 @@
+//! Objects that people have added to the replica's tables: triggers, and indexes and columns that refuse values. Must not
+//! change them.
+
+use std::collections::BTreeMap;
+
+use hearth_contract::resources::RESOURCES;
+use rusqlite::{Connection, ffi};
+
+use super::protected;
+use crate::store::StoreError;
+
+/// True when the database has a person's trigger.
+pub(crate) fn has_triggers(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '[_]*')";
+    Ok(connection.query_row(text, [], |row| row.get(0))?)
+}
+
+/// A person's triggers that act on writes of the sync, with their tables: triggers on a typed table that do not read `_gate`,
+/// and triggers on a protected table that write to a typed table.
+pub(crate) fn ungated_triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT name, lower(tbl_name), lower(sql) FROM sqlite_schema
+         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
+         ORDER BY name",
+    )?;
+    let found = statement
+        .query_map([every_table()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<Vec<(String, String, String)>, _>>()?;
+    let is_ungated = |table: &str, text: &str| {
+        if is_typed_table(table) { !text.contains("_gate") } else { writes_typed_table(text) }
+    };
+    Ok(found
+        .into_iter()
+        .filter(|(_, table, text)| is_ungated(table, text))
+        .map(|(name, table, _)| (name, table))
+        .collect())
+}
+
+/// True for a typed table, such as `rooms`.
+pub(crate) fn is_typed_table(table: &str) -> bool {
+    RESOURCES.iter().any(|resource| resource.kind.collection() == table)
+}
+
+/// True when an SQL text in lower case seems to write to a typed table. Judged by neighbouring words.
+fn writes_typed_table(text: &str) -> bool {
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    words.iter().enumerate().any(|(n, word)| {
+        let before = |back: usize| n.checked_sub(back).and_then(|n| words.get(n)).copied().unwrap_or_default();
+        is_typed_table(word)
+            && (matches!(before(1), "into" | "update")
+                || (before(2), before(1)) == ("delete", "from")
+                || (before(3), before(2)) == ("update", "or"))
+    })
+}
+
+/// UNIQUE indexes on typed tables, with their tables. The replica itself creates none, so these are a person's.
+pub(crate) fn unique_indexes(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT i.name, t.value FROM json_each(?1) t, pragma_index_list(t.value) i
+         WHERE i.\"unique\" AND i.origin = 'c' ORDER BY i.name",
+    )?;
+    let found = statement.query_map([tables()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Replaces a refusal of SQLite by an error that names the cause: a person's UNIQUE index, or all objects that can have
+/// refused. Other errors are returned unchanged.
+pub(crate) fn explain_refusal(connection: &Connection, error: StoreError) -> StoreError {
+    let StoreError::Sqlite(refusal) = &error else { return error };
+    let Some(failure) = refusal.sqlite_error() else { return error };
+    if !matches!(failure.extended_code & 0xff, ffi::SQLITE_ERROR | ffi::SQLITE_CONSTRAINT | ffi::SQLITE_MISMATCH) {
+        return error;
+    }
+    if let (ffi::SQLITE_CONSTRAINT_UNIQUE, rusqlite::Error::SqliteFailure(_, Some(said))) =
+        (failure.extended_code, refusal)
+    {
+        let by = unique_indexes(connection).unwrap_or_default().into_iter().find(|(index, table)| {
+            // The message is the only place where SQLite names the index: its result code does not. SQLite names an index on an
+            // expression by its name, and any other index by its columns.
+            said.ends_with(&format!(": index '{index}'"))
+                || index_columns(connection, index, table).is_ok_and(|columns| said.ends_with(&format!(": {columns}")))
+        });
+        if let Some((index, table)) = by {
+            return StoreError::RefusedByUniqueIndex { index, table };
+        }
+    }
+    let mut suspects = refusing_objects(connection).unwrap_or_default();
+    suspects.extend(triggers(connection).unwrap_or_default().iter().map(|(name, table)| trigger_name(name, table)));
+    match suspects.is_empty() {
+        true => error,
+        false => StoreError::RefusedByUserObject { said: refusal.to_string(), by: suspects.join(", ") },
+    }
+}
+
+/// A person's objects on typed tables that can refuse a value, such as `the index a on rooms`: indexes on expressions, generated
+/// columns, and columns with NOT NULL or CHECK. Without triggers and [`unique_indexes`].
+pub(crate) fn refusing_objects(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let indexes = connection
+        .prepare(
+            "SELECT 'the index ' || i.name || ' on ' || t.value FROM json_each(?1) t, pragma_index_list(t.value) i
+             WHERE i.origin = 'c' AND NOT i.\"unique\" AND i.name NOT GLOB '[_]*'
+                AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) WHERE cid = -2)) ORDER BY 1",
+        )?
+        .query_map([tables()], |row| row.get(0))?
+        .collect::<Result<Vec<String>, _>>()?;
+    let mut found = indexes;
+    for resource in &RESOURCES {
+        let table = resource.kind.collection();
+        let mut statement = connection.prepare(
+            "SELECT c.name, c.hidden <> 0 OR c.\"notnull\" OR instr(lower(s.sql), 'check') > 0
+             FROM pragma_table_xinfo(?1) c, sqlite_schema s WHERE s.type = 'table' AND s.name = ?1",
+        )?;
+        let columns = statement
+            .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<Vec<(String, bool)>, _>>()?;
+        let is_own = |name: &str| {
+            resource.field(name).is_some() || matches!(name, "id" | "created_at" | "updated_at" | "rev" | "extra")
+        };
+        let can_refuse = columns.into_iter().filter(|(name, refuses)| *refuses && !is_own(name));
+        found.extend(can_refuse.map(|(name, _)| format!("the column {name} of {table}")));
+    }
+    Ok(found)
+}
+
+/// A person's triggers on tables that SQLite cannot write to because of them, with SQLite's message: a trigger refers to an
+/// object that is gone, or to a function that a trigger may not use. Triggers of one table are joined by commas.
+pub(crate) fn broken_triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let mut on_table: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, table) in triggers(connection)? {
+        on_table.entry(table.clone()).or_default().push(trigger_name(&name, &table));
+    }
+    let mut found = Vec::new();
+    for (table, triggers) in on_table {
+        let columns: String = connection
+            .prepare("SELECT group_concat(format('\"%w\" = \"%w\"', name, name), ', ') FROM pragma_table_info(?1)")?
+            .query_row([&table], |row| row.get(0))?;
+        let verbs = [
+            format!("EXPLAIN INSERT INTO {table} DEFAULT VALUES"),
+            format!("EXPLAIN UPDATE {table} SET {columns}"),
+            format!("EXPLAIN DELETE FROM {table}"),
+        ];
+        if let Some(error) = verbs.iter().find_map(|text| connection.prepare(text).err()) {
+            let said = match error {
+                rusqlite::Error::SqlInputError { msg, .. } => msg,
+                other => other.to_string(),
+            };
+            found.push((triggers.join(", "), said));
+        }
+    }
+    Ok(found)
+}
+
+/// A person's triggers on the replica's tables, with their tables.
+fn triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT name, lower(tbl_name) FROM sqlite_schema
+         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
+         ORDER BY name",
+    )?;
+    let found = statement.query_map([every_table()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn trigger_name(name: &str, table: &str) -> String {
+    format!("the trigger {name} on {table}")
+}
+
+/// The columns of an index in the form of SQLite's messages: `rooms.name, rooms.floor`.
+fn index_columns(connection: &Connection, index: &str, table: &str) -> Result<String, StoreError> {
+    let text = "SELECT group_concat(?2 || '.' || name, ', ') FROM pragma_index_info(?1)";
+    Ok(connection.query_row(text, [index, table], |row| row.get(0))?)
+}
+
+/// The names of the typed tables as a JSON array.
+fn tables() -> String {
+    serde_json::json!(RESOURCES.each_ref().map(|resource| resource.kind.collection())).to_string()
+}
+
+/// The names of all tables of the replica as a JSON array.
+fn every_table() -> String {
+    let internal = protected::TABLES.into_iter().chain(["_gate"]);
+    let all: Vec<&str> = RESOURCES.iter().map(|resource| resource.kind.collection()).chain(internal).collect();
+    serde_json::json!(all).to_string()
+}

@@ -1,0 +1,40 @@
+//! The table `sync_log`: what happened, for people. Must not know who writes a line.
+
+use rusqlite::Connection;
+
+use super::{StoreError, gate};
+
+/// One line of `sync_log`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// The number of the line. Later lines have higher numbers.
+    pub id: i64,
+    /// When the line was written (RFC 3339, UTC, milliseconds).
+    pub at: String,
+    /// `info` or `warning`.
+    pub level: String,
+    /// What happened, as sentences for people.
+    pub text: String,
+}
+
+/// The newest lines, newest first.
+pub(crate) fn newest_lines(connection: &Connection, limit: usize) -> Result<Vec<LogLine>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, at, level, text FROM sync_log ORDER BY id DESC LIMIT ?1")?;
+    let lines = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+        Ok(LogLine { id: row.get(0)?, at: row.get(1)?, level: row.get(2)?, text: row.get(3)? })
+    })?;
+    Ok(lines.collect::<Result<_, _>>()?)
+}
+
+/// Adds a line in the transaction of the change that the line describes. The table keeps the newest 10,000 lines.
+pub(crate) fn log(tx: &Connection, level: &str, text: &str) -> Result<(), StoreError> {
+    tx.prepare_cached("INSERT INTO sync_log (level, text) VALUES (?1, ?2)")?.execute((level, text))?;
+    tx.prepare_cached("DELETE FROM sync_log WHERE id <= (SELECT max(id) FROM sync_log) - 10000")?.execute([])?;
+    Ok(())
+}
+
+/// Adds a line in a transaction of its own, without fsync.
+pub(crate) fn log_alone(connection: &mut Connection, level: &str, text: &str) -> Result<(), StoreError> {
+    gate::sync_tx_without_fsync(connection, |tx| log(tx, level, text))
+}

@@ -1,0 +1,89 @@
+//! Fields that the server already had belong to somebody else, and undo leaves them.
+
+use super::*;
+use crate::model::ReasonCode;
+
+/// The sentence of undo about a change that the server already had.
+const NOTHING_LEFT: &str =
+    "somebody else had changed “Paint” in the same way, and that stands; nothing is left to undo";
+
+#[test]
+fn undo_leaves_already_applied_fields() {
+    let chore = |id: i64, title: &str, notes: Option<&str>| {
+        let fields = json!({ "title": title, "priority": "high", "notes": notes, "status": "open" });
+        event(id, "updated", "task", TASK, fields)
+    };
+    // All fields: somebody else was first.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+
+    // One field, before and after the confirmation.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
+    scene.undo(Some(2)).unwrap();
+    scene.confirm(1, chore(7, "Paint", Some("N")));
+    assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
+    assert_eq!(scene.one("SELECT priority || coalesce(notes, '') FROM tasks"), "high");
+
+    // Two coalesced edits, one by one.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'urgent'");
+    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
+    scene.hear(vec![chore(7, "Paint", Some("N"))]);
+    assert_eq!(scene.undo(Some(2)).unwrap().said, "“Paint”: notes as before");
+
+    // Beside a field that a person has resolved.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    scene.hear(vec![task(6, "Theirs", "high")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    scene.confirm(1, chore(7, "Mine", None));
+    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: title as before");
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh");
+}
+
+#[test]
+fn undo_leaves_fields_set_during_conflict() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![task(6, "Paint", "urgent")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.hear(vec![task(7, "Paint", "high")]);
+    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
+}
+
+#[test]
+fn undo_after_412_restores_fields() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high', title = 'Mine'");
+    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.send(1);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    // The values were equal before, differ now, and a person resolves the conflict.
+    scene.hear(vec![task(7, "Paint", "urgent")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    scene.confirm(1, task(8, "Mine", "high"));
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painturgent");
+}

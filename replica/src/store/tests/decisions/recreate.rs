@@ -1,0 +1,120 @@
+//! Records that are made anew after their delete or their create was undone.
+
+use super::*;
+use crate::model::ReasonCode;
+
+#[test]
+fn recreate_waits_for_delete() {
+    for is_in in [true, false] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.is_at_present(5);
+        scene.does("DELETE FROM tasks");
+        scene.send(1);
+        scene.answer(
+            1,
+            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+        );
+        scene.discard(1).unwrap();
+        assert_eq!(scene.one("SELECT group_concat(id || method) FROM edits"), "1delete,2create");
+        assert_eq!(scene.plan(), [1], "it may be there after all");
+        if is_in {
+            scene.send(1);
+            scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+            assert_eq!(scene.plan(), [2]);
+            continue;
+        }
+        scene.send(1);
+        scene.answer(1, WriteOutcome::PreconditionFailed);
+        scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Theirs", "priority": "low" }))]);
+        assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+        assert_eq!(scene.plan(), [0; 0]);
+        assert_eq!(scene.states(), "conflict blocked");
+        scene.discard(1).unwrap();
+        assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
+        assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Theirs");
+        assert_eq!(scene.outcomes(), "1 discarded,2 superseded");
+    }
+}
+
+#[test]
+fn undo_create_and_delete() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM edits)"), "0");
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one("SELECT id || title FROM tasks"), format!("{TASK}Paint"), "never sent, so the id is free");
+    scene.confirm(2, task(6, "Paint", "medium"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT method FROM edits"), "delete");
+    scene.confirm(3, deleted(7));
+
+    scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" }))]);
+    scene.does("DELETE FROM rooms");
+    scene.confirm(4, event(9, "deleted", "room", ROOM, Value::Null));
+    let decided = scene.undo(None).unwrap();
+    assert!(decided.said.contains("made anew"), "{}", decided.said);
+    assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed1");
+    assert_ne!(scene.one("SELECT id FROM rooms"), ROOM);
+}
+
+#[test]
+fn undo_of_discarded_create_works_once() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name) VALUES ('Twice')");
+    scene.discard(1).unwrap();
+    assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
+    assert_eq!(scene.undo(Some(1)).unwrap_err(), "this change is made again already, by edit 2; undo 2 takes it back");
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1");
+    // The new record can be changed as any other.
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "0");
+    assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(3), "it is none again");
+
+    // The change that became another record is there already.
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.send(1);
+    let problem = json!({ "type": "already_exists" });
+    scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    assert!(scene.undo(Some(1)).unwrap_err().contains("made again already, by edit 2"));
+    scene.undo(None).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");
+}
+
+#[test]
+fn recreated_done_task_has_no_recurrence() {
+    let chore = |id: i64, status: &str| {
+        let fields = json!({ "title": "Filter", "priority": "low", "status": status, "recurrence": "monthly" });
+        event(id, "updated", "task", TASK, fields)
+    };
+    let recurrence = "SELECT coalesce(status || recurrence, status) FROM tasks";
+    let mut scene = Scene::new();
+    scene.hear(vec![chore(5, "done")]);
+    scene.does("DELETE FROM tasks");
+    scene.confirm(1, deleted(6));
+    let said = scene.undo(None).unwrap().said;
+    assert!(said.ends_with("without recurrence, because a task that is done has had its next one"), "{said}");
+    assert_eq!(scene.one(recurrence), "done");
+
+    // The task was done on the server first, or the server has never heard of it.
+    for (there, then, kept) in [
+        ("done", "UPDATE tasks SET notes = 'N'", "done"),
+        ("open", "UPDATE tasks SET status = 'done'", "donemonthly"),
+        ("open", "UPDATE tasks SET notes = 'N'", "openmonthly"),
+    ] {
+        let mut scene = Scene::new();
+        scene.hear(vec![chore(5, there)]);
+        scene.does(then);
+        scene.hear(vec![deleted(6)]);
+        scene.resolve(1, &Resolution::mine()).unwrap();
+        assert_eq!(scene.one(recurrence), kept);
+    }
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO tasks (title, status, recurrence) VALUES ('Filter', 'done', 'monthly')");
+    scene.discard(1).unwrap();
+    scene.undo(Some(1)).unwrap();
+    assert_eq!(scene.one(recurrence), "donemonthly", "it has had no next one");
+}

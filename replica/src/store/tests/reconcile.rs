@@ -1,0 +1,456 @@
+//! Reconciles: which records stay, which are deleted, and which deletions a person is asked about.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model::{ListedId, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
+use crate::model::{Phase, ReasonCode};
+use crate::store::edits::decide;
+use crate::store::{control, reconcile, status, sync_state};
+
+mod lost;
+
+const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
+
+fn record(id: &str, rev: i64, fields: Value) -> Fields {
+    let mut record = fields.as_object().cloned().unwrap();
+    record.insert("id".into(), id.into());
+    record.insert("rev".into(), rev.into());
+    record.insert("created_at".into(), at(0).to_string().into());
+    record.insert("updated_at".into(), at(rev).to_string().into());
+    record
+}
+
+impl Scene {
+    pub(super) fn recovers(&mut self, cause: &ReconcileCause) -> crate::model::Reconcile {
+        self.db
+            .execute_batch("UPDATE _gate SET open = 1, change_count = change_count + 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0, change_count = change_count + 1")
+            .unwrap();
+        reconcile::begin(&mut self.db, cause).unwrap().unwrap()
+    }
+
+    fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
+        let question = ReconcileQuery::Changes { kind, since: None, cursor: None };
+        let then = ReconcileStep::Ids { kind, cursor: None, as_of: 0 };
+        let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };
+        reconcile::save_response(&mut self.db, &question, &found, &then).unwrap();
+    }
+
+    pub(super) fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+        let ids = ids.iter().map(|(id, rev)| ListedId { id: id.parse().unwrap(), rev: *rev });
+        let found = ReconcileResponse { ids: ids.collect(), as_of, ..ReconcileResponse::default() };
+        let question = ReconcileQuery::Ids { kind, cursor: None };
+        reconcile::save_response(&mut self.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
+        reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
+    }
+
+    /// The server lists these rooms, each at the revision of its number.
+    fn lists_rooms(&mut self, numbers: std::ops::RangeInclusive<i64>, as_of: i64) -> SweepOutcome {
+        let rooms: Vec<(String, i64)> = numbers.map(|n| (room_id(n), n)).collect();
+        let rooms: Vec<(&str, i64)> = rooms.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+        self.is_walked(Kind::Room, &rooms, as_of)
+    }
+}
+
+/// The id of a numbered room.
+fn room_id(n: i64) -> String {
+    format!("0190a3b0-0000-7000-8000-{n:012}")
+}
+
+/// A replica with this many rooms, the first at revision 1.
+fn with_rooms(count: i64) -> Scene {
+    let mut scene = Scene::new();
+    let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": "Room" }));
+    scene.hear((1..=count).map(room).collect());
+    scene
+}
+
+/// A task whose accepted delete lies in a gap: by position 90 the task is not listed.
+fn deleted_in_gap() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("DELETE FROM tasks");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    scene.is_walked(Kind::Task, &[], 90);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene
+}
+
+fn gap() -> ReconcileCause {
+    ReconcileCause::Gap { resume: "c90".into() }
+}
+
+#[test]
+fn gap_reconcile_keeps_pending_edits() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.hear(vec![event(7, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
+    scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
+    scene.does("UPDATE rooms SET name = 'My shed'");
+    assert_eq!(scene.recovers(&gap()).since, Some(at(7).to_string()));
+    assert_eq!(scene.one("SELECT phase || position FROM sync_status"), "reconciling7");
+    scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    assert_eq!(scene.one("SELECT position || head FROM _sync"), "791", "what the tail says is not all there is");
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
+    scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
+    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.is_walked(Kind::Room, &[], 90), SweepOutcome::Done);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT position || '/' || backfilled FROM _sync"), "91/1");
+    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
+    assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
+    assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
+    assert_eq!(scene.one("SELECT name FROM rooms"), "My shed");
+    assert_eq!(scene.one("SELECT group_concat(state) FROM (SELECT state FROM edits ORDER BY id)"), "waiting,conflict");
+}
+
+#[test]
+fn record_after_listing_is_not_deleted() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.recovers(&gap());
+    scene.hear(vec![event(92, "created", "task", ROOM, json!({ "title": "New" }))]);
+    scene.is_walked(Kind::Task, &[], 91);
+    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "New");
+    scene.hear(vec![task(5, "Paint", "low")]);
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "deleted ids stay deleted");
+}
+
+#[test]
+fn acked_edit_stays_until_record_comes() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+    scene.recovers(&gap());
+    scene.is_at_present(90);
+    assert_eq!(scene.one("SELECT title || state FROM tasks JOIN edits"), "Minesent");
+    scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Mine8");
+    assert_eq!(scene.one("SELECT outcome FROM edit_history"), "confirmed");
+}
+
+#[test]
+fn mass_delete_guard_counts_per_collection() {
+    let mut scene = with_rooms(100);
+    scene.recovers(&gap());
+    assert_eq!(scene.lists_rooms(1..=49, 200), SweepOutcome::TooMany { gone: 51, of: 100 });
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "100");
+    reconcile::ask_person(&mut scene.db, "51 of 100 rooms are gone").unwrap();
+    let shown = status::load_status(&scene.db).unwrap();
+    assert_eq!((shown.phase.as_str(), shown.needs_you), ("blocked", 1));
+    assert_eq!(shown.reason.as_deref(), Some("51 of 100 rooms are gone"));
+    sync_state::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
+    control::request_reconcile(&mut scene.db, true).unwrap();
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Reconciling, "answered, so nobody is asked again");
+    reconcile::note_wish(&mut scene.db, true).unwrap();
+    assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Reconciling);
+    assert_eq!(scene.lists_rooms(1..=49, 200), SweepOutcome::Done);
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
+}
+
+#[test]
+fn guard_ignores_records_fetched_meanwhile() {
+    let mut scene = with_rooms(60);
+    scene.recovers(&gap());
+    let fetched =
+        |from: i64, to: i64| (from..=to).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect();
+    scene.is_listed(Kind::Room, fetched(101, 400), 500);
+    // A second reconcile begins before the end of the first.
+    scene.recovers(&gap());
+    scene.is_listed(Kind::Room, fetched(401, 500), 500);
+    assert_eq!(scene.lists_rooms(101..=500, 500), SweepOutcome::TooMany { gone: 60, of: 60 });
+    assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Room'"), "60");
+}
+
+/// A server that is restored twice may also lack records that were read after the first restore.
+#[test]
+fn guard_reports_present_count() {
+    let mut scene = with_rooms(60);
+    let put_back = ReconcileCause::Restored { resume: "r".into(), fork: Some(60) };
+    scene.recovers(&put_back);
+    scene.is_listed(Kind::Room, (61..=100).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect(), 100);
+    scene.recovers(&put_back);
+    assert_eq!(scene.lists_rooms(1..=10, 200), SweepOutcome::TooMany { gone: 90, of: 100 });
+}
+
+#[test]
+fn deleted_visible_record_is_counted_once() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![deleted(6)]);
+    let said = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted there%'";
+    assert_eq!((scene.states().as_str(), scene.one(said).as_str()), ("conflict", "1"));
+    scene.recovers(&gap());
+    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.one("SELECT deleted_count || (counts_at_start ->> 'task') FROM _reconcile"), "00");
+    assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(said).as_str()), ("Mine", "1"));
+}
+
+/// The batch after a gap may leave out an accepted delete; the listing shows the delete then.
+#[test]
+fn delete_in_gap_is_confirmed_with_position() {
+    let scene = deleted_in_gap();
+    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed90");
+}
+
+/// Only records that a person would miss are counted, and named by their titles.
+#[test]
+fn guard_ignores_records_deleted_here() {
+    let of_rooms = |all: i64, deleted: i64, cause: &ReconcileCause| {
+        let mut scene = Scene::new();
+        let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": format!("Room {n}") }));
+        scene.hear((1..=all).map(room).collect());
+        scene.does(&format!("DELETE FROM rooms WHERE CAST(substr(name, 6) AS INTEGER) <= {deleted}"));
+        scene.recovers(cause);
+        scene
+    };
+    let said = |scene: &mut Scene| {
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.one("SELECT group_concat(text, ' ') FROM (SELECT text FROM sync_log ORDER BY id DESC LIMIT 2)")
+    };
+
+    // No question: 60 rooms are missing, and all but 10 of them were deleted here.
+    let mut scene = of_rooms(100, 50, &gap());
+    assert_eq!(scene.lists_rooms(61..=100, 200), SweepOutcome::Done);
+    let words = said(&mut scene);
+    assert!(words.starts_with("Everything is compared with the server; 10 records were deleted there."), "{words}");
+    assert!(words.contains("10 of 50 rooms were deleted there: Room 51, Room 52, "), "{words}");
+    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
+
+    // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
+    let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    assert_eq!(scene.is_walked(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
+    let words = said(&mut scene);
+    assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
+    assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
+}
+
+#[test]
+fn wish_during_question_keeps_listing() {
+    // An interrupted backfill, a restore, and a question of the reconcile.
+    let mut scene = with_rooms(100);
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
+    assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
+    reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
+    let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
+    assert_eq!(begun.map(|recovery| (recovery.step, recovery.question)), Some((ReconcileStep::Property, None)));
+    reconcile::note_wish(&mut scene.db, true).unwrap();
+    assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::Done);
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "40");
+}
+
+#[test]
+fn sweep_without_listing_deletes_nothing() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.recovers(&gap());
+    let (kind, as_of) = (Kind::Task, 90);
+    reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of }).unwrap();
+    assert_eq!(
+        reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(),
+        SweepOutcome::NotListed
+    );
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
+    let step = reconcile::load(&scene.db).unwrap().map(|recovery| recovery.step);
+    assert_eq!(step, Some(ReconcileStep::Ids { kind, cursor: None, as_of: 0 }));
+}
+
+#[test]
+fn agreement_covers_asked_deletions_only() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    assert!(scene.recovers(&ReconcileCause::Asked { accepted: true }).accepted);
+    let again = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap().unwrap();
+    assert!(again.accepted, "of the same server");
+    assert!(!scene.recovers(&gap()).accepted, "what was forgotten since is of a later time");
+}
+
+/// A task whose update was sent at 5 without a response; then a gap in which somebody changed the task.
+fn sent_before_a_gap() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.recovers(&gap());
+    scene
+}
+
+fn ends(scene: &mut Scene, rev: i64, fields: Value) {
+    scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 90);
+    scene.is_walked(Kind::Task, &[(TASK, rev)], 90);
+    scene.is_at_present(90);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+}
+
+#[test]
+fn maybe_applied_edit_is_not_applied_twice() {
+    let mut scene = sent_before_a_gap();
+    // Event 6 may be the update, and event 7 its reversal. The server has forgotten the key.
+    ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
+    assert_eq!(scene.plan(), [1], "a server that remembers the key tells");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+    decide::retry(&mut scene.db, 1).unwrap();
+    assert_eq!(scene.plan(), [1]);
+}
+
+#[test]
+fn rejection_before_gap_keeps_maybe_applied() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
+    scene.send(1);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.recovers(&gap());
+    ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
+    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+}
+
+#[test]
+fn edit_shown_after_gap_is_merged() {
+    let mut scene = sent_before_a_gap();
+    ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));
+    scene.send(1);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.outcomes(), "1 merged");
+}
+
+#[test]
+fn edit_not_applied_in_gap_is_resent() {
+    // Nobody changed the task: the request was not applied, and a later rejection is final.
+    let mut scene = sent_before_a_gap();
+    ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
+    scene.send(1);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.hear(vec![task(91, "Theirs", "low")]);
+    assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
+    // The rejection may also answer the only attempt.
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.send(1);
+    scene.recovers(&gap());
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "low" }));
+    assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
+}
+
+#[test]
+fn first_profile_update_waits_once_it_exists() {
+    let mut scene = Scene::new();
+    scene.is_at_present(5);
+    scene.does("INSERT INTO property (city) VALUES ('Bern')");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.recovers(&gap());
+    let profile = record(HOME, 7, json!({ "city": "Basel" }));
+    let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
+    reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &found, &ReconcileStep::Done).unwrap();
+    scene.is_at_present(90);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.one("SELECT e.state || city FROM edits e JOIN property"), "conflictBern");
+}
+
+#[test]
+fn update_of_lost_profile_creates_profile() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
+    scene.is_at_present(3);
+    scene.does("UPDATE property SET city = 'Basel'");
+    scene.send(1);
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    reconcile::save_response(
+        &mut scene.db,
+        &ReconcileQuery::Property,
+        &ReconcileResponse::default(),
+        &ReconcileStep::Done,
+    )
+    .unwrap();
+    scene.is_at_present(0);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(0, &[]), at(0)).unwrap();
+    assert_eq!(scene.plan(), [1]);
+    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
+}
+
+#[test]
+fn listing_fetches_only_newer_records() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
+    scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect());
+    scene.recovers(&gap());
+    let listed = |n: i64, rev| ListedId { id: room(n).parse().unwrap(), rev };
+    let pages = [vec![listed(12, 12), listed(10, 10)], vec![listed(13, 20), listed(11, 30)]];
+    let (kind, as_of) = (Kind::Room, 40);
+    for (ids, cursor) in pages.into_iter().zip([None, Some("c".to_owned())]) {
+        let then = ReconcileStep::Ids { kind, cursor: Some("c".into()), as_of };
+        reconcile::save_response(
+            &mut scene.db,
+            &ReconcileQuery::Ids { kind, cursor },
+            &ReconcileResponse { ids, as_of, ..ReconcileResponse::default() },
+            &then,
+        )
+        .unwrap();
+    }
+    assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11), room(13)]);
+    let question = ReconcileQuery::Record { kind, id: room(13) };
+    let found = ReconcileResponse {
+        records: vec![record(&room(13), 25, json!({ "name": "Newer" }))],
+        ..ReconcileResponse::default()
+    };
+    reconcile::save_response(&mut scene.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
+    let rooms = "SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)";
+    // A record that is missing now existed at the time of the list. Its delete event is still to come.
+    assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);
+    assert_eq!(scene.one(rooms), "10Room,11Room,12Room,25Newer");
+    scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);
+    assert!(reconcile::records_to_fetch(&scene.db, kind).unwrap().is_empty());
+    assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
+    assert_eq!(reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(), SweepOutcome::Done);
+    assert_eq!(scene.one(rooms), "10Room,12Room,25Newer");
+    assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "0");
+}
+
+#[test]
+fn conflict_is_rechecked_after_reconcile() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.recovers(&gap());
+    let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
+    scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
+    assert_eq!(scene.states(), "conflict");
+    scene.is_at_present(9);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
+}

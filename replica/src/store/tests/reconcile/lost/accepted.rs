@@ -1,0 +1,69 @@
+//! Edits that the server accepted and the feed has not shown: lost, overwritten, or still to come.
+
+use super::*;
+
+#[test]
+fn later_event_does_not_confirm_lost_edit() {
+    let mut scene = accepted_at_6();
+    // Restored to 5: position 6 is another change of the same record, and after `restore` there is no position 6 at
+    // all.
+    scene.hear(vec![task(1_000_006, "Theirs", "low")]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    let mut scene = accepted_at_6();
+    scene.hear(vec![task(6, "Theirs", "low")]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
+    let mut scene = accepted_at_6();
+    let mine = with_key(task(6, "Paint", "high"), "key-1");
+    scene.hear(vec![mine, task(7, "Theirs", "low")]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+}
+
+#[test]
+fn edit_passed_by_tail_is_offered() {
+    let restored = ReconcileCause::Restored { resume: "r".into(), fork: Some(5) };
+    for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
+        let mut scene = accepted_in_a_recovery(&cause, present);
+        // The server was restored to 7, unnoticed, and has new events: 8 and 9 are changes by others.
+        scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+        assert_eq!(scene.states(), "conflict sent", "{cause:?}");
+        scene.hear(vec![task(10, "Theirs", "low")]);
+        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
+        {
+            assert_eq!(scene.is_walked(kind, &ids, 10), SweepOutcome::Done);
+        }
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+        assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Theirshigh10");
+    }
+}
+
+#[test]
+fn edit_overwritten_in_backfill_is_not_lost() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+    // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
+    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(21);
+    assert_eq!(scene.states(), "conflict");
+    assert!(scene.one("SELECT reason FROM edits").contains("deleted there since, or lost"));
+}
+
+#[test]
+fn delete_during_backfill_is_confirmed() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does("DELETE FROM vehicles");
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+    scene.send(2);
+    scene.answer(2, WriteOutcome::Sent { rev: Some(9) });
+    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.is_at_present(21);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
+}

@@ -1,0 +1,214 @@
+//! Edits that a later local edit overwrote: they cannot be lost, unless the later edit is lost itself.
+
+use super::*;
+use crate::model::Origin;
+
+/// A task whose title becomes B and then C, and a room that is created and deleted.
+const OVERWRITING: [&str; 4] = [
+    "UPDATE tasks SET title = 'B', notes = 'n'",
+    "INSERT INTO rooms (id, name) VALUES ('0190a3b0-0000-7000-8000-000000000001', 'Shed')",
+    "UPDATE tasks SET title = 'C'",
+    "DELETE FROM rooms",
+];
+
+/// A task whose title became B and then C, and a room that was created and deleted: all confirmed, the task last at 8.
+fn overwritten_here() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "A", "low")]);
+    scene.is_at_present(5);
+    let room = || event(7, "created", "room", ROOM, json!({ "name": "Shed" }));
+    let noted =
+        |id, title| event(id, "updated", "task", TASK, json!({ "title": title, "notes": "n", "priority": "low" }));
+    let heard = [noted(6, "B"), room(), noted(8, "C"), event(9, "deleted", "room", ROOM, Value::Null)];
+    for (edit, (text, event)) in (1..).zip(OVERWRITING.into_iter().zip(heard)) {
+        scene.does(text);
+        scene.send(edit);
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
+        scene.hear(vec![event]);
+    }
+    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed");
+    scene
+}
+
+/// Ends a reconcile whose lists show the task like this, and the room if `there`.
+fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
+    scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 20);
+    scene.is_walked(Kind::Task, &[(TASK, rev)], 20);
+    if there {
+        scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed" }))], 20);
+    }
+    scene.is_walked(Kind::Room, if there { &[(ROOM, 7)] } else { &[] }, 20);
+    scene.is_at_present(20);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+}
+
+#[test]
+fn overwritten_edit_is_not_lost() {
+    let unknown = || ReconcileCause::Restored { resume: "r".into(), fork: None };
+    let mut scene = overwritten_here();
+    scene.recovers(&unknown());
+    ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
+    assert_eq!(scene.states(), "");
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
+    // Restored again, now with a known fork; the positions of these edits stay unknown.
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(8) });
+    ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
+    assert_eq!(scene.states(), "");
+
+    // Restored to before the second title and the room's delete: both are lost, and the state before them is there.
+    let mut scene = overwritten_here();
+    scene.recovers(&unknown());
+    ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
+    let lost =
+        "SELECT group_concat(id || method || coalesce(patch ->> 'title', '') || coalesce(base ->> 'title', ''), ' ')
+                FROM (SELECT * FROM edits ORDER BY id)";
+    assert_eq!(scene.one(lost), "3updateCB 4delete");
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
+}
+
+#[test]
+fn overwritten_edit_stays_after_discard() {
+    let mut scene = overwritten_here();
+    scene.does("UPDATE tasks SET title = 'D'");
+    scene.send(5);
+    scene.answer(5, WriteOutcome::Sent { rev: Some(10) });
+    scene.hear(vec![event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" }))]);
+    for states in ["conflict conflict", "conflict"] {
+        scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+        ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+        assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
+        if states != "conflict" {
+            assert_eq!(scene.one("SELECT title FROM tasks"), "D");
+            decide::discard(&mut scene.db, Origin::Cli, 5, at(0)).unwrap();
+        }
+    }
+    assert_eq!(scene.one("SELECT title FROM tasks"), "A");
+}
+
+#[test]
+fn several_lost_edits_of_record_resend() {
+    let mut scene = overwritten_here();
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+    let lost = "SELECT group_concat(id || patch || base, ' ') FROM (SELECT * FROM edits ORDER BY id)";
+    assert_eq!(scene.one(lost), r#"1{"notes":"n"}{"notes":null} 3{"title":"C"}{"title":"A"}"#);
+    assert_eq!(scene.one("SELECT title || notes FROM tasks"), "Cn");
+    for edit in [1, 3] {
+        decide::retry(&mut scene.db, edit).unwrap();
+    }
+    assert_eq!(scene.states(), "waiting waiting");
+}
+
+fn restored(fork: Option<i64>) -> ReconcileCause {
+    ReconcileCause::Restored { resume: "r".into(), fork }
+}
+
+#[test]
+fn edit_overwritten_before_event_is_not_lost() {
+    for cause in [gap(), restored(Some(5)), restored(None)] {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "A", "low")]);
+        scene.is_at_present(5);
+        for (edit, text) in (1..).zip(OVERWRITING) {
+            scene.does(text);
+            scene.send(edit);
+            scene.answer(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
+        }
+        scene.recovers(&cause);
+        ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{cause:?}");
+        assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0", "{cause:?}");
+    }
+}
+
+#[test]
+fn edit_overwritten_in_reconcile_is_not_lost() {
+    let mut scene = overwritten_here();
+    scene.recovers(&restored(None));
+    scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "C", "notes": "n", "priority": "low" }))], 20);
+    scene.is_at_present(20);
+    scene.does("UPDATE tasks SET title = 'D'");
+    let key = scene.send(5).key;
+    scene.answer(5, WriteOutcome::Sent { rev: Some(21) });
+    let noted = json!({ "title": "D", "notes": "n", "priority": "low" });
+    scene.hear(vec![with_key(event(21, "updated", "task", TASK, noted.clone()), &key)]);
+    ends_with_task(&mut scene, 21, noted, false);
+    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("", "D"));
+}
+
+#[test]
+fn reshown_edit_is_lost_by_next_restore() {
+    for next in [Some(5), None] {
+        let mut scene = overwritten_here();
+        scene.recovers(&restored(None));
+        ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
+        for edit in [3, 4] {
+            decide::discard(&mut scene.db, Origin::Cli, edit, at(0)).unwrap();
+        }
+        assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "B1");
+        scene.recovers(&restored(next));
+        ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+        assert_eq!(
+            scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
+            "1conflict,2conflict"
+        );
+    }
+}
+
+#[test]
+fn reshown_edit_after_foreign_loss_is_lost_next() {
+    let of = |title: &str| json!({ "title": title, "priority": "low" });
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "A", "low")]);
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'B'");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+    scene.hear(vec![task(8, "B", "low"), task(12, "Theirs", "low")]);
+    scene.recovers(&restored(None));
+    ends_with_task(&mut scene, 12, of("Theirs"), false);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    scene.recovers(&restored(Some(10)));
+    ends_with_task(&mut scene, 8, of("B"), false);
+    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    scene.recovers(&restored(Some(6)));
+    ends_with_task(&mut scene, 5, of("A"), false);
+    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("conflict", "B"));
+}
+
+#[test]
+fn half_changed_subject_is_not_lost() {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "A", "low")]);
+    scene.is_at_present(5);
+    let subject = |id| json!({ "title": "A", "priority": "low", "subject_type": "room", "subject_id": id });
+    let edits = [
+        (ROOM, format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'")),
+        (CAR, format!("UPDATE tasks SET subject_id = '{CAR}'")),
+    ];
+    for (edit, (id, text)) in (1..).zip(edits) {
+        scene.does(&text);
+        scene.send(edit);
+        scene.answer(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
+        scene.hear(vec![event(5 + edit, "updated", "task", TASK, subject(id))]);
+    }
+    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+    scene.recovers(&restored(None));
+    ends_with_task(&mut scene, 7, subject(CAR), false);
+    assert_eq!((scene.states().as_str(), scene.one("SELECT subject_id FROM tasks").as_str()), ("", CAR));
+}
+
+#[test]
+fn recreated_record_is_not_deleted() {
+    let mut scene = Scene::new();
+    scene.is_at_present(5);
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
+    scene.recovers(&restored(None));
+    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), SweepOutcome::Done);
+    scene.is_at_present(20);
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT name || (SELECT count(*) FROM _tombstones) FROM vehicles"), "Car0");
+}

@@ -1,0 +1,502 @@
+//! Damaged databases: what exists only here is carried over or named, and the damaged file is kept unchanged.
+
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hearth_contract::schema::Kind;
+
+use super::{HOME, ROOM, Scene, at, json};
+use crate::model::ConflictPolicy;
+use crate::model::{ReconcileCause, ReconcileStep, SweepOutcome};
+use crate::store::edits::push;
+use crate::store::salvage;
+use crate::store::salvage::{LOCAL_TABLES, RebuildReport};
+use crate::store::{StoreError, connection, files, gate, health, open, reconcile, schema};
+
+mod carried;
+mod sound;
+
+/// A replica with a room from the server, an edit of the room, and a task that exists only here.
+struct Wreck {
+    scene: Scene,
+    db: PathBuf,
+}
+
+impl Wreck {
+    fn new() -> Wreck {
+        let mut scene = Scene::new();
+        let db = scene.directory.join("replica.db");
+        scene.hear(vec![super::event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+        scene.does("UPDATE rooms SET floor = '2'");
+        scene.does("INSERT INTO tasks (id, title) VALUES ('0190a3b0-0000-7000-8000-000000000002', 'Sweep')");
+        Wreck { scene, db }
+    }
+
+    /// Checkpoints the log, so that the database file holds everything.
+    fn checkpointed(self) -> Wreck {
+        let scene = &self.scene;
+        scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        self
+    }
+
+    fn overwrite(&self, from: u64, bytes: &[u8]) {
+        let mut file = fs::OpenOptions::new().write(true).open(&self.db).unwrap();
+        file.seek(SeekFrom::Start(from)).unwrap();
+        file.write_all(bytes).unwrap();
+    }
+
+    /// Overwrites the first occurrence of a text in the file.
+    fn garble(&self, text: &str, bytes: &[u8]) {
+        let file = fs::read(&self.db).unwrap();
+        let from = file.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
+        self.overwrite(from as u64, bytes);
+    }
+
+    /// Overwrites the page with the last occurrence of a text. Earlier occurrences may be left-overs from a smaller list of tables.
+    fn break_page_with(&self, text: &str) {
+        let file = fs::read(&self.db).unwrap();
+        let from = file.windows(text.len()).rposition(|window| window == text.as_bytes()).unwrap() as u64;
+        self.overwrite(from / 4096 * 4096, &[0xa5; 4096]);
+    }
+
+    /// Overwrites the root page of a table or index.
+    fn break_page_of(&self, name: &str) {
+        let page = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+        let page: u32 = self.scene.db.query_row(page, [name], |row| row.get(0)).unwrap();
+        self.overwrite(u64::from(page - 1) * 4096, &[0xa5; 4096]);
+    }
+
+    /// Empties the file and deletes the log.
+    fn empty(&self) {
+        for part in ["-wal", "-shm"] {
+            let _ = fs::remove_file(files::beside(&self.db, part));
+        }
+        fs::write(&self.db, "").unwrap();
+    }
+
+    /// The path of the kept copy, with a suffix.
+    fn aside(&self, more: &str) -> PathBuf {
+        let stamp: String = at(0).to_string().chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
+        files::beside(&self.db, &format!(".damaged-{stamp}Z{more}"))
+    }
+
+    fn rebuilt(&self) -> RebuildReport {
+        salvage::rebuild(&self.db, at(0)).unwrap()
+    }
+
+    /// Asserts that a new connection sees the edits and their rows.
+    fn assert_carried_over(&self) {
+        let db = open::read_write(&self.db).unwrap();
+        let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(text("SELECT group_concat(id || method || patch || state) FROM edits"), CARRIED);
+        assert_eq!(text("SELECT name || floor FROM rooms"), "Kitchen2", "the server's form is carried over too");
+        assert_eq!(text("SELECT title FROM tasks"), "Sweep");
+        assert_eq!(text("SELECT home_id || position || replaying FROM _sync"), format!("{HOME}01"));
+        db.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
+        assert_eq!(text("SELECT CAST(max(id) AS TEXT) FROM edits"), "3");
+    }
+}
+
+const CARRIED: &str =
+    r#"1update{"floor":"2"}waiting,2create{"title":"Sweep","priority":"medium","status":"open"}waiting"#;
+
+#[test]
+fn overwritten_header_loses_nothing() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.overwrite(0, &[0xff; 100]);
+    let before = fs::read(&wreck.db).unwrap();
+    assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0));
+    assert_eq!(fs::read(report.kept_as.unwrap()).unwrap(), before, "what is kept is what was found");
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn overwritten_first_page_keeps_edits() {
+    for bytes in [[0xff; 4096], [0; 4096]] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.overwrite(0, &bytes);
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.parked), (2, 0), "{:?}", report.lost);
+        assert!(report.lost.len() == 1 && report.lost[0].contains("of your own may be missing"), "{:?}", report.lost);
+        wreck.assert_carried_over();
+    }
+    // Later writes are only in the log.
+    let wreck = Wreck::new().checkpointed();
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    wreck.overwrite(0, &[0xff; 4096]);
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.parked), (3, 0), "{:?}", report.lost);
+}
+
+#[test]
+fn open_connections_see_new_database() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.overwrite(0, &[0xff; 100]);
+    wreck.rebuilt();
+    let scene = &wreck.scene;
+    scene.does("INSERT INTO rooms (name) VALUES ('Cellar')");
+    let seen = open::read_write(&wreck.db).unwrap();
+    let rooms: i64 = seen.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
+    assert_eq!(rooms, 2, "an edit on the old connection is not written into the void");
+}
+
+#[test]
+fn commits_during_rebuild_are_kept() {
+    // A file that can be locked, and a file whose header must be mended first.
+    for header in [false, true] {
+        let wreck = Wreck::new().checkpointed();
+        if header {
+            wreck.overwrite(0, &[0xff; 100]);
+        } else {
+            wreck.break_page_of("sync_log");
+        }
+        let other = &wreck.scene.db;
+        // Opened before the damage, like the connection of a script.
+        other.busy_timeout(connection::BUSY_TIMEOUT).unwrap();
+        let ended = AtomicBool::new(false);
+        let mut rooms = 0;
+        let report = std::thread::scope(|scope| {
+            let rebuilding = scope.spawn(|| {
+                let report = salvage::rebuild(&wreck.db, at(0));
+                ended.store(true, Ordering::Release);
+                report
+            });
+            while !ended.load(Ordering::Acquire) {
+                let made = other.execute("INSERT INTO rooms (name) VALUES ('Room ' || ?1)", [rooms + 1]);
+                rooms += i64::from(made.is_ok());
+            }
+            rebuilding.join().unwrap().unwrap()
+        });
+        assert!(report.kept_as.is_some() && report.lost.is_empty(), "{report:?}");
+        let db = open::read_write(&wreck.db).unwrap();
+        let carried = "SELECT count(DISTINCT json_extract(patch, '$.name')) FROM edits WHERE patch LIKE '%\"Room %'";
+        let carried: i64 = db.query_row(carried, [], |row| row.get(0)).unwrap();
+        assert!(rooms > 0);
+        assert_eq!(carried, rooms, "header broken: {header}");
+    }
+}
+
+#[test]
+fn damaged_other_pages_keep_edits() {
+    let wreck = Wreck::new().checkpointed();
+    for name in ["rooms", "tasks", "sync_log", "search_data", "_edits_record"] {
+        wreck.break_page_of(name);
+    }
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn damaged_schema_text_keeps_edits() {
+    for text in ["CREATE TRIGGER _rooms", "CREATE VIEW ", "CREATE INDEX _tasks", "CREATE TABLE vehicles"] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.garble(text, b"CREATE (");
+        assert!(open::read_write(&wreck.db).unwrap_err().is_damaged(), "{text}");
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{text}");
+        wreck.assert_carried_over();
+    }
+}
+
+#[test]
+fn damaged_table_list_keeps_edits() {
+    // A text that creates no table, another table, or is not UTF-8.
+    for bytes in [b"CREATE (".as_slice(), b"CREATE TABLE edicts", b"CREATE TABLE edits (\n    -- \xff"] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.garble("CREATE TABLE edits", bytes);
+        wreck.break_page_of("rooms");
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{bytes:?}");
+        wreck.assert_carried_over();
+    }
+    // Later writes are only in the log.
+    let wreck = Wreck::new().checkpointed();
+    wreck.garble("CREATE TABLE edits", b"CREATE (");
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice(), report.parked), (3, [].as_slice(), 0));
+    // A page of the list before the entry of `edits`.
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_with("CREATE TABLE _gate");
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.len()), (2, 1), "{:?}", report.lost);
+    assert!(report.lost[0].contains("of your own may be missing"), "{:?}", report.lost);
+}
+
+#[test]
+fn truncated_file_keeps_edits() {
+    let wreck = Wreck::new().checkpointed();
+    let file = fs::OpenOptions::new().write(true).open(&wreck.db).unwrap();
+    // Tables are at the beginning of the file, most of the schema text is behind them.
+    file.set_len(file.metadata().unwrap().len() * 2 / 5).unwrap();
+    assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.parked), (2, 0), "{:?}", report.lost);
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn lost_edits_are_inferred_from_rows() {
+    let mut wreck = Wreck::new();
+    let van = "0190a3b0-0000-7000-8000-000000000009";
+    wreck.scene.hear(vec![super::event(6, "created", "vehicle", van, json!({ "name": "Van", "model": "T3" }))]);
+    wreck.scene.does("DELETE FROM vehicles");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("edits");
+    let report = wreck.rebuilt();
+    assert_eq!(report.edits, 3);
+    assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
+    assert_eq!(report.lost[1], "3 changes were inferred from what the records show, and wait for you.");
+    let edits = "SELECT group_concat(id || method || patch || json_array(base ->> 'floor', base ->> 'model') || state)
+                 FROM (SELECT * FROM edits ORDER BY kind)";
+    assert_eq!(
+        wreck.scene.one(edits),
+        r#"6update{"floor":"2"}["1",null]rejected,5create{"title":"Sweep","priority":"medium","status":"open"}[null,null]rejected,4delete{}[null,"T3"]rejected"#
+    );
+    assert_eq!(wreck.scene.one("SELECT (SELECT title FROM tasks) || floor FROM rooms"), "Sweep2");
+    let told = "SELECT count(*) FROM sync_log WHERE level = 'warning'";
+    assert_eq!(wreck.scene.one(told), "3");
+}
+
+#[test]
+fn readable_edit_is_not_inferred_again() {
+    let wreck = Wreck::new();
+    let long = "x".repeat(3000);
+    for n in 0..6 {
+        wreck.scene.does(&format!("UPDATE rooms SET notes = '{n}{long}'"));
+    }
+    let wreck = wreck.checkpointed();
+    wreck.break_page_with(&format!(r#"{{"notes":"5{}"#, &long[..100]));
+    let report = wreck.rebuilt();
+    assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
+    let of_room = "SELECT group_concat(id || substr(patch, 1, 11) || substr(base, 1, 11) || state, ' ')
+                   FROM (SELECT * FROM edits WHERE kind = 'room' AND (id = 1 OR id > 7) ORDER BY id)";
+    assert_eq!(
+        wreck.scene.one(of_room),
+        r#"1{"floor":"2{"floor":"1waiting 9{"notes":"5{"notes":"4rejected"#,
+        "{:?}",
+        report.lost
+    );
+}
+
+#[test]
+fn invalid_utf8_in_edit_is_damage() {
+    let wreck = Wreck::new().checkpointed();
+    assert_eq!(health::examine(&wreck.db).unwrap().broken, [""; 0]);
+    wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
+    assert!(health::examine(&wreck.db).unwrap().broken[0].contains("edits"));
+    let mut garbled = open::read_write(&wreck.db).unwrap();
+    let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
+    let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+    assert!(refused.is_damaged(), "{refused}");
+    drop(garbled);
+    let report = wreck.rebuilt();
+    assert!(report.kept_as.is_some());
+    assert_eq!((report.edits, report.lost.len()), (1, 1), "{:?}", report.lost);
+    assert!(report.lost[0].starts_with("Edit 1 ") && report.lost[0].contains("fl\u{fffd}or"), "{:?}", report.lost);
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    assert_eq!(wreck.scene.one("SELECT title || max(edits.id) FROM tasks JOIN edits"), "Sweep3");
+}
+
+#[test]
+fn invalid_json_or_kind_is_damage() {
+    let image = ("\"Kitchen\"", "\"Kitchen\\", 0);
+    let patch = (r#"{"floor":"2"}"#, r#"{"floor";"2"}"#, 1);
+    let kind = ("room0190a3b0-0000-7000-8000-000000000001update", "roof", 1);
+    for ((text, by, lost), page) in [(image, false), (patch, false), (kind, false), (image, true), (patch, true)] {
+        let wreck = Wreck::new().checkpointed();
+        wreck.garble(text, by.as_bytes());
+        let mut garbled = open::read_write(&wreck.db).unwrap();
+        let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
+        let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+        assert!(refused.is_damaged(), "{by}: {refused}");
+        drop(garbled);
+        if page {
+            wreck.break_page_of("sync_log");
+        } else {
+            assert!(!health::examine(&wreck.db).unwrap().broken.is_empty(), "{by}");
+        }
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.lost.len()), (2 - lost, lost), "{by}: {:?}", report.lost);
+        assert!(report.lost.iter().all(|sentence| sentence.starts_with("Edit 1 ")), "{by}: {:?}", report.lost);
+        assert!(health::examine(&wreck.db).unwrap().broken.is_empty(), "{by}");
+    }
+}
+
+#[test]
+fn only_invalid_edit_is_lost() {
+    let wreck = Wreck::new();
+    for name in ["Alpha", "Bravo", "Charlie"] {
+        wreck.scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
+    }
+    let wreck = wreck.checkpointed();
+    wreck.garble(r#""Bravo""#, b"\"Br\xffvo\"");
+    wreck.break_page_of("sync_log");
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.len()), (4, 1), "{:?}", report.lost);
+    assert!(report.lost[0].starts_with("Edit 4 "), "{:?}", report.lost);
+    assert_eq!(wreck.scene.one("SELECT group_concat(id) FROM (SELECT id FROM edits ORDER BY id)"), "1,2,3,5");
+}
+
+#[test]
+fn damaged_middle_page_loses_its_edits_only() {
+    let wreck = Wreck::new();
+    let scene = &wreck.scene;
+    for n in 0..200 {
+        scene.does(&format!("INSERT INTO rooms (name, notes) VALUES ('Room {n}', '{}')", "x".repeat(300)));
+    }
+    let wreck = wreck.checkpointed();
+    let bytes = fs::read(&wreck.db).unwrap();
+    let holds = |page: &[u8], word: &[u8]| page.windows(word.len()).any(|window| window == word);
+    // The leaf page with edit 100. A page of `edits` contains the method, a page of `rooms` does not.
+    let page = bytes
+        .chunks(4096)
+        .position(|page| page[0] == 0x0d && holds(page, b"\"Room 100\"") && holds(page, b"create"))
+        .unwrap();
+    wreck.overwrite(page as u64 * 4096, &[0xa5; 4096]);
+    let report = wreck.rebuilt();
+    assert_eq!(report.edits, 202, "lost edits are inferred from the rows: {:?}", report.lost);
+    let read_off: usize = wreck.scene.one("SELECT count(*) FROM edits WHERE state = 'rejected'").parse().unwrap();
+    assert!((1..22).contains(&read_off), "{read_off}");
+    assert!(report.lost[1].starts_with(&read_off.to_string()), "{:?}", report.lost);
+}
+
+#[test]
+fn missing_file_is_rebuilt_from_wal() {
+    let wreck = Wreck::new();
+    // As after a crash of the machine that lost the file: the log exists, and no process has it open.
+    let elsewhere = wreck.scene.directory.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let db = elsewhere.join("replica.db");
+    fs::copy(files::beside(&wreck.db, "-wal"), files::beside(&db, "-wal")).unwrap();
+    let wreck = Wreck { db, ..wreck };
+    let refused = open::read_write(&wreck.db).unwrap_err();
+    assert!(refused.is_damaged() && refused.to_string().contains("is missing"), "{refused}");
+    assert!(!wreck.db.exists(), "no new database was created");
+    assert_eq!(wreck.rebuilt().edits, 2);
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn replaced_database_logs_warning() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("a.db");
+    let said = || -> Vec<String> {
+        let connection = open::read_write(&db).unwrap();
+        let mut statement = connection.prepare("SELECT text FROM sync_log").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert!(!crate::database_was_removed(&db));
+    assert_eq!(said(), [""; 0], "the first one is no successor");
+    crate::store::disk_reserve::allocate(&db).unwrap();
+    assert!(!crate::database_was_removed(&db));
+    fs::remove_file(&db).unwrap();
+    assert!(crate::database_was_removed(&db) && !crate::database_exists(&db));
+    let told = said();
+    assert!(told.len() == 1 && told[0].starts_with("There was a database here before"), "{told:?}");
+    assert!(!crate::database_was_removed(&db));
+    assert_eq!(said(), told, "once");
+}
+
+#[test]
+fn emptied_file_is_damage() {
+    let wreck = Wreck::new();
+    let elsewhere = wreck.scene.directory.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let db = elsewhere.join("replica.db");
+    // The log still holds everything.
+    fs::write(&db, "").unwrap();
+    fs::copy(files::beside(&wreck.db, "-wal"), files::beside(&db, "-wal")).unwrap();
+    let wreck = Wreck { db, ..wreck };
+    let refused = open::read_write(&wreck.db).unwrap_err();
+    assert!(refused.is_damaged() && refused.to_string().contains("is empty"), "{refused}");
+    assert_eq!(wreck.rebuilt().edits, 2);
+    wreck.assert_carried_over();
+    // Only a companion file is left.
+    wreck.empty();
+    assert_eq!(wreck.rebuilt().lost, [""; 0], "by itself an empty file is a new one");
+    wreck.empty();
+    fs::write(files::beside(&wreck.db, "-wal"), "").unwrap();
+    crate::notification::notify(&wreck.db);
+    let report = salvage::rebuild(&wreck.db, at(1000)).unwrap();
+    assert!(report.kept_as.is_some() && report.lost[0].contains("found empty"), "{report:?}");
+    let db = open::read_write(&wreck.db).unwrap();
+    let told = "SELECT count(*) FROM sync_log WHERE level = 'warning' AND text LIKE '%found empty%'";
+    assert_eq!(db.query_row(told, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+}
+
+#[test]
+fn unreadable_file_is_kept() {
+    let wreck = Wreck::new();
+    let db = wreck.scene.directory.join("letter.db");
+    fs::write(&db, "Dear Sir or Madam, ".repeat(1000)).unwrap();
+    assert!(matches!(salvage::rebuild(&db, at(0)), Err(StoreError::NotADatabase(_))), "it was never a replica");
+    fs::write(files::companion(&db, "setup"), "").unwrap();
+    let report = salvage::rebuild(&db, at(0)).unwrap();
+    assert!(report.lost[0].contains(".recover"), "{:?}", report.lost);
+    assert!(fs::read_to_string(report.kept_as.unwrap()).unwrap().starts_with("Dear Sir"));
+    assert!(open::read_write(&db).is_ok());
+    assert_eq!(salvage::damaged_copies(&db).len(), 1);
+}
+
+#[test]
+fn damaged_copies_are_limited() {
+    let wreck = Wreck::new().checkpointed();
+    for n in 0..=salvage::DAMAGED_COPIES_MAX as i64 {
+        wreck.scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        wreck.overwrite(0, &[0xff; 100]);
+        let rebuilt = salvage::rebuild(&wreck.db, at(n * 1000));
+        assert_eq!(rebuilt.is_ok(), n < salvage::DAMAGED_COPIES_MAX as i64, "{n}: {rebuilt:?}");
+        assert!(rebuilt.is_ok() || rebuilt.is_err_and(|error| error.is_damaged()), "a restart does not help");
+    }
+}
+
+#[test]
+fn leftover_work_copies_are_deleted() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_of("rooms");
+    for n in 0..salvage::DAMAGED_COPIES_MAX {
+        for part in [".reading", ".reading-wal", ".reading-listed", ".reading-listed-shm"] {
+            fs::write(files::beside(&wreck.db, &format!(".damaged-2026010{n}T000000Z{part}")), "").unwrap();
+        }
+    }
+    assert!(salvage::damaged_copies(&wreck.db).is_empty());
+    let kept = wreck.rebuilt().kept_as.unwrap();
+    assert_eq!(salvage::damaged_copies(&wreck.db), [kept]);
+    let names = fs::read_dir(&wreck.scene.directory).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| name.to_string_lossy().contains(".reading")).count(), 0);
+}
+
+#[test]
+fn full_disk_aborts_rebuild() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.garble("CREATE TABLE edits", b"CREATE (");
+    let before = fs::read(&wreck.db).unwrap();
+    // As on a full disk, the second work copy cannot be created.
+    fs::create_dir(wreck.aside(".reading-listed")).unwrap();
+    let refused = salvage::rebuild(&wreck.db, at(0)).unwrap_err();
+    assert!(!refused.is_damaged(), "{refused}");
+    assert_eq!(fs::read(&wreck.db).unwrap(), before);
+    assert!(!wreck.aside("").exists() && !wreck.aside(".reading").exists(), "no copy takes room");
+    fs::remove_dir(wreck.aside(".reading-listed")).unwrap();
+    assert_eq!(wreck.rebuilt().edits, 2);
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn failed_rebuild_restores_file() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.overwrite(0, &[0xff; 100]);
+    let before = fs::read(&wreck.db).unwrap();
+    // A directory at its path keeps the work copy from being created.
+    fs::create_dir(wreck.aside(".reading")).unwrap();
+    salvage::rebuild(&wreck.db, at(0)).unwrap_err();
+    assert_eq!(fs::read(&wreck.db).unwrap(), before);
+    fs::remove_dir(wreck.aside(".reading")).unwrap();
+    assert_eq!(wreck.rebuilt().edits, 2);
+}

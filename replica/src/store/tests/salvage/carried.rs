@@ -1,0 +1,271 @@
+//! What is carried over from a damaged database: edits, their ids and requests, and objects that people have added.
+
+use super::*;
+use crate::store::tests::{event, with_key};
+
+/// The sentence about a damaged list of tables.
+const UNLISTED: &str = "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own \
+     may be missing, and columns that you have added.";
+
+#[test]
+fn edit_ids_continue_without_edits() {
+    let mut scene = Scene::new();
+    let db = scene.directory.join("replica.db");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let id = scene.one("SELECT id FROM rooms");
+    let key = scene.send(1).key;
+    let made = event(5, "created", "room", &id, json!({ "name": "Hall" }));
+    scene.hear(vec![with_key(made, &key)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    let wreck = Wreck { scene, db }.checkpointed();
+    wreck.break_page_of("rooms");
+    wreck.rebuilt();
+    let db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
+    assert_eq!(db.query_row("SELECT max(id) FROM edits", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+}
+
+#[test]
+fn ids_of_coalesced_edits_are_not_reused() {
+    for broken in ["rooms", "sqlite_sequence"] {
+        let mut scene = Scene::new();
+        let db = scene.directory.join("replica.db");
+        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+        scene.does("UPDATE rooms SET floor = '1'");
+        scene.does("UPDATE rooms SET floor = '2'");
+        let id = scene.one("SELECT id FROM rooms");
+        let key = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap().key;
+        let wreck = Wreck { scene, db }.checkpointed();
+        wreck.break_page_of(broken);
+        wreck.rebuilt();
+        let mut scene = wreck.scene;
+        scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+        assert_eq!(scene.one("SELECT max(id) FROM edits"), "4", "{broken}");
+        let attic = scene.one("SELECT id FROM rooms WHERE name = 'Attic'");
+        let made = event(5, "created", "room", &id, json!({ "name": "Hall", "floor": "2" }));
+        scene.hear(vec![with_key(made, &key)]);
+        scene.is_at_present(5);
+        let key = scene.send(4).key;
+        scene.hear(vec![with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{broken}");
+    }
+}
+
+#[test]
+fn ids_of_lost_edits_are_not_reused() {
+    let mut wreck = Wreck::new();
+    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sqlite_sequence");
+    let report = wreck.rebuilt();
+    assert!(report.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", report.lost);
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
+}
+
+#[test]
+fn rows_of_lost_edits_are_deleted() {
+    let mut scene = Scene::new();
+    let db = scene.directory.join("replica.db");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    scene.does("UPDATE rooms SET floor = '1'");
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    let wreck = Wreck { scene, db }.checkpointed();
+    wreck.break_page_of("edits");
+    wreck.rebuilt();
+    let left = "SELECT (SELECT count(*) FROM _coalesced) + (SELECT count(*) FROM _outbox)";
+    assert_eq!(wreck.scene.one(left), "0");
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(
+        wreck.scene.one("SELECT group_concat(id || method || state) FROM edits"),
+        "3createrejected,4createwaiting",
+        "the inferred edit has a new id"
+    );
+}
+
+#[test]
+fn request_without_precondition_is_remade() {
+    let floor_is = |id, floor| event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
+    for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
+        let mut wreck = Wreck::new();
+        assert_eq!(wreck.scene.send(1).if_match, Some(5));
+        let wreck = wreck.checkpointed();
+        wreck.break_page_of("_outbox");
+        wreck.rebuilt();
+        let mut scene = wreck.scene;
+        scene.hear(vec![floor_is(8, floor)]);
+        scene.is_at_present(8);
+        let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
+        assert_eq!(request.and_then(|request| request.if_match), guard, "{floor}");
+        assert_eq!(scene.states(), states, "{floor}");
+    }
+}
+
+#[test]
+fn bulk_request_keeps_bytes_for_other_edits() {
+    let mut wreck = Wreck::new();
+    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
+    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _outbox WHERE edit_id = 1", [])?)).unwrap();
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sync_log");
+    wreck.rebuilt();
+    let mut scene = wreck.scene;
+    scene.hear(vec![event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" }))]);
+    scene.is_at_present(8);
+    let again = scene.freeze(&[vec![3]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((again.key, again.body), (before.key, before.body));
+    assert_eq!(again.edits.into_iter().map(|(edit, _)| edit).collect::<Vec<_>>(), [3]);
+    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "another person has changed the same field");
+}
+
+#[test]
+fn edits_of_unknown_home_are_parked() {
+    let wreck = Wreck::new().checkpointed();
+    wreck.break_page_of("_sync");
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.parked), (2, 2));
+}
+
+#[test]
+fn each_table_is_local_or_from_server() {
+    let told_again =
+        ["_schema", "_sync", "_tombstones", "_seen", "_search_rows", "_reconcile", "_walk_pages", "_blocked"];
+    for table in schema::protected::TABLES {
+        assert_ne!(
+            LOCAL_TABLES.contains(&table),
+            told_again.contains(&table),
+            "{table}: does it hold what only exists here?"
+        );
+    }
+}
+
+#[test]
+fn user_objects_are_carried_over() {
+    let wreck = Wreck::new();
+    wreck.scene.does("CREATE TABLE \"my notes\" (id INTEGER PRIMARY KEY, \"of task\" TEXT, text TEXT)");
+    wreck.scene.does("INSERT INTO \"my notes\" (\"of task\", text) VALUES ('a', 'one'), ('b', 'two')");
+    wreck.scene.does("CREATE INDEX my_index ON \"my notes\" (text)");
+    wreck.scene.does("CREATE VIEW my_view AS SELECT text FROM \"my notes\"");
+    wreck.scene.does("CREATE VIRTUAL TABLE my_words USING fts5 (text)");
+    wreck.scene.does(
+        "CREATE TRIGGER my_trigger AFTER INSERT ON rooms WHEN (SELECT open FROM _gate) = 0
+         BEGIN INSERT INTO \"my notes\" (text) VALUES (NEW.name); END",
+    );
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("rooms");
+    let report = wreck.rebuilt();
+    assert_eq!(report.lost, ["The virtual table my_words is not carried over; make it again."]);
+    let db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
+    let text = "SELECT group_concat(text, ' ') FROM (SELECT text FROM my_view ORDER BY text)";
+    let texts: String = db.query_row(text, [], |row| row.get(0)).unwrap();
+    assert_eq!(texts, "Attic one two");
+    let plan: String =
+        db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'my_index'", [], |row| row.get(0)).unwrap();
+    assert!(plan.contains("my notes"));
+}
+
+#[test]
+fn user_objects_survive_damaged_table_list() {
+    let own = || {
+        let wreck = Wreck::new();
+        wreck.scene.does("CREATE TABLE mine (a TEXT)");
+        wreck.scene.does("INSERT INTO mine VALUES ('one'), ('two')");
+        wreck.scene.does("CREATE VIEW best AS SELECT a FROM mine");
+        wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+        wreck.checkpointed()
+    };
+    let one = |wreck: &Wreck, sql: &str| {
+        let db = open::read_write(&wreck.db).unwrap();
+        db.query_row(sql, [], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())
+    };
+    // A damaged text of the replica's own.
+    let wreck = own();
+    wreck.garble("CREATE TABLE edits", b"CREATE (");
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
+    assert_eq!(one(&wreck, "SELECT group_concat(a, ' ') FROM best").unwrap(), "one two");
+    assert!(one(&wreck, "SELECT name || coalesce(stars, '') FROM rooms").is_ok());
+
+    // A damaged text of the person's table.
+    let wreck = own();
+    wreck.garble("CREATE TABLE mine", b"CREATE TABLE \xff");
+    let lost = wreck.rebuilt().lost;
+    assert!(lost[0].starts_with("The table mine could not be carried over"), "{lost:?}");
+    assert!(lost[1].starts_with("The view best does not work"), "{lost:?}");
+
+    // The page of the list with the person's objects.
+    let wreck = own();
+    wreck.break_page_with("CREATE TABLE mine");
+    let lost = wreck.rebuilt().lost;
+    assert_eq!(lost, [UNLISTED]);
+}
+
+#[test]
+fn user_columns_continue_without_values() {
+    let wreck = Wreck::new();
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER NOT NULL DEFAULT 1");
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN \"my, own\" TEXT COLLATE NOCASE");
+    wreck.scene.does("ALTER TABLE tasks ADD COLUMN unused TEXT");
+    wreck.scene.does("ALTER TABLE tasks ADD COLUMN twice TEXT AS (title || title)");
+    wreck.scene.does("UPDATE rooms SET stars = 5");
+    wreck.scene.does("CREATE INDEX by_stars ON rooms (stars)");
+    wreck.scene.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sync_log");
+    let report = wreck.rebuilt();
+    let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
+    assert_eq!(report.lost, [lost]);
+    let mut db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name, \"my, own\") VALUES ('Hall', 'Blue')", []).unwrap();
+    let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+    assert_eq!(text("SELECT name FROM best WHERE \"my, own\" = 'blue'"), "Hall", "the whole of its definition");
+    assert_eq!(text("SELECT twice FROM tasks"), "SweepSweep");
+    // The replica's own objects are complete.
+    schema::renew(&mut db).unwrap();
+    assert!(schema::missing_objects(&db).unwrap().is_empty());
+}
+
+#[test]
+fn user_columns_of_damaged_table_continue() {
+    let wreck = Wreck::new();
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("rooms");
+    let report = wreck.rebuilt();
+    let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
+    assert_eq!(report.lost, [lost]);
+    let db = open::read_write(&wreck.db).unwrap();
+    db.execute("INSERT INTO rooms (name, stars) VALUES ('Hall', 5)", []).unwrap();
+}
+
+#[test]
+fn broken_user_view_is_named() {
+    let wreck = Wreck::new();
+    wreck.scene.does("CREATE TABLE mine (a TEXT)");
+    wreck.scene.does("CREATE VIEW rests_on_it AS SELECT a FROM broken");
+    wreck.scene.does("CREATE VIEW broken AS SELECT a FROM mine");
+    wreck.scene.does("CREATE VIEW whole AS SELECT name FROM rooms");
+    wreck.scene.does("DROP TABLE mine");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("sync_log");
+    let lost = wreck.rebuilt().lost;
+    assert_eq!(lost.len(), 2, "{lost:?}");
+    for (sentence, view) in lost.iter().zip(["rests_on_it", "broken"]) {
+        assert_eq!(*sentence, format!("The view {view} does not work: no such table: main.mine."));
+    }
+}
+
+#[test]
+fn unreadable_user_table_stops_nothing() {
+    let wreck = Wreck::new();
+    wreck.scene.does("CREATE TABLE mine (x)");
+    wreck.scene.does("INSERT INTO mine VALUES (1)");
+    let wreck = wreck.checkpointed();
+    wreck.break_page_with("CREATE VIEW sync_status");
+    let report = wreck.rebuilt();
+    assert_eq!(report.edits, 2);
+    assert!(report.lost.iter().any(|lost| lost == UNLISTED), "{:?}", report.lost);
+    wreck.assert_carried_over();
+}

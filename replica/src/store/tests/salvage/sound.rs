@@ -1,0 +1,224 @@
+//! `rebuild` of a sound database: everything is read again, and rows stay until then.
+
+use super::*;
+use crate::store::tests::{TASK, event, with_key};
+
+#[test]
+fn sound_database_keeps_rows() {
+    let wreck = Wreck::new();
+    let report = wreck.rebuilt();
+    assert_eq!((report.kept_as, report.edits), (None, 2));
+    let mut scene = wreck.scene;
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Kitchen20");
+    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
+    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Galley25");
+}
+
+#[test]
+fn edit_waits_until_record_is_reread() {
+    let mut wreck = Wreck::new();
+    wreck.rebuilt();
+    assert_eq!(wreck.scene.plan(), [2], "a create has no precondition");
+    wreck.scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+    wreck.scene.is_at_present(5);
+    assert_eq!(wreck.scene.plan(), [1, 2]);
+    assert_eq!(wreck.scene.send(1).if_match, Some(5));
+}
+
+#[test]
+fn rebuild_shows_restored_server_records() {
+    for damaged in [false, true] {
+        let mut wreck = Wreck::new();
+        let shed = "0190a3b0-0000-7000-8000-000000000009";
+        let room = |id, event_type: &str, payload| event(id, event_type, "room", shed, payload);
+        wreck.scene.hear(vec![
+            room(6, "created", json!({ "name": "Shed" })),
+            event(8, "updated", "room", ROOM, json!({ "name": "Scullery", "floor": "1" })),
+            room(9, "deleted", json!(null)),
+        ]);
+        if damaged {
+            wreck = wreck.checkpointed();
+            wreck.overwrite(0, &[0xff; 100]);
+        }
+        assert_eq!(wreck.rebuilt().kept_as.is_some(), damaged);
+        // The server was restored to an older copy.
+        let mut scene = wreck.scene;
+        scene.hear(vec![
+            event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })),
+            room(6, "created", json!({ "name": "Shed" })),
+        ]);
+        scene.is_at_present(6);
+        let rooms = "SELECT group_concat(name || floor, ' ') FROM (SELECT name, coalesce(floor, '') AS floor FROM rooms ORDER BY name)";
+        assert_eq!(scene.one(rooms), "Kitchen2 Shed", "damaged: {damaged}");
+    }
+}
+
+#[test]
+fn rebuild_keeps_pending_restore() {
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
+    let key = scene.send(2).key;
+    let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
+    scene.hear(vec![with_key(made, &key)]);
+    assert_eq!(scene.outcomes(), "2 confirmed");
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    let scene = &mut wreck.scene;
+    let begun = reconcile::load(&scene.db).unwrap().unwrap();
+    assert_eq!((begun.step, begun.since, begun.question), (ReconcileStep::Property, None, None));
+    assert_eq!(scene.one("SELECT cursor || replaying FROM _sync"), "r0");
+    // The older copy has neither record.
+    for kind in [Kind::Task, Kind::Room] {
+        assert_eq!(scene.is_walked(kind, &[], 3), SweepOutcome::Done);
+    }
+    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT method || state FROM edits WHERE id = 2"), "createconflict");
+    assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
+}
+
+/// The rebuild drops the cursor, which a restored server would refuse.
+#[test]
+fn rebuild_detects_restored_server() {
+    for (is_damaged, room, head) in [(false, 3, 4), (true, 3, 4), (false, 3, 90), (true, 3, 90)] {
+        let mut wreck = Wreck::new();
+        let scene = &mut wreck.scene;
+        for edit in [1, 2] {
+            scene.send(edit);
+        }
+        let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
+        let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
+        let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
+        scene.hear(vec![with_key(floor, &keys[0]), with_key(made, &keys[1])]);
+        scene.is_at_present(7);
+        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+        if is_damaged {
+            scene.does("DROP TABLE _tombstones");
+        }
+        assert_eq!(wreck.rebuilt().kept_as.is_some(), is_damaged);
+        let scene = &mut wreck.scene;
+        // An event from before the copy, and a new event of the restored server.
+        scene.hear(vec![event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+        scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
+        scene.is_at_present(head);
+        let begun = reconcile::load(&scene.db).unwrap().expect("a recovery");
+        assert_eq!((begun.step, begun.since), (ReconcileStep::Property, None), "{is_damaged} {head}");
+        assert_eq!(
+            scene.one("SELECT cause || _sync.cursor || replaying FROM _reconcile JOIN _sync"),
+            format!("restoredc{head}0")
+        );
+        for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
+            assert_eq!(scene.is_walked(kind, ids, head), SweepOutcome::Done);
+        }
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        assert_eq!(scene.one("SELECT position || ' ' || head FROM _sync"), format!("{head} {head}"));
+        let offered = "SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)";
+        assert_eq!(scene.one(offered), "1updateconflict,2createconflict", "{is_damaged} {head}");
+        assert_eq!(scene.one("SELECT floor || title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'"), "2Sweep");
+    }
+}
+
+#[test]
+fn rebuild_asks_before_many_deletes() {
+    let mut wreck = Wreck::new();
+    let task = |number: u128| {
+        let id = uuid::Uuid::from_u128(number).to_string();
+        event(i64::try_from(number).unwrap(), "created", "task", &id, json!({ "title": format!("Task {number}") }))
+    };
+    wreck.scene.hear((100..160).map(task).collect());
+    wreck.scene.is_at_present(159);
+    wreck.rebuilt();
+    let scene = &mut wreck.scene;
+    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })), task(159)]);
+    scene.is_at_present(200);
+    assert_eq!(scene.one("SELECT cause || replaying || backfilled FROM _reconcile JOIN _sync"), "asked01");
+    assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE rev IS NOT NULL"), "60", "nothing is gone yet");
+    let there = uuid::Uuid::from_u128(159).to_string();
+    let swept = scene.is_walked(Kind::Task, &[(there.as_str(), 159)], 200);
+    assert_eq!(swept, SweepOutcome::TooMany { gone: 59, of: 60 });
+}
+
+#[test]
+fn rebuild_drops_unknown_cursor() {
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
+    wreck.rebuilt();
+    let stands = "SELECT coalesce(_sync.cursor, 'none') || replaying || cause || tail FROM _sync JOIN _reconcile";
+    assert_eq!(wreck.scene.one(stands), "none0restored0");
+}
+
+#[test]
+fn dropped_table_is_damage() {
+    for table in ["_tombstones", "search", "_schema", "_gate", "_migrations"] {
+        let wreck = Wreck::new();
+        wreck.scene.does(&format!("DROP TABLE {table}"));
+        let refused = open::read_write(&wreck.db).unwrap_err();
+        assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
+        let report = wreck.rebuilt();
+        assert!(report.kept_as.is_some(), "{table}");
+        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{table}");
+        wreck.assert_carried_over();
+    }
+}
+
+#[test]
+fn user_column_is_no_damage() {
+    let wreck = Wreck::new();
+    for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
+        wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT"));
+        wreck.scene.does(&format!("UPDATE rooms SET {name} = 'antique'"));
+    }
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT");
+    wreck.scene.does("UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
+    assert_eq!(health::examine(&wreck.db).unwrap().broken, [] as [String; 0]);
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    assert_eq!(wreck.scene.one("SELECT kind || method || hex(my_note) FROM rooms"), "antiqueantique636166E9");
+}
+
+#[test]
+fn search_written_by_script_is_repaired() {
+    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.scene.one(FOUND));
+    let mut wreck = Wreck::new();
+    assert_eq!(found(&wreck), (true, "Kitchen,Sweep".to_owned()));
+    // With the rowids of later entries.
+    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
+    wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
+    wreck.scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
+    assert_eq!(found(&wreck), (true, "Attic,Hall,Kitchen,Sweep".to_owned()));
+    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
+    wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
+    // A changed record is found again.
+    wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
+    wreck.scene.hear(vec![event(7, "updated", "room", HOME, json!({ "name": "Loft" }))]);
+    assert_eq!(found(&wreck), (false, "Galley,Loft,Sweep,X".to_owned()));
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+    wreck.scene.does("DELETE FROM search");
+    wreck.rebuilt();
+    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+}
+
+#[test]
+fn wrong_search_index_is_no_damage() {
+    let wreck = Wreck::new();
+    let of_kitchen = "(SELECT rowid FROM search WHERE title = 'Kitchen')";
+    wreck.scene.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
+    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");
+    let health = health::examine(&wreck.db).unwrap();
+    assert_eq!((health.broken, health.search_complete), (Vec::new(), false));
+    assert_eq!(wreck.rebuilt().kept_as, None);
+    assert!(health::examine(&wreck.db).unwrap().search_complete);
+    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
+}
+
+const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
+
+#[test]
+fn migrations_table_is_protected() {
+    let scene = Scene::new();
+    for text in ["DELETE FROM _migrations", "UPDATE _migrations SET checksum = ''"] {
+        assert!(scene.sql(text).unwrap_err().contains("kept by the replica itself"), "{text}");
+    }
+}
