@@ -4,22 +4,20 @@
 
 mod connect;
 pub mod others;
+mod state;
 mod view;
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use hearth_replica::profile::Profile;
-use tui_input::InputRequest;
 
 use crate::config::Config;
 use crate::edge::background::Background;
 use crate::edge::event::{Keyboard, TICK};
 use crate::edge::terminal::Screen;
 use crate::message::Message;
-use crate::state::input::{self, Line};
 use crate::view::Theme;
+use state::{ANSWER_POLL, Step, Welcome};
 
 /// The choice of the person at the end of the first run.
 #[derive(Debug)]
@@ -30,140 +28,6 @@ pub enum Outcome {
     Home,
     /// Leave the program.
     Quit,
-}
-
-/// The offers with their explanations.
-const OFFERS: [(&str, &str); 3] = [
-    ("Look around in the demo", "A sample home with a family, all on this machine. The demo leaves no data behind."),
-    ("Connect to a server", "Your own home. You need the server's address and an API key."),
-    ("Begin without a server", "All data stays on this machine until you connect a server."),
-];
-
-/// The state of the first run.
-#[derive(Debug, Default)]
-struct Welcome {
-    /// The index of the offer under the cursor.
-    selected: usize,
-    /// The form for a connection. None: the offers are shown.
-    connection: Option<Connection>,
-    /// The sentence that this home is not set up, with the names of existing homes.
-    introduction: String,
-}
-
-/// The form for a connection.
-#[derive(Debug, Default)]
-struct Connection {
-    server: Line,
-    key: Line,
-    /// Whether the cursor is in the key.
-    in_key: bool,
-    /// Whether the address is the default. The first typed character replaces the default.
-    is_default: bool,
-    /// Why the last try failed.
-    fault: Option<String>,
-    /// Receives the answer of the server. None: no request is running.
-    pending: Option<Receiver<Result<connect::ServerIdentity, String>>>,
-}
-
-/// The default address of a server on this machine.
-const DEFAULT_SERVER: &str = "http://127.0.0.1:8750";
-
-/// The time between two checks for the answer of the server.
-const ANSWER_POLL: Duration = Duration::from_millis(100);
-
-impl Connection {
-    /// The line under the cursor, about to change. `types`: whether a character is inserted. The first inserted
-    /// character replaces the default address; later characters never do.
-    fn line(&mut self, types: bool) -> &mut Line {
-        self.fault = None;
-        if self.in_key {
-            return &mut self.key;
-        }
-        if std::mem::take(&mut self.is_default) && types {
-            self.server = Line::default();
-        }
-        &mut self.server
-    }
-
-    /// The answer of the server. None: no answer yet.
-    fn take_answer(&mut self) -> Option<Result<connect::ServerIdentity, String>> {
-        let answer = match self.pending.as_ref()?.try_recv() {
-            Err(TryRecvError::Empty) => return None,
-            Ok(answer) => answer,
-            Err(TryRecvError::Disconnected) => Err("The server could not be asked. Press enter to try again.".into()),
-        };
-        self.pending = None;
-        Some(answer)
-    }
-}
-
-/// The result of a key.
-#[derive(Debug, PartialEq, Eq)]
-enum Step {
-    Stay,
-    Demo,
-    Local,
-    Quit,
-    Connect,
-}
-
-impl Welcome {
-    fn key(&mut self, key: KeyEvent) -> Step {
-        if key.kind == KeyEventKind::Release {
-            return Step::Stay;
-        }
-        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
-            return Step::Quit;
-        }
-        match &mut self.connection {
-            Some(connection) if connection.pending.is_some() => {
-                if key.code == KeyCode::Esc {
-                    connection.pending = None;
-                }
-            }
-            Some(connection) => match key.code {
-                KeyCode::Esc => self.connection = None,
-                KeyCode::Enter if connection.in_key => return Step::Connect,
-                KeyCode::Enter | KeyCode::Tab | KeyCode::BackTab | KeyCode::Up | KeyCode::Down => {
-                    connection.in_key = !connection.in_key;
-                }
-                _ => {
-                    let Some(request) = input::request(key) else { return Step::Stay };
-                    connection.line(matches!(request, InputRequest::InsertChar(_))).key(key);
-                }
-            },
-            None => match key.code {
-                KeyCode::Char('q') | KeyCode::Esc => return Step::Quit,
-                KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => self.selected = (self.selected + 1).min(2),
-                KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => self.selected = self.selected.saturating_sub(1),
-                KeyCode::Char(digit @ '1'..='3') => {
-                    self.selected = usize::from(digit as u8 - b'1');
-                    return self.choose();
-                }
-                KeyCode::Enter => return self.choose(),
-                _ => {}
-            },
-        }
-        Step::Stay
-    }
-
-    fn choose(&mut self) -> Step {
-        match self.selected {
-            0 => Step::Demo,
-            1 => {
-                let server = Line::with_text(DEFAULT_SERVER);
-                self.connection = Some(Connection { server, is_default: true, ..Connection::default() });
-                Step::Stay
-            }
-            _ => Step::Local,
-        }
-    }
-
-    fn paste(&mut self, text: &str) {
-        if let Some(connection) = self.connection.as_mut().filter(|connection| connection.pending.is_none()) {
-            connection.line(true).paste(text.trim());
-        }
-    }
 }
 
 /// Runs the first run until the person chooses.
@@ -224,11 +88,15 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::state::{Connection, DEFAULT_SERVER, OFFERS};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
     use super::*;
     use crate::config::Colors;
+    use crate::state::input::Line;
 
     fn press(welcome: &mut Welcome, code: KeyCode) -> Step {
         welcome.key(KeyEvent::new(code, KeyModifiers::NONE))

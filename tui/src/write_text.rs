@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn refusal_sentence_uses_field_labels() {
         let write = Write::Delete { kind: Kind::Task, id: String::new(), title: String::new() };
-        let said = refusal_sentence(&write, "subject_id names no inventory of this home.");
-        assert_eq!(said, "subject names no inventory of this home.");
-        let said = refusal_sentence(&Write::Undo, "room_id names no room of this home.");
-        assert_eq!(said, "room names no room of this home.");
+        let sentence = refusal_sentence(&write, "subject_id names no inventory of this home.");
+        assert_eq!(sentence, "subject names no inventory of this home.");
+        let sentence = refusal_sentence(&Write::Undo, "room_id names no room of this home.");
+        assert_eq!(sentence, "room names no room of this home.");
         assert_eq!(with_any_labels("task Sweep: due_on changed there too"), "task Sweep: due on changed there too");
     }
 }

@@ -32,8 +32,8 @@ fn named_missing_home_is_an_error() {
         (["--db", "/nowhere/lake.db"], "there is no database at /nowhere/lake.db"),
     ] {
         let output = hearth(&arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(1) && said.contains(says), "{said}");
+        let sentence = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && sentence.contains(says), "{sentence}");
     }
 }
 
@@ -54,7 +54,11 @@ fn closed_pipe_is_no_failure() {
         let mut child = hearth.spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), said.contains("panicked")), (Some(0), false), "{arguments:?}: {said}");
+        let sentence = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), sentence.contains("panicked")),
+            (Some(0), false),
+            "{arguments:?}: {sentence}"
+        );
     }
 }

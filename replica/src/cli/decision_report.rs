@@ -35,14 +35,14 @@ pub(super) fn report(
     target: Target,
     decided: Result<Decided, EditError>,
 ) -> Result<(), Failure> {
-    let (said, edit) = match decided {
+    let (sentence, edit) = match decided {
         Ok(decided) => (decided.in_full(), decided.edit),
         Err(refused) => return Err(decision_failure(&EditLookup::new(replica), target, refused)?),
     };
     if context.json {
-        return Ok(output::json(&json!({ "said": said, "edit": edit }))?);
+        return Ok(output::json(&json!({ "sentence": sentence, "edit": edit }))?);
     }
-    Ok(output::line(&text::one_line(&said))?)
+    Ok(output::line(&text::one_line(&sentence))?)
 }
 
 /// Decides about several edits in batches and prints each result. A refusal does not stop the others; a failing
@@ -72,12 +72,12 @@ pub(super) fn report_each(
         };
         let lookup = EditLookup::new(replica);
         for (&id, decided) in batch.iter().zip(decided) {
-            let (done, said, edit) = match decided.map_err(|why| decision_failure(&lookup, target(id), why)) {
+            let (done, sentence, edit) = match decided.map_err(|why| decision_failure(&lookup, target(id), why)) {
                 Ok(decided) => (true, decided.in_full(), decided.edit),
                 Err(Ok(why)) => {
-                    let said = why.text.clone();
+                    let sentence = why.text.clone();
                     refused.push(why);
-                    (false, said, None)
+                    (false, sentence, None)
                 }
                 // The results so far are still printed.
                 Err(Err(failure)) => {
@@ -86,9 +86,9 @@ pub(super) fn report_each(
                 }
             };
             match (context.json, done) {
-                (true, _) => all.push(json!({ "id": id, "done": done, "said": said, "edit": edit })),
-                (false, true) => output::line(&text::one_line(&format!("{id}: {said}")))?,
-                (false, false) => output::message(&text::one_line(&format!("hearth-replica: {id}: {said}"))),
+                (true, _) => all.push(json!({ "id": id, "done": done, "sentence": sentence, "edit": edit })),
+                (false, true) => output::line(&text::one_line(&format!("{id}: {sentence}")))?,
+                (false, false) => output::message(&text::one_line(&format!("hearth-replica: {id}: {sentence}"))),
             }
         }
     }

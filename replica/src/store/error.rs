@@ -60,10 +60,10 @@ pub enum StoreError {
         table: String,
     },
     /// A person's index, column or trigger may have refused a record of the server.
-    #[error("SQLite refuses what the sync writes: {said}. The cause is probably not the replica's own: {by}")]
+    #[error("SQLite refuses what the sync writes: {sentence}. The cause is probably not the replica's own: {by}")]
     RefusedByUserObject {
         /// SQLite's message.
-        said: String,
+        sentence: String,
         /// The objects that can have refused the record, separated by commas.
         by: String,
     },

@@ -29,7 +29,7 @@ fn daemon(db: &Path, arguments: &[&str], environment: &[(&str, String)]) -> Daem
 /// Reads the daemon's stderr until a line contains the words, and returns this line.
 fn until_it_says(daemon: &mut Daemon, words: &str) -> String {
     let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let found = lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never said {words}"));
+    let found = lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never printed {words}"));
     // The rest is read too, because a full pipe would stop the daemon.
     std::thread::spawn(move || lines.for_each(drop));
     found
@@ -92,9 +92,9 @@ fn second_sync_process_is_refused() {
         // Ctrl-C does not reach a process in the background.
         ("rebuild", format!("next: kill {}, then repeat the command", daemon.0.id())),
     ] {
-        let (exit, said) = refusal(&db, &[command]);
-        assert_eq!(exit, 1, "{said}");
-        assert!(said.contains(&words), "{said}");
+        let (exit, printed) = refusal(&db, &[command]);
+        assert_eq!(exit, 1, "{printed}");
+        assert!(printed.contains(&words), "{printed}");
     }
 }
 
@@ -112,14 +112,14 @@ fn damaged_database_is_rebuilt_with_edits() {
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
     damage(&db);
     for arguments in [&["status"][..], &["list", "rooms"], &["sync"], &["query", "SELECT 1"]] {
-        let (exit, said) = refusal(&db, arguments);
-        assert_eq!(exit, 8, "{arguments:?}: {said}");
-        assert!(said.contains("hearth-replica rebuild"), "{said}");
+        let (exit, printed) = refusal(&db, arguments);
+        assert_eq!(exit, 8, "{arguments:?}: {printed}");
+        assert!(printed.contains("hearth-replica rebuild"), "{printed}");
     }
     // Without a server the rebuild cannot finish, but the new database is sound and holds the edit.
-    let (exit, said) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
-    assert_eq!(exit, 6, "{said}");
-    assert!(said.contains("1 edit carried over") && said.contains("damaged-"), "{said}");
+    let (exit, printed) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
+    assert_eq!(exit, 6, "{printed}");
+    assert!(printed.contains("1 edit carried over") && printed.contains("damaged-"), "{printed}");
     assert_eq!(json(&db, &["edits"])[0]["patch"]["name"], "Hall");
 }
 
@@ -131,8 +131,8 @@ fn rebuild_of_sound_database_names_lost_tables() {
         let (_dir, db) = unreachable_replica();
         assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
         assert!(sqlite3(&db, loss).status.success());
-        let (_, said) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
-        assert!(said.contains(&format!("{words}; everything is downloaded again, and 1 edit stays")), "{said}");
+        let (_, printed) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
+        assert!(printed.contains(&format!("{words}; everything is downloaded again, and 1 edit stays")), "{printed}");
     }
 }
 
@@ -181,9 +181,9 @@ fn wal_without_database_is_refused() {
     write_profile(&db, UNREACHABLE, "svc_test_x");
     std::fs::write(format!("{}-wal", db.display()), [7; 5000]).unwrap();
     for command in [&["status"][..], &["sync"]] {
-        let (exit, said) = refusal(&db, command);
-        assert_eq!(exit, 8, "{said}");
-        assert!(said.contains("is missing, but its log is there"), "{said}");
+        let (exit, printed) = refusal(&db, command);
+        assert_eq!(exit, 8, "{printed}");
+        assert!(printed.contains("is missing, but its log is there"), "{printed}");
     }
 }
 
@@ -199,16 +199,19 @@ fn moved_database_is_not_replaced() {
 
     let mut daemon = daemon(&db, &[], &[]);
     let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let said = lines.find(|line| line.contains("put it back") || line.contains("carried over"));
-    assert!(said.as_deref().is_some_and(|said| said.contains("put it back")), "{said:?}");
+    let printed = lines.find(|line| line.contains("put it back") || line.contains("carried over"));
+    assert!(printed.as_deref().is_some_and(|printed| printed.contains("put it back")), "{printed:?}");
     // The systemd unit does not restart the daemon after this code.
     assert_eq!(daemon.0.wait().unwrap().code(), Some(8));
     for command in [&["status"][..], &["add", "room", "name=Hall"], &["sync"], &["doctor", "--json"]] {
         let output = replica(&db, command);
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(8), "{command:?}: {said}");
+        let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(8), "{command:?}: {printed}");
         let next = "next: find the file and put it back; hearth-replica ";
-        assert!(said.contains(next) && said.contains("discards data that only its log holds"), "{command:?}: {said}");
+        assert!(
+            printed.contains(next) && printed.contains("discards data that only its log holds"),
+            "{command:?}: {printed}"
+        );
     }
     assert!(!db.exists());
     std::fs::rename(&elsewhere, &db).unwrap();
@@ -220,23 +223,26 @@ fn deleted_database_is_replaced_with_warning() {
     let (_dir, db) = unreachable_replica();
     json(&db, &["add", "room", "name=Hall"]);
     std::fs::remove_file(&db).unwrap();
-    let (exit, said) = refusal(&db, &["status"]);
+    let (exit, printed) = refusal(&db, &["status"]);
     let file = db.display();
-    assert_eq!(exit, 3, "{said}");
-    assert!(said.starts_with(&format!("hearth-replica: there was a replica at {file}, and it is gone")), "{said}");
-    assert!(said.contains("next: put the file back, or hearth-replica sync for a new one"), "{said}");
-    let told = text(&replica(&db, &["doctor"]).stdout);
-    assert!(told.contains("any more; the edits that only it held are lost"), "{told}");
-    // A sync creates a new database and says so.
-    let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
+    assert_eq!(exit, 3, "{printed}");
     assert!(
-        said.contains("and it is gone; a new database is created, without the edits that only the old one held"),
-        "{said}"
+        printed.starts_with(&format!("hearth-replica: there was a replica at {file}, and it is gone")),
+        "{printed}"
+    );
+    assert!(printed.contains("next: put the file back, or hearth-replica sync for a new one"), "{printed}");
+    let reported = text(&replica(&db, &["doctor"]).stdout);
+    assert!(reported.contains("any more; the edits that only it held are lost"), "{reported}");
+    // A sync creates a new database and says so.
+    let printed = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
+    assert!(
+        printed.contains("and it is gone; a new database is created, without the edits that only the old one held"),
+        "{printed}"
     );
     let log = text(&sqlite3(&db, "SELECT text FROM sync_log WHERE level = 'warning'").stdout);
     assert!(log.contains("There was a database here before, and it is gone"), "{log}");
-    let said = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
-    assert!(!said.contains("it is gone"), "{said}");
+    let printed = text(&replica(&db, &["sync", "--timeout", "1s"]).stderr);
+    assert!(!printed.contains("it is gone"), "{printed}");
     // The daemon does the same.
     std::fs::remove_file(&db).unwrap();
     let mut daemon = daemon(&db, &[], &[]);
@@ -267,7 +273,7 @@ fn reconcile_while_paused_prints_status() {
     json(&db, &["pause"]);
     let output = replica(&db, &["--json", "reconcile", "--timeout", "1s"]);
     assert_ne!(output.status.code(), Some(0));
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["phase"], "paused", "{told}");
+    let reported: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(reported["phase"], "paused", "{reported}");
     assert!(text(&output.stderr).contains("the request stays"), "{}", text(&output.stderr));
 }

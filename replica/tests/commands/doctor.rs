@@ -77,8 +77,8 @@ fn sound_replica_has_no_findings() {
     let (exit, findings) = examined(&db);
     assert_eq!(exit, 0, "{findings:?}");
     assert!(findings.iter().all(|[grade, ..]| grade == "note"), "{findings:?}");
-    let told = text(&replica(&db, &["doctor"]).stdout);
-    assert!(told.contains("accepted for My home (test)") && !told.contains('\x1b'), "{told}");
+    let reported = text(&replica(&db, &["doctor"]).stdout);
+    assert!(reported.contains("accepted for My home (test)") && !reported.contains('\x1b'), "{reported}");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn server_and_key_faults_are_found() {
 /// `init` already knows the scopes of the key, so a person need not wait for the first sync.
 #[test]
 fn init_names_missing_scopes() {
-    let told = |lacks: &[&str], form: &[&str]| {
+    let reported = |lacks: &[&str], form: &[&str]| {
         let scopes: Vec<String> = every_scope().into_iter().filter(|scope| !lacks.contains(&&scope[..])).collect();
         let url = server("200 OK", "", identity(&scopes));
         let (_dir, db) = keyed_replica(&url);
@@ -133,16 +133,17 @@ fn init_names_missing_scopes() {
     let sync = "next: hearth-replica sync, or hearth-replica run";
     let another = "next: hearth-server key create with these scopes, then: hearth-replica init";
     for form in [&[][..], &["--json"]] {
-        let said = told(&["events:read", "rooms:read"], form);
+        let printed = reported(&["events:read", "rooms:read"], form);
         assert!(
-            said.contains("the key lacks events:read, rooms:read; without these scopes the replica stays incomplete"),
-            "{said}"
+            printed
+                .contains("the key lacks events:read, rooms:read; without these scopes the replica stays incomplete"),
+            "{printed}"
         );
-        assert!(said.ends_with(another) && !said.contains("sync"), "{said}");
+        assert!(printed.ends_with(another) && !printed.contains("sync"), "{printed}");
     }
-    let said = told(&["tasks:write"], &[]);
-    assert_eq!(said, format!("the key lacks tasks:write; such changes will be refused\n{sync}"));
-    assert_eq!(told(&[], &[]), sync);
+    let printed = reported(&["tasks:write"], &[]);
+    assert_eq!(printed, format!("the key lacks tasks:write; such changes will be refused\n{sync}"));
+    assert_eq!(reported(&[], &[]), sync);
 }
 
 /// systemctl only helps where the unit is installed.
@@ -150,18 +151,18 @@ fn init_names_missing_scopes() {
 fn installed_unit_is_named_as_next_step() {
     let home = tempfile::tempdir().unwrap();
     new_replica(&home.path().join(".local/share/hearth/home/replica.db"));
-    let told = || {
+    let reported = || {
         let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
         doctor.arg("doctor").env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
         text(&doctor.output().unwrap().stdout)
     };
-    let before = told();
+    let before = reported();
     assert!(before.contains("next: hearth-replica run") && !before.contains("systemctl"), "{before}");
     let units = home.path().join(".config/systemd/user");
     std::fs::create_dir_all(&units).unwrap();
     std::fs::write(units.join("hearth-replica@.service"), "").unwrap();
-    let told = told();
-    assert!(told.contains("or systemctl --user start hearth-replica@home"), "{told}");
+    let reported = reported();
+    assert!(reported.contains("or systemctl --user start hearth-replica@home"), "{reported}");
 }
 
 #[test]
@@ -200,8 +201,8 @@ fn database_faults_are_found() {
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger asks")));
 
     let (_dir, db) = keyed_replica(&good_server());
-    let triggers = "CREATE TABLE told (id, title);
-        CREATE TRIGGER tells AFTER INSERT ON edits BEGIN INSERT INTO told SELECT NEW.id, title FROM tasks; END;
+    let triggers = "CREATE TABLE reported (id, title);
+        CREATE TRIGGER tells AFTER INSERT ON edits BEGIN INSERT INTO reported SELECT NEW.id, title FROM tasks; END;
         CREATE TRIGGER marks AFTER INSERT ON edits BEGIN UPDATE OR IGNORE \"tasks\" SET assignee = 'me'; END";
     assert!(sqlite3(&db, triggers).status.success());
     assert_found(&db, 0, "note", "database", "the trigger marks on edits is not the replica's own", "DROP TRIGGER");
@@ -321,8 +322,8 @@ fn malformed_profile_is_found() {
     assert_found(&db, 1, "fault", "setup", "unknown field `conflict_polcy`", &format!("correct {profile}"));
     std::fs::write(&profile, "server = http://nowhere\n").unwrap();
     assert_found(&db, 1, "fault", "setup", &profile, &format!("correct {profile}"));
-    let told = text(&replica(&db, &["status"]).stderr);
-    assert!(told.contains("next: correct "), "{told}");
+    let reported = text(&replica(&db, &["status"]).stderr);
+    assert!(reported.contains("next: correct "), "{reported}");
 }
 
 #[test]
@@ -337,8 +338,8 @@ fn missing_database_with_profile_suggests_sync() {
 fn foreign_server_is_reported_once() {
     let (_dir, db) = keyed_replica(&server("200 OK", "", json!("no identity")));
     let (_, findings) = examined(&db);
-    let told: Vec<&str> = findings.iter().map(|[_, _, text, _]| text.as_str()).collect();
-    assert_eq!(told.join(" ").matches("not answer as a Hearth server").count(), 1, "{told:?}");
+    let reported: Vec<&str> = findings.iter().map(|[_, _, text, _]| text.as_str()).collect();
+    assert_eq!(reported.join(" ").matches("not answer as a Hearth server").count(), 1, "{reported:?}");
 }
 
 /// A process that reconciles without contact keeps no replica in step.
@@ -348,9 +349,9 @@ fn reconciling_without_contact_says_so() {
     let _lock = hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap();
     let gone = "daemon_pid = 1, phase = 'offline', reconcile_requested = 1, offline_since = '2026-01-01T00:00:00.000Z'";
     as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', {gone}"));
-    let told = text(&replica(&db, &["doctor"]).stdout);
+    let reported = text(&replica(&db, &["doctor"]).stdout);
     let words = "holds the sync lock; reconciling, without contact since 2026-01-01T00:00:00.000Z";
-    assert!(told.contains(words), "{told}");
+    assert!(reported.contains(words), "{reported}");
     drop(dir);
 }
 
@@ -524,6 +525,9 @@ fn malformed_profile_is_the_worst_finding() {
     let db = directory.path().join("replica.db");
     std::fs::write(directory.path().join("replica.db.toml"), "server = \"x\nfoo").unwrap();
     let output = replica(&db, &["doctor"]);
-    let said = text(&output.stderr);
-    assert!(said.contains("the worst: ") && said.contains("replica.db.toml") && !said.contains("init"), "{said}");
+    let printed = text(&output.stderr);
+    assert!(
+        printed.contains("the worst: ") && printed.contains("replica.db.toml") && !printed.contains("init"),
+        "{printed}"
+    );
 }

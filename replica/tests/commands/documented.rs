@@ -39,19 +39,19 @@ fn json_members_match_document() {
     let copy = dir.path().join("copy.db");
 
     let documented = documented();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut agree = |row: &'static str, written: &Value| {
-        told.insert(row);
-        let mut said = documented.get(row).unwrap_or_else(|| panic!("nothing is said of {row}")).clone();
+        reported.insert(row);
+        let mut printed = documented.get(row).unwrap_or_else(|| panic!("nothing is printed of {row}")).clone();
         if row == "`list`" {
-            said.extend(
+            printed.extend(
                 hearth_contract::resources::resource(hearth_contract::schema::Kind::Room)
                     .fields
                     .iter()
                     .map(|field| field.name),
             );
         }
-        assert_eq!(members(written), said, "{row}");
+        assert_eq!(members(written), printed, "{row}");
     };
     agree("`init`", &init);
     for command in ["status", "pause", "resume"] {
@@ -76,6 +76,6 @@ fn json_members_match_document() {
     agree("`remove`", &json(&db, &["remove", id]));
     // The first four need a server with records; `query` has the columns of its statement; a record equals a list entry.
     let others = ["`rebuild`", "`verify`", "`differences` of `verify`", "`fields` of `differences`", "`query`"];
-    told.extend(others.into_iter().chain(["`show`, `add`, `set`"]));
-    assert_eq!(told, documented.keys().copied().collect());
+    reported.extend(others.into_iter().chain(["`show`, `add`, `set`"]));
+    assert_eq!(reported, documented.keys().copied().collect());
 }

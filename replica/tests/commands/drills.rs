@@ -26,9 +26,9 @@ fn program(directory: &Path, name: &str, script: &str) -> PathBuf {
 #[track_caller]
 fn untried(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
-    assert_eq!((output.status.code(), &told["verdict"]), (Some(3), &"skipped".into()), "{told:#}");
-    told["reason"].as_str().unwrap().to_owned()
+    let reported: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    assert_eq!((output.status.code(), &reported["verdict"]), (Some(3), &"skipped".into()), "{reported:#}");
+    reported["reason"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -97,7 +97,10 @@ fn signal_ends_drill_and_its_programs() {
     for signal in [("-TERM", 143), ("-INT", 130)].into_iter().chain(hangup) {
         assert_eq!(ended_by(signal, &[]), (String::new(), 0), "{signal:?}");
     }
-    let (said, left) = ended_by(("-INT", 130), &["--keep"]);
+    let (printed, left) = ended_by(("-INT", 130), &["--keep"]);
     assert_eq!(left, 1);
-    assert!(said.contains("the scratch directory is kept in ") && said.contains("hearth-drill-poison-"), "{said}");
+    assert!(
+        printed.contains("the scratch directory is kept in ") && printed.contains("hearth-drill-poison-"),
+        "{printed}"
+    );
 }

@@ -175,8 +175,8 @@ fn refusal(db: &Path, arguments: &[&str]) -> (i32, String) {
 }
 
 /// A message without the `--db` option, which every suggested command contains.
-fn unaddressed(db: &Path, said: &str) -> String {
-    said.replace(&format!(" --db {}", db.display()), "")
+fn unaddressed(db: &Path, printed: &str) -> String {
+    printed.replace(&format!(" --db {}", db.display()), "")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -237,20 +237,20 @@ fn sync_without_server_suggests_init() {
     let (_dir, db) = empty_replica();
     let status: Value = serde_json::from_slice(&replica(&db, &["status", "--json"]).stdout).unwrap();
     assert_eq!(status["phase"], "new");
-    let (code, said) = refusal(&db, &["sync"]);
+    let (code, printed) = refusal(&db, &["sync"]);
     assert_ne!(code, 0);
-    assert!(said.contains("hearth-replica init"), "{said}");
+    assert!(printed.contains("hearth-replica init"), "{printed}");
 }
 
 #[test]
 fn verify_with_unreachable_server_exits_6() {
     let (_dir, db) = unreachable_replica();
     for command in ["verify", "reconcile"] {
-        let (code, said) = refusal(&db, &[command, "--timeout", "24h"]);
-        assert_eq!(code, 6, "{command}: {said}");
+        let (code, printed) = refusal(&db, &[command, "--timeout", "24h"]);
+        assert_eq!(code, 6, "{command}: {printed}");
         assert!(
-            said.contains("http://127.0.0.1:9 cannot be reached") && said.contains("hearth-replica doctor"),
-            "{said}"
+            printed.contains("http://127.0.0.1:9 cannot be reached") && printed.contains("hearth-replica doctor"),
+            "{printed}"
         );
     }
 }

@@ -37,9 +37,12 @@ fn endless_query_streams_until_reader_leaves() {
 #[test]
 fn table_output_is_limited() {
     let (_dir, db) = empty_replica();
-    let (exit, said) = refusal(&db, &["query", &numbers("9e18")]);
-    assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("more than 100000 rows") && said.contains("--csv") && said.contains("LIMIT"), "{said}");
+    let (exit, printed) = refusal(&db, &["query", &numbers("9e18")]);
+    assert_eq!(exit, 2, "{printed}");
+    assert!(
+        printed.contains("more than 100000 rows") && printed.contains("--csv") && printed.contains("LIMIT"),
+        "{printed}"
+    );
     assert!(replica(&db, &["query", &numbers("100000")]).status.success());
 }
 
@@ -65,8 +68,8 @@ fn query_keeps_values_in_each_format() {
 fn failing_statement_writes_no_data() {
     let (_dir, db) = empty_replica();
     for form in ["--csv", "--json"] {
-        let (exit, said) = refusal(&db, &["query", "SELECT abs(-9223372036854775808)", form]);
-        assert!(exit == 1 && said.contains("overflow"), "{said}");
+        let (exit, printed) = refusal(&db, &["query", "SELECT abs(-9223372036854775808)", form]);
+        assert!(exit == 1 && printed.contains("overflow"), "{printed}");
     }
 }
 
@@ -110,9 +113,9 @@ fn full_stdout_is_no_full_disk() {
     command.arg("--db").arg(&db).args(["add", "rooms", "name=Hall"]).env("HOME", directory.path());
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = command.stdout(full).output().unwrap();
-    let said = text(&output.stderr);
+    let printed = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("cannot write the result to stdout: No space left"), "{said}");
+    assert!(printed.contains("cannot write the result to stdout: No space left"), "{printed}");
 }
 
 #[test]

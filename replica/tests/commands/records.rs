@@ -86,10 +86,10 @@ fn wrong_arguments_are_all_named() {
         (&["list", "rooms", "flor=2"], 2, &["did you mean floor?"]),
         (&["list", "rooms", "--sort", "nam"], 2, &["did you mean name?"]),
     ] {
-        let (exit, said) = refusal(&db, arguments);
-        assert_eq!(exit, code, "{arguments:?}: {said}");
+        let (exit, printed) = refusal(&db, arguments);
+        assert_eq!(exit, code, "{arguments:?}: {printed}");
         for sentence in sentences {
-            assert!(said.contains(sentence), "{arguments:?}: {said}");
+            assert!(printed.contains(sentence), "{arguments:?}: {printed}");
         }
     }
     assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM edits").stdout), "1");
@@ -101,7 +101,7 @@ fn limited_output_says_so() {
     let rooms = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1005)
                  INSERT INTO rooms (name) SELECT 'Room ' || n FROM n";
     assert!(sqlite3(&db, rooms).status.success());
-    for (arguments, said) in [
+    for (arguments, printed) in [
         (&["list", "rooms"][..], "1000 of 1006; --limit shows more"),
         (&["list", "rooms", "--json"], "1000 of 1006; --limit shows more"),
         (&["search", "room"], "only the first 20; --limit shows more"),
@@ -110,7 +110,7 @@ fn limited_output_says_so() {
         (&["search", "room", "--limit", "1005"], ""),
         (&["list", "rooms", "--limit", "1006", "--json"], ""),
     ] {
-        assert_eq!(text(&replica(&db, arguments).stderr), said, "{arguments:?}");
+        assert_eq!(text(&replica(&db, arguments).stderr), printed, "{arguments:?}");
     }
     assert_eq!(json(&db, &["search", "room"]).as_array().unwrap().len(), 20);
 }
@@ -122,9 +122,9 @@ fn ambiguous_id_lists_candidates() {
         let id = format!("00000000-0000-4000-8000-00000000000{last}");
         assert!(replica(&db, &["add", "task", &format!("id={id}"), "title=Twin"]).status.success());
     }
-    let (exit, said) = refusal(&db, &["show", "0000"]);
+    let (exit, printed) = refusal(&db, &["show", "0000"]);
     assert_eq!(exit, 2);
-    assert!(said.contains("000000000001  task  Twin") && said.contains("000000000002"), "{said}");
+    assert!(printed.contains("000000000001  task  Twin") && printed.contains("000000000002"), "{printed}");
     let listed = text(&replica(&db, &["list", "tasks"]).stdout);
     assert!(listed.contains("00000000-0000-4000-8000-000000000001"), "a shown id is enough to name it: {listed}");
 }
@@ -145,8 +145,8 @@ fn why_names_source_of_each_value() {
     assert_eq!((&why["rev"], why["edits"].as_array().unwrap().len()), (&serde_json::Value::Null, 2));
 
     assert!(replica(&db, &["remove", &room]).status.success());
-    let told = text(&replica(&db, &["why", &room]).stdout);
-    assert!(told.contains("hidden here by edit 3, which deletes it"), "{told}");
+    let reported = text(&replica(&db, &["why", &room]).stdout);
+    assert!(reported.contains("hidden here by edit 3, which deletes it"), "{reported}");
     assert_eq!(refusal(&db, &["why", "dead"]).0, 3);
 }
 
@@ -158,11 +158,11 @@ fn why_shows_last_values_of_deleted_record() {
     assert!(replica(&db, &["set", room, "floor=2"]).status.success());
     let gone = "UPDATE _base SET deleted = 1, rev = 6; INSERT INTO _tombstones (kind, record_id, rev) SELECT kind, record_id, 6";
     as_keeper(&db, &format!("{gone} FROM edits; UPDATE edits SET state = 'conflict', reason = 'deleted there'"));
-    let told = text(&replica(&db, &["why", room]).stdout);
-    assert!(told.contains("deleted on the server at position 6"), "{told}");
-    let line = |field: &str| told.lines().find(|line| line.starts_with(field)).unwrap().to_owned();
-    assert!(line("name").contains("server, before it was deleted there"), "{told}");
-    assert!(line("floor").contains("edit 1 (conflict)"), "{told}");
+    let reported = text(&replica(&db, &["why", room]).stdout);
+    assert!(reported.contains("deleted on the server at position 6"), "{reported}");
+    let line = |field: &str| reported.lines().find(|line| line.starts_with(field)).unwrap().to_owned();
+    assert!(line("name").contains("server, before it was deleted there"), "{reported}");
+    assert!(line("floor").contains("edit 1 (conflict)"), "{reported}");
     let why = json(&db, &["why", room]);
     let name = why["fields"].as_array().unwrap().iter().find(|field| field["field"] == "name").unwrap();
     assert_eq!(
@@ -176,8 +176,8 @@ fn export_holds_edits_and_no_key() {
     let (dir, db, room) = with_a_room();
     std::fs::write(dir.path().join("replica.db.key"), "svc_test_secret").unwrap();
     let copy = dir.path().join("copy.db");
-    let told = json(&db, &["export", copy.to_str().unwrap()]);
-    assert_eq!((&told["records"], &told["pending_edits"]), (&1.into(), &1.into()));
+    let reported = json(&db, &["export", copy.to_str().unwrap()]);
+    assert_eq!((&reported["records"], &reported["pending_edits"]), (&1.into(), &1.into()));
     assert_eq!(json(&copy, &["show", &room])["name"], "Kitchen");
     assert!(!String::from_utf8_lossy(&std::fs::read(&copy).unwrap()).contains("svc_test"));
     #[cfg(unix)]
@@ -185,26 +185,29 @@ fn export_holds_edits_and_no_key() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let (exit, said) = refusal(&db, &["export", copy.to_str().unwrap()]);
+    let (exit, printed) = refusal(&db, &["export", copy.to_str().unwrap()]);
     assert_eq!(exit, 1);
-    assert!(said.contains("exists already"), "{said}");
+    assert!(printed.contains("exists already"), "{printed}");
     // A read-only connection can export.
     let seen = hearth_replica::Replica::open_read_only(&db, hearth_replica::Origin::Cli).unwrap();
     assert_eq!(seen.export(&dir.path().join("seen.db")).unwrap().records, 1);
-    let (exit, said) = refusal(&db, &["export", "/nowhere/at all/copy.db"]);
+    let (exit, printed) = refusal(&db, &["export", "/nowhere/at all/copy.db"]);
     assert_eq!(exit, 1);
-    assert!(said.contains("copy.db cannot be written") && said.ends_with("next: ls -ld '/nowhere/at all'"), "{said}");
+    assert!(
+        printed.contains("copy.db cannot be written") && printed.ends_with("next: ls -ld '/nowhere/at all'"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn duplicates_are_refused() {
     let (_dir, db, room) = with_a_room();
-    let (exit, said) = refusal(&db, &["add", "room", "name=Cellar", &format!("id={room}")]);
+    let (exit, printed) = refusal(&db, &["add", "room", "name=Cellar", &format!("id={room}")]);
     assert_eq!(exit, 2);
-    assert!(said.contains("is there already"), "{said}");
-    let (exit, said) = refusal(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--json"]);
+    assert!(printed.contains("is there already"), "{printed}");
+    let (exit, printed) = refusal(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--json"]);
     assert_eq!(exit, 2);
-    assert!(said.contains("two columns have the name id"), "{said}");
+    assert!(printed.contains("two columns have the name id"), "{printed}");
     assert!(replica(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--csv"]).status.success());
 }
 
@@ -214,20 +217,26 @@ fn remove_counts_cleared_references() {
     for name in ["name=Kettle", "name=Toaster"] {
         replica(&db, &["add", "inventory", name, &format!("room_id={room}")]);
     }
-    let said = text(&replica(&db, &["remove", &room]).stderr);
-    assert_eq!(said.trim(), "removed the room Kitchen; references to it are cleared: 2 in inventory");
+    let printed = text(&replica(&db, &["remove", &room]).stderr);
+    assert_eq!(printed.trim(), "removed the room Kitchen; references to it are cleared: 2 in inventory");
 }
 
 #[test]
 fn property_is_created_by_set() {
     let (_dir, db, _) = with_a_room();
-    let (exit, said) = refusal(&db, &["add", "property", "city=Bern"]);
-    assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("`set` creates it") && said.contains("next: hearth-replica set property "), "{said}");
+    let (exit, printed) = refusal(&db, &["add", "property", "city=Bern"]);
+    assert_eq!(exit, 2, "{printed}");
+    assert!(
+        printed.contains("`set` creates it") && printed.contains("next: hearth-replica set property "),
+        "{printed}"
+    );
     assert!(replica(&db, &["set", "property", "city=Bern"]).status.success());
-    let (exit, said) = refusal(&db, &["add", "property", "city=Bern"]);
-    assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("already has its profile") && said.contains("next: hearth-replica set property "), "{said}");
+    let (exit, printed) = refusal(&db, &["add", "property", "city=Bern"]);
+    assert_eq!(exit, 2, "{printed}");
+    assert!(
+        printed.contains("already has its profile") && printed.contains("next: hearth-replica set property "),
+        "{printed}"
+    );
 }
 
 #[test]

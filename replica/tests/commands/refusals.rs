@@ -30,8 +30,8 @@ fn mistyped_profile_creates_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let typo = dir.path().join("typo.db");
     for command in [&["sync"][..], &["rebuild"]] {
-        let (exit, said) = refusal(&typo, command);
-        assert!(exit == 3 && said.contains("has no server"), "{exit}: {said}");
+        let (exit, printed) = refusal(&typo, command);
+        assert!(exit == 3 && printed.contains("has no server"), "{exit}: {printed}");
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     assert_eq!(refusal(&typo, &["add", "room", "name=Hall"]).0, 3);
@@ -39,8 +39,8 @@ fn mistyped_profile_creates_nothing() {
     new_replica(&typo);
     // The systemd unit does not restart after this code.
     for command in ["sync", "run", "rebuild", "verify", "reconcile"] {
-        let (exit, said) = refusal(&typo, &[command]);
-        assert!(exit == 3 && said.contains("the profile home has no server"), "{exit}: {said}");
+        let (exit, printed) = refusal(&typo, &[command]);
+        assert!(exit == 3 && printed.contains("the profile home has no server"), "{exit}: {printed}");
     }
 }
 
@@ -53,8 +53,8 @@ fn reading_empty_file_creates_no_replica() {
     for command in
         [&["status"][..], &["list", "rooms"], &["query", "SELECT 1"], &["edits"], &["add", "room", "name=Hall"]]
     {
-        let (exit, said) = refusal(&db, command);
-        assert!(exit == 3 && said.contains("there is no replica at"), "{command:?}: {exit}: {said}");
+        let (exit, printed) = refusal(&db, command);
+        assert!(exit == 3 && printed.contains("there is no replica at"), "{command:?}: {exit}: {printed}");
     }
     assert_eq!(replica(&db, &["doctor"]).status.code(), Some(3));
     assert_eq!(std::fs::metadata(&db).unwrap().len(), 0);
@@ -71,8 +71,8 @@ fn unreachable_file_is_not_called_missing() {
     // A symbolic link to itself cannot be resolved, like a path in another user's directory.
     std::os::unix::fs::symlink(&db, &db).unwrap();
     for command in [&["status"][..], &["list", "rooms"], &["query", "SELECT 1"], &["add", "room", "name=Hall"]] {
-        let (exit, said) = refusal(&db, command);
-        assert!(exit == 1 && !said.contains("there is no replica"), "{command:?}: {exit}: {said}");
+        let (exit, printed) = refusal(&db, command);
+        assert!(exit == 1 && !printed.contains("there is no replica"), "{command:?}: {exit}: {printed}");
     }
 }
 
@@ -93,8 +93,8 @@ fn next_command_names_the_profile() {
     // HEARTH_PROFILE names another profile, so the suggested command must contain the option.
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
     command.args(["--profile", "home", "status"]).env("HOME", dir.path()).env("HEARTH_PROFILE", "other");
-    let said = text(&command.env_remove("HEARTH_API_KEY").output().unwrap().stderr);
-    assert!(said.ends_with("next: hearth-replica --profile home init --server URL"), "{said}");
+    let printed = text(&command.env_remove("HEARTH_API_KEY").output().unwrap().stderr);
+    assert!(printed.ends_with("next: hearth-replica --profile home init --server URL"), "{printed}");
 }
 
 const QUESTION: &str = "61 of 61 tasks are gone on the server; a person must say whether that is right";
@@ -112,31 +112,38 @@ fn deletion_question_names_database() {
     let program = format!("hearth-replica --db {} ", db.display());
     for command in [&["status"][..], &["sync"], &["verify"], &["verify", "--repair"], &["rebuild"], &["doctor"]] {
         let output = replica(&db, command);
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        assert!(said.contains(QUESTION), "{command:?}: {said}");
-        assert!(said.contains(&format!("next: {program}reconcile --accept-deletions, or ")), "{command:?}: {said}");
-        assert_eq!(said.matches("hearth-replica ").count(), said.matches(&program).count(), "{command:?}: {said}");
+        let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(printed.contains(QUESTION), "{command:?}: {printed}");
+        assert!(
+            printed.contains(&format!("next: {program}reconcile --accept-deletions, or ")),
+            "{command:?}: {printed}"
+        );
+        assert_eq!(
+            printed.matches("hearth-replica ").count(),
+            printed.matches(&program).count(),
+            "{command:?}: {printed}"
+        );
     }
     for command in ["pause", "status"] {
-        let said = text(&replica(&db, &[command]).stdout);
-        assert!(said.contains(&format!("`{program}resume`")), "{command}: {said}");
+        let printed = text(&replica(&db, &[command]).stdout);
+        assert!(printed.contains(&format!("`{program}resume`")), "{command}: {printed}");
     }
 }
 
 #[test]
 fn rebuild_waits_for_open_question() {
     let begun = |db: &Path| {
-        let said = "SELECT count(*) FROM sync_log WHERE text LIKE 'Reading everything again%'";
-        text(&sqlite3(db, said).stdout)
+        let printed = "SELECT count(*) FROM sync_log WHERE text LIKE 'Reading everything again%'";
+        text(&sqlite3(db, printed).stdout)
     };
     let paused = "UPDATE _sync SET backfilled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
     for (stands, code, words) in [(ASKS, 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
         let (_dir, db) = keyed_replica(&good_server());
         as_keeper(&db, stands);
-        let (exit, said) = refusal(&db, &["rebuild", "--timeout", "3s"]);
-        assert_eq!(exit, code, "{said}");
-        assert!(said.contains(words), "{said}");
-        assert_eq!(begun(&db).trim(), "0", "{said}");
+        let (exit, printed) = refusal(&db, &["rebuild", "--timeout", "3s"]);
+        assert_eq!(exit, code, "{printed}");
+        assert!(printed.contains(words), "{printed}");
+        assert_eq!(begun(&db).trim(), "0", "{printed}");
     }
 }
 
@@ -160,9 +167,9 @@ fn refusals_have_documented_codes() {
         (&["query", "SELECT nobody"], 1, "no such column", "/replica.db .schema"),
         (&["man", "--dir", missing], 1, missing, "next: hearth-replica man --dir"),
     ] {
-        let (exit, said) = refusal(&db, arguments);
-        assert_eq!(exit, code, "{arguments:?}: {said}");
-        assert!(said.contains(words) && said.contains(next), "{arguments:?}: {said}");
+        let (exit, printed) = refusal(&db, arguments);
+        assert_eq!(exit, code, "{arguments:?}: {printed}");
+        assert!(printed.contains(words) && printed.contains(next), "{arguments:?}: {printed}");
     }
 }
 
@@ -171,11 +178,11 @@ fn missing_key_names_its_file() {
     let (_dir, db) = unreachable_replica();
     let key = format!("{}.key", db.display());
     std::fs::remove_file(&key).unwrap();
-    let (exit, said) = refusal(&db, &["run"]);
-    assert_eq!(exit, 4, "{said}");
-    assert!(said.contains(&format!("{}.toml has no key: there is no {key}", db.display())), "{said}");
-    let said = text(&replica(&db, &["doctor"]).stdout);
-    assert!(said.contains(&format!("has no key: there is no {key}")), "{said}");
+    let (exit, printed) = refusal(&db, &["run"]);
+    assert_eq!(exit, 4, "{printed}");
+    assert!(printed.contains(&format!("{}.toml has no key: there is no {key}", db.display())), "{printed}");
+    let printed = text(&replica(&db, &["doctor"]).stdout);
+    assert!(printed.contains(&format!("has no key: there is no {key}")), "{printed}");
 }
 
 #[test]
@@ -188,20 +195,20 @@ fn init_judges_each_address() {
         ("http://anna:secret@127.0.0.1:9", 2, "next: hearth-replica init --server http"),
         ("http://127.0.0.1:9", 6, "next: curl -i http"),
     ] {
-        let (exit, said) = refusal(&db, &["init", "--server", server, "--key-file", key.to_str().unwrap()]);
-        assert_eq!(exit, code, "{said}");
-        assert!(said.contains(next) && !said.contains("secret"), "{said}");
+        let (exit, printed) = refusal(&db, &["init", "--server", server, "--key-file", key.to_str().unwrap()]);
+        assert_eq!(exit, code, "{printed}");
+        assert!(printed.contains(next) && !printed.contains("secret"), "{printed}");
     }
 }
 
 #[test]
 fn init_without_key_says_so() {
     let (_dir, db) = unreachable_replica();
-    let (exit, said) = refusal(&db, &["init", "--server", "http://127.0.0.1:9"]);
-    assert_eq!(exit, 4, "{said}");
-    assert!(said.contains("no key was given") && !said.contains("mistyped"), "{said}");
+    let (exit, printed) = refusal(&db, &["init", "--server", "http://127.0.0.1:9"]);
+    assert_eq!(exit, 4, "{printed}");
+    assert!(printed.contains("no key was given") && !printed.contains("mistyped"), "{printed}");
     for way in ["--key-file FILE", "HEARTH_API_KEY", "stdin"] {
-        assert!(said.lines().last().unwrap().contains(way), "{said}");
+        assert!(printed.lines().last().unwrap().contains(way), "{printed}");
     }
 }
 
@@ -219,9 +226,12 @@ fn missing_key_file_of_environment_is_named() {
     let file = dir.path().join("none").display().to_string();
     for command in [&["sync"][..], &["doctor"], &["init", "--server", "http://127.0.0.1:9"]] {
         let output = with_variable(&db, command, "HEARTH_API_KEY_FILE", &file);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(4), "{command:?}: {said}");
-        assert!(said.ends_with(&format!("next: ls -l {file}, or unset HEARTH_API_KEY_FILE")), "{command:?}: {said}");
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{command:?}: {printed}");
+        assert!(
+            printed.ends_with(&format!("next: ls -l {file}, or unset HEARTH_API_KEY_FILE")),
+            "{command:?}: {printed}"
+        );
     }
 }
 
@@ -234,20 +244,20 @@ fn init_warns_about_environment_key() {
     std::fs::write(&file, &key).unwrap();
     let file = file.display().to_string();
     let init = ["init", "--server", &server, "--key-file", &file];
-    let said = |name: &str, value: &str| {
+    let printed = |name: &str, value: &str| {
         let output = with_variable(&db, &init, name, value);
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stderr)
     };
     for (name, value) in [("HEARTH_API_KEY", "svc_test_x"), ("HEARTH_API_KEY_FILE", "/nowhere")] {
-        let told = said(name, value);
-        let lines = told
+        let reported = printed(name, value);
+        let lines = reported
             .lines()
             .filter(|line| line.starts_with(&format!("{name} is set and takes precedence over the saved key")));
-        assert_eq!(lines.count(), 1, "{told}");
+        assert_eq!(lines.count(), 1, "{reported}");
     }
-    assert!(!said("HEARTH_API_KEY_FILE", &file).contains("takes precedence"), "the key is from there");
-    assert!(!said("HEARTH_API_KEY_FILE", "").contains("takes precedence"), "it is not set");
+    assert!(!printed("HEARTH_API_KEY_FILE", &file).contains("takes precedence"), "the key is from there");
+    assert!(!printed("HEARTH_API_KEY_FILE", "").contains("takes precedence"), "it is not set");
 }
 
 #[test]
@@ -277,11 +287,11 @@ fn locked_database_is_no_unreachable_server() {
     for beside in [false, true] {
         let daemon = beside.then(|| hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap());
         let began = std::time::Instant::now();
-        let (exit, said) = refusal(&db, &["sync", "--timeout", "300ms"]);
-        assert_eq!(exit, 1, "{said}");
+        let (exit, printed) = refusal(&db, &["sync", "--timeout", "300ms"]);
+        assert_eq!(exit, 1, "{printed}");
         assert!(
-            said.contains("another program holds a write transaction on") && said.contains("next: lsof "),
-            "{said}"
+            printed.contains("another program holds a write transaction on") && printed.contains("next: lsof "),
+            "{printed}"
         );
         assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?}", began.elapsed());
         drop(daemon);
@@ -293,14 +303,17 @@ fn resolve_of_other_field_is_usage_error() {
     let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name, floor) VALUES ('Hall', '1')").status.success());
     as_keeper(&db, "UPDATE edits SET state = 'conflict', problem = '{\"type\":\"already_exists\"}'");
-    let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
-    assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("nonsense is not in conflict; in conflict: ") && said.contains("name"), "{said}");
+    let (exit, printed) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
+    assert_eq!(exit, 2, "{printed}");
+    assert!(printed.contains("nonsense is not in conflict; in conflict: ") && printed.contains("name"), "{printed}");
     // Edits that the server has lost have no problem.
     as_keeper(&db, "UPDATE edits SET problem = NULL");
-    let (exit, said) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
-    assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("nonsense is not in conflict") && said.contains("hearth-replica resolve 1 mine"), "{said}");
+    let (exit, printed) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
+    assert_eq!(exit, 2, "{printed}");
+    assert!(
+        printed.contains("nonsense is not in conflict") && printed.contains("hearth-replica resolve 1 mine"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -310,9 +323,9 @@ fn full_disk_is_named_by_each_command() {
     for command in ["status", "list", "sync"] {
         let arguments = if command == "list" { &["list", "rooms"][..] } else { &[command] };
         let Some(output) = on_full_disk(dir.path(), &db, arguments) else { return };
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{command}: {said}");
-        assert!(said.contains("is full") && said.contains("next: df -h "), "{command}: {said}");
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{command}: {printed}");
+        assert!(printed.contains("is full") && printed.contains("next: df -h "), "{command}: {printed}");
     }
 }
 
@@ -333,10 +346,10 @@ fn daemon_waits_for_disk_space() {
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
     let Some(mut command) = command_on_full_disk(dir.path(), &db, &["run"]) else { return };
     let mut daemon = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    let mut said = std::io::BufReader::new(daemon.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(said.any(|line| line.contains("is full; it goes on by itself once that is over")));
+    let mut printed = std::io::BufReader::new(daemon.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(printed.any(|line| line.contains("is full; it goes on by itself once that is over")));
     assert!(Command::new("kill").arg(daemon.id().to_string()).status().unwrap().success());
-    let rest: Vec<String> = said.collect();
+    let rest: Vec<String> = printed.collect();
     assert!(daemon.wait().unwrap().success(), "{rest:?}");
 }
 
@@ -347,8 +360,8 @@ fn query_hint_quotes_path() {
     new_replica(&db);
     let quoted = format!("\"{}\"", db.display());
     for (sql, next) in [("SELECT nobody", " .schema"), ("UPDATE rooms SET floor = '2'", "")] {
-        let said = text(&replica(&db, &["query", sql]).stderr);
-        assert!(said.ends_with(&format!("next: sqlite3 {quoted}{next}")), "{said}");
+        let printed = text(&replica(&db, &["query", sql]).stderr);
+        assert!(printed.ends_with(&format!("next: sqlite3 {quoted}{next}")), "{printed}");
     }
 }
 
@@ -356,8 +369,8 @@ fn query_hint_quotes_path() {
 fn writing_query_creates_no_file() {
     let (dir, db) = unreachable_replica();
     let file = dir.path().join("copy.db");
-    let (exit, said) = refusal(&db, &["query", &format!("VACUUM INTO '{}'", file.display())]);
-    assert!(exit == 1 && said.contains("a query only reads"), "{said}");
+    let (exit, printed) = refusal(&db, &["query", &format!("VACUUM INTO '{}'", file.display())]);
+    assert!(exit == 1 && printed.contains("a query only reads"), "{printed}");
     assert!(!file.exists());
 }
 
@@ -377,9 +390,9 @@ fn read_only_file_is_no_full_disk() {
     let (dir, db) = unreachable_replica();
     set_mode(&db, 0o400);
     let output = as_anybody(&db, &["add", "room", "name=Hall"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot be written to here") && said.contains("next: ls -la "), "{said}");
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("cannot be written to here") && printed.contains("next: ls -la "), "{printed}");
     drop(dir);
 }
 
@@ -414,14 +427,14 @@ fn read_only_directory_can_be_read() {
             &["export", copy.to_str().unwrap()],
         ] {
             let output = as_anybody(&db, arguments);
-            let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-            assert!(output.status.success() && !said.is_empty(), "{arguments:?}: {said}");
+            let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+            assert!(output.status.success() && !printed.is_empty(), "{arguments:?}: {printed}");
             let name = if held.is_some() { "Great Hall" } else { "Hall" };
-            assert!(arguments[0] != "list" || said.contains(name), "{said}");
+            assert!(arguments[0] != "list" || printed.contains(name), "{printed}");
         }
         let output = as_anybody(&db, &["add", "room", "name=Attic"]);
-        let said = text(&output.stderr);
-        assert!(!output.status.success() && said.contains("cannot be written to here"), "{said}");
+        let printed = text(&output.stderr);
+        assert!(!output.status.success() && printed.contains("cannot be written to here"), "{printed}");
         set_mode(dir.path(), 0o700);
         set_mode(&db, 0o600);
     }
@@ -440,24 +453,24 @@ fn full_disk_is_not_called_a_decision() {
 fn list_with_limit_0_says_total() {
     let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
-    let said = text(&replica(&db, &["list", "rooms", "--limit", "0"]).stderr);
-    assert_eq!(said, "0 of 1; --limit shows more");
+    let printed = text(&replica(&db, &["list", "rooms", "--limit", "0"]).stderr);
+    assert_eq!(printed, "0 of 1; --limit shows more");
     assert_eq!(text(&replica(&db, &["list", "rooms", "name=x"]).stderr), "no rooms match");
 }
 
 #[test]
 fn reconcile_without_server_stays_requested() {
     let (_dir, db) = unreachable_replica();
-    let (exit, said) = refusal(&db, &["reconcile"]);
-    assert_eq!(exit, 6, "{said}");
-    assert!(said.contains("the request stays"), "{said}");
+    let (exit, printed) = refusal(&db, &["reconcile"]);
+    assert_eq!(exit, 6, "{printed}");
+    assert!(printed.contains("the request stays"), "{printed}");
 
     let (_dir, db) = keyed_replica(&good_server());
     assert!(replica(&db, &["pause"]).status.success());
-    let (exit, said) = refusal(&db, &["reconcile"]);
-    assert_eq!(exit, 1, "{said}");
+    let (exit, printed) = refusal(&db, &["reconcile"]);
+    assert_eq!(exit, 1, "{printed}");
     let words = "syncing is paused; the request stays, and the next sync makes the comparison";
-    assert!(said.contains(words) && said.ends_with("next: hearth-replica resume"), "{said}");
+    assert!(printed.contains(words) && printed.ends_with("next: hearth-replica resume"), "{printed}");
 }
 
 #[test]
@@ -466,9 +479,9 @@ fn integer_with_zero_fraction_is_accepted() {
     let made = json(&db, &["add", "inventory", "name=Kettle", "quantity=3.0"]);
     assert_eq!(made["quantity"], 3);
     assert_eq!(json(&db, &["list", "inventory", "quantity=3.0"])[0]["id"], made["id"]);
-    let (exit, said) = refusal(&db, &["add", "inventory", "name=Kettle", "quantity=3.5"]);
-    assert_eq!(exit, 2, "{said}");
-    assert!(said.contains("quantity must be an integer"), "{said}");
+    let (exit, printed) = refusal(&db, &["add", "inventory", "name=Kettle", "quantity=3.5"]);
+    assert_eq!(exit, 2, "{printed}");
+    assert!(printed.contains("quantity must be an integer"), "{printed}");
 }
 
 #[test]
@@ -479,8 +492,8 @@ fn foreign_files_beside_database_stay() {
     let db = dir.path().join("replica.db");
     new_replica(&db);
     write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
-    let (exit, said) = refusal(&db, &["sync", "--timeout", "300ms"]);
-    assert_eq!(exit, 6, "{said}");
+    let (exit, printed) = refusal(&db, &["sync", "--timeout", "300ms"]);
+    assert_eq!(exit, 6, "{printed}");
     for file in files {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine", "{}", file.display());
     }
@@ -504,9 +517,12 @@ fn text_file_is_left_alone() {
     write_profile(&diary, "http://127.0.0.1:9", "svc_test_x");
     // `run` twice: the first must not leave a file that makes the text look like a replica.
     for command in ["run", "rebuild", "sync", "status", "run"] {
-        let (exit, said) = refusal(&diary, &[command]);
-        assert_eq!(exit, 1, "{command}: {said}");
-        assert!(said.contains("diary.txt is of another program") && said.contains("next: name another file"), "{said}");
+        let (exit, printed) = refusal(&diary, &[command]);
+        assert_eq!(exit, 1, "{command}: {printed}");
+        assert!(
+            printed.contains("diary.txt is of another program") && printed.contains("next: name another file"),
+            "{printed}"
+        );
     }
     let examined = text(&replica(&diary, &["doctor"]).stdout);
     assert!(examined.contains("fault    setup     ") && !examined.contains("rebuild"), "{examined}");
@@ -525,10 +541,10 @@ fn foreign_database_is_left_alone() {
     assert!(sqlite3(&db, made).status.success());
     write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
     for command in ["run", "rebuild", "sync", "status", "run"] {
-        let (exit, said) = refusal(&db, &[command]);
-        assert_eq!(exit, 1, "{command}: {said}");
-        assert!(said.contains("hearth.db is a database of another program"), "{command}: {said}");
-        assert!(said.ends_with("next: name another file with --db, or none"), "{command}: {said}");
+        let (exit, printed) = refusal(&db, &[command]);
+        assert_eq!(exit, 1, "{command}: {printed}");
+        assert!(printed.contains("hearth.db is a database of another program"), "{command}: {printed}");
+        assert!(printed.ends_with("next: name another file with --db, or none"), "{command}: {printed}");
     }
     let doctor = replica(&db, &["doctor"]);
     let examined = text(&doctor.stdout);
@@ -558,10 +574,10 @@ fn unwritable_directory_is_named() {
     write_profile(&dir.path().join("other.db"), "http://127.0.0.1:9", "svc_test_x");
     set_mode(dir.path(), 0o500);
     let output = as_anybody_in(dir.path(), Path::new("other.db"), &["run"]);
-    let said = text(&output.stderr);
+    let printed = text(&output.stderr);
     set_mode(dir.path(), 0o700);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(!said.contains(": : ") && said.contains("next: ls -la .;"), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(!printed.contains(": : ") && printed.contains("next: ls -la .;"), "{printed}");
 }
 
 #[test]
@@ -570,7 +586,7 @@ fn address_password_is_not_shown() {
     write_profile(&db, "http://joe:hunter2@127.0.0.1:9", "svc_test_x");
     for command in ["run", "sync"] {
         let output = replica(&db, &[command]);
-        let said = text(&output.stdout) + &text(&output.stderr);
-        assert!(!output.status.success() && !said.contains("hunter2") && !said.contains("joe"), "{said}");
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        assert!(!output.status.success() && !printed.contains("hunter2") && !printed.contains("joe"), "{printed}");
     }
 }

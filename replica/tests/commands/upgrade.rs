@@ -30,10 +30,10 @@ fn database_before_release_is_refused() {
     let before = sql(&db, ".dump");
     for command in ["status", "edits", "list"] {
         let arguments: &[&str] = if command == "list" { &["list", "rooms"] } else { &[command] };
-        let (exit, said) = refusal(&db, arguments);
-        assert_eq!(exit, 8, "{command}: {said}");
-        assert!(said.contains("was made before the first release of Hearth"), "{command}: {said}");
-        assert!(said.contains("next: hearth-replica rebuild"), "{command}: {said}");
+        let (exit, printed) = refusal(&db, arguments);
+        assert_eq!(exit, 8, "{command}: {printed}");
+        assert!(printed.contains("was made before the first release of Hearth"), "{command}: {printed}");
+        assert!(printed.contains("next: hearth-replica rebuild"), "{command}: {printed}");
     }
     assert_eq!(sql(&db, ".dump"), before, "nothing was changed");
 }
@@ -48,9 +48,9 @@ fn rebuild_before_release_keeps_edits_and_profile() {
     let home = sql(&db, "SELECT home_id FROM _sync");
 
     let rebuilt = replica(&db, &["rebuild", "--timeout", "1s"]);
-    let said = text(&rebuilt.stderr);
-    assert_eq!(rebuilt.status.code(), Some(6), "the server cannot be reached: {said}");
-    assert!(said.contains("3 edits carried over"), "{said}");
+    let printed = text(&rebuilt.stderr);
+    assert_eq!(rebuilt.status.code(), Some(6), "the server cannot be reached: {printed}");
+    assert!(printed.contains("3 edits carried over"), "{printed}");
 
     assert_eq!(sql(&db, EDITS), edits);
     assert_eq!(sql(&db, "SELECT home_id FROM _sync"), home);
@@ -130,12 +130,12 @@ fn name_taken_by_user_is_no_disk_fault() {
     let (_dir, db) = older_contract();
     as_keeper(&db, "DELETE FROM _schema; DROP TRIGGER _guard__migrations_delete; DELETE FROM _migrations");
     let look = format!("next: sqlite3 {} .schema, and rename ", db.display());
-    let said = text(&replica(&db, &["status"]).stderr);
-    assert!(said.contains("_gate already exists") && said.contains(&look), "{said}");
+    let printed = text(&replica(&db, &["status"]).stderr);
+    assert!(printed.contains("_gate already exists") && printed.contains(&look), "{printed}");
     let doctor = replica(&db, &["doctor"]);
-    let said = text(&doctor.stdout);
-    assert!(said.contains("fault    setup     ") && said.contains(&look), "{said}");
-    assert!(!said.contains("make room") && doctor.status.code() == Some(1), "{said}");
+    let printed = text(&doctor.stdout);
+    assert!(printed.contains("fault    setup     ") && printed.contains(&look), "{printed}");
+    assert!(!printed.contains("make room") && doctor.status.code() == Some(1), "{printed}");
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn database_of_newer_program_is_left_alone() {
     as_keeper(&db, "UPDATE _schema SET stamp = 0");
     let before = sql(&db, ".dump");
     let refused = replica(&db, &["status"]);
-    let said = text(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("made by a newer version of this program"), "{said}");
-    assert!(said.contains("__later") && said.contains("update it"), "{said}");
+    let printed = text(&refused.stderr);
+    assert!(!refused.status.success() && printed.contains("made by a newer version of this program"), "{printed}");
+    assert!(printed.contains("__later") && printed.contains("update it"), "{printed}");
     assert_eq!(sql(&db, ".dump"), before);
 }

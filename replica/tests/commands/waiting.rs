@@ -61,15 +61,15 @@ fn sync_takes_over_when_other_process_ends() {
     let child = begin(&db, &["sync", "--timeout", "20s"]);
     rings.recv_timeout(LONG).expect("it asks the other one to hurry");
     drop((lock, watch));
-    let (code, said) = ended(child);
-    assert_eq!(code, Some(4), "{said}");
-    assert!(said.contains("The key was revoked."), "{said}");
+    let (code, printed) = ended(child);
+    assert_eq!(code, Some(4), "{printed}");
+    assert!(printed.contains("The key was revoked."), "{printed}");
 }
 
 /// A stored refusal of a key says nothing about the server of now.
 #[test]
 fn waiting_sync_checks_key_itself() {
-    let told = |url: &str| {
+    let reported = |url: &str| {
         let (_dir, db) = keyed_replica(url);
         let _lock = SyncLock::try_take(&db).unwrap().unwrap();
         let wants =
@@ -77,35 +77,35 @@ fn waiting_sync_checks_key_itself() {
         as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', {wants}"));
         refusal(&db, &["sync", "--timeout", "20s"])
     };
-    let (code, said) = told("http://127.0.0.1:9");
-    assert!(code == 6 && said.contains("cannot be reached"), "{code}: {said}");
+    let (code, printed) = reported("http://127.0.0.1:9");
+    assert!(code == 6 && printed.contains("cannot be reached"), "{code}: {printed}");
     let (url, _told) = fake_server(|_| refused("401 Unauthorized", "invalid_api_key", "It is revoked still."));
-    let (code, said) = told(&url);
-    assert!(code == 4 && said.contains("It is revoked still."), "{code}: {said}");
+    let (code, printed) = reported(&url);
+    assert!(code == 4 && printed.contains("It is revoked still."), "{code}: {printed}");
     // The server accepts the key, but the other process has another key, or the key lacks a scope.
     let (url, _told) = fake_server(|_| Some(("200 OK", "", identity(&every_scope()))));
-    let (code, said) = told(&url);
-    assert!(code == 4 && said.contains("the server wants another key: The key was revoked."), "{code}: {said}");
+    let (code, printed) = reported(&url);
+    assert!(code == 4 && printed.contains("the server wants another key: The key was revoked."), "{code}: {printed}");
 }
 
 #[test]
 fn signal_stops_wait_for_failing_server() {
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
-        let (url, told) = fake_server(|_| refused("502 Bad Gateway", "bad_gateway", "Not well."));
+        let (url, reported) = fake_server(|_| refused("502 Bad Gateway", "bad_gateway", "Not well."));
         let (_dir, db) = keyed_replica(&url);
         let child = begin(&db, &["reconcile", "--timeout", "10s"]);
         // The first request only checks that the server is reachable.
-        (0..2).for_each(|_| drop(told.recv_timeout(LONG).unwrap()));
+        (0..2).for_each(|_| drop(reported.recv_timeout(LONG).unwrap()));
         signal(&child, name);
-        let (ended, said) = ended(child);
-        assert_eq!(ended, Some(code), "{said}");
-        assert!(said.contains("told to stop"), "{said}");
+        let (ended, printed) = ended(child);
+        assert_eq!(ended, Some(code), "{printed}");
+        assert!(printed.contains("reported to stop"), "{printed}");
     }
 }
 
 #[test]
 fn signal_stops_verify() {
-    let (url, told) = fake_server(|path| match path {
+    let (url, reported) = fake_server(|path| match path {
         "/v1/me" => Some(("200 OK", "", identity(&every_scope()))),
         "/v1/events?limit=1" => {
             let feed = json!({ "head": 0, "oldest": 0, "retention_seconds": 1000 });
@@ -119,31 +119,31 @@ fn signal_stops_verify() {
     let child = begin(&db, &["verify", "--timeout", "30s"]);
     let mut asked = Vec::new();
     while asked.last().is_none_or(|path: &String| path == "/v1/me" || path.starts_with("/v1/events")) {
-        asked.push(told.recv_timeout(LONG).unwrap_or_else(|error| panic!("{error}: {asked:?}")));
+        asked.push(reported.recv_timeout(LONG).unwrap_or_else(|error| panic!("{error}: {asked:?}")));
     }
     signal(&child, "-INT");
-    let (code, said) = ended(child);
-    assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("told to stop"), "{said}");
+    let (code, printed) = ended(child);
+    assert_eq!(code, Some(130), "{printed}");
+    assert!(printed.contains("reported to stop"), "{printed}");
 }
 
 #[test]
 fn silent_server_is_asked_once_until_timeout() {
-    let (url, told) = fake_server(|_| None);
+    let (url, reported) = fake_server(|_| None);
     let (_dir, db) = keyed_replica(&url);
-    let (code, said) = refusal(&db, &["verify", "--timeout", "1s"]);
-    assert_eq!(code, 6, "{said}");
-    assert!(said.contains(&url) && said.contains("in time"), "{said}");
-    assert_eq!(told.try_iter().count(), 1);
+    let (code, printed) = refusal(&db, &["verify", "--timeout", "1s"]);
+    assert_eq!(code, 6, "{printed}");
+    assert!(printed.contains(&url) && printed.contains("in time"), "{printed}");
+    assert_eq!(reported.try_iter().count(), 1);
 }
 
 #[test]
 fn overlong_timeout_is_refused() {
     let (_dir, db) = keyed_replica("http://127.0.0.1:9");
     for command in ["sync", "verify", "reconcile", "rebuild"] {
-        let (code, said) = refusal(&db, &[command, "--timeout", "9999999999999999h"]);
-        assert_eq!(code, 2, "{said}");
-        assert!(said.contains("at most"), "{said}");
+        let (code, printed) = refusal(&db, &[command, "--timeout", "9999999999999999h"]);
+        assert_eq!(code, 2, "{printed}");
+        assert!(printed.contains("at most"), "{printed}");
     }
 }
 
@@ -166,13 +166,16 @@ fn unreadable_key_stops_only_network_commands() {
             assert!(output.status.success(), "{local:?}: {}", text(&output.stderr));
         }
         for asks in [&["sync"][..], &["verify"], &["rebuild"], &["run"]] {
-            let (code, said) = refusal(&db, asks);
-            assert_eq!(code, 4, "{asks:?}: {said}");
-            assert!(said.contains(&format!("the key's file {key}: ")) && said.contains("next: "), "{asks:?}: {said}");
+            let (code, printed) = refusal(&db, asks);
+            assert_eq!(code, 4, "{asks:?}: {printed}");
+            assert!(
+                printed.contains(&format!("the key's file {key}: ")) && printed.contains("next: "),
+                "{asks:?}: {printed}"
+            );
         }
-        let told = replica(&db, &["doctor"]);
-        assert_eq!(told.status.code(), Some(4), "{}", text(&told.stdout));
-        assert!(text(&told.stdout).contains(&format!("the key's file {key}: ")), "{}", text(&told.stdout));
+        let reported = replica(&db, &["doctor"]);
+        assert_eq!(reported.status.code(), Some(4), "{}", text(&reported.stdout));
+        assert!(text(&reported.stdout).contains(&format!("the key's file {key}: ")), "{}", text(&reported.stdout));
         let server = std::fs::read_to_string(format!("{}.toml", db.display())).unwrap();
         let server = server.split('"').nth(1).unwrap();
         let made = replica(&db, &["init", "--server", server, "--key-file", &good]);
@@ -187,16 +190,19 @@ fn control_characters_of_server_are_removed() {
     let (url, _told) = fake_server(|_| refused("404 Not Found", "not_found", WORDS));
     let (_dir, db) = keyed_replica(&url);
     let key = format!("{}.key", db.display());
-    let (_, said) = refusal(&db, &["init", "--server", &url, "--key-file", &key]);
-    assert!(said.contains("red In step with the server."), "{said:?}");
-    assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said:?}");
+    let (_, printed) = refusal(&db, &["init", "--server", &url, "--key-file", &key]);
+    assert!(printed.contains("red In step with the server."), "{printed:?}");
+    assert!(!printed.contains('\u{1b}') && !printed.contains('\u{7}'), "{printed:?}");
 
     let reason = "'bad ' || char(27) || ']0;mine' || char(7, 10) || 'In step with the server.'";
     as_keeper(&db, &format!("UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'blocked', reason = {reason}"));
     as_keeper(&db, "UPDATE _sync SET home_name = 'My' || char(10) || 'home' || char(27)");
-    let told = text(&replica(&db, &["status"]).stdout);
-    assert!(told.contains("bad  ]0;mine  In step with the server.") && told.contains("My home"), "{told:?}");
-    assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'), "{told:?}");
+    let reported = text(&replica(&db, &["status"]).stdout);
+    assert!(
+        reported.contains("bad  ]0;mine  In step with the server.") && reported.contains("My home"),
+        "{reported:?}"
+    );
+    assert!(!reported.contains('\u{1b}') && !reported.contains('\u{7}'), "{reported:?}");
 }
 
 #[test]

@@ -83,8 +83,8 @@ fn id(number: usize) -> String {
 }
 
 /// The request that subscribes a stream to all tasks, by the client id in the stream's first bytes.
-fn subscribe(said: &str) -> Vec<u8> {
-    let id = said.split("\"clientId\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+fn subscribe(sentence: &str) -> Vec<u8> {
+    let id = sentence.split("\"clientId\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
     let body = json!({ "clientId": id, "subscriptions": ["tasks/*"] }).to_string();
     request("POST", "localhost", "/api/realtime", "", &body)
 }

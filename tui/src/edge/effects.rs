@@ -115,7 +115,7 @@ fn run_write(
         write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow) => {
             let mut progress = |done, of| progress(Answer::Progress(write_text::progress_word(&write), done, of));
             match run_decision(replica, history, &write, &mut progress) {
-                Ok(said) => Answer::Decided(write, Ok(said)),
+                Ok(sentence) => Answer::Decided(write, Ok(sentence)),
                 Err(error) => match record_of_settled_edit(replica, &write) {
                     Some(Some(row)) => Answer::RecordChanged(write, Box::new(row)),
                     Some(None) => Answer::RecordDeleted(write),
@@ -243,7 +243,7 @@ mod tests {
         let mut history = UndoHistory::default();
         let mut run = |write| run_effect(&replica, &context, &mut history, Effect::Write(write), &mut |_| {});
         run(Write::Many { kind: Kind::Room, records, change: Some(fields("Lobby")) });
-        let Some(Answer::Decided(_, Ok(said))) = run(Write::Undo) else { panic!("nothing is undone") };
-        assert_eq!(said, "Undone: 1 room");
+        let Some(Answer::Decided(_, Ok(sentence))) = run(Write::Undo) else { panic!("nothing is undone") };
+        assert_eq!(sentence, "Undone: 1 room");
     }
 }

@@ -140,8 +140,8 @@ mod tests {
         }
         let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, usize::MAX >> 1);
         let today = parse_date("2026-11-21").unwrap();
-        let said = write_file(&replica, directory.path(), ExportFormat::Csv, &query, today).unwrap();
-        assert!(said.starts_with("3 rooms in ") && said.ends_with("hearth-rooms-2026-11-21.csv"), "{said}");
+        let sentence = write_file(&replica, directory.path(), ExportFormat::Csv, &query, today).unwrap();
+        assert!(sentence.starts_with("3 rooms in ") && sentence.ends_with("hearth-rooms-2026-11-21.csv"), "{sentence}");
         let again = write_file(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
         write_file(&replica, directory.path(), ExportFormat::Json, &query, today).unwrap();
         assert!(directory.path().join("hearth-rooms-2026-11-21-2.json").exists(), "{again}");

@@ -77,25 +77,25 @@ mod tests {
         assert_eq!(run("sed -i -e 's/old notes/new  notes/' -e \"\"", "old notes").unwrap(), "new  notes");
         assert!(run("sed 's/old", "notes").unwrap_err().ends_with("a quotation mark is not closed; correct EDITOR."));
         for missing in ["/no/such/editor", "no-such-editor --wait"] {
-            let said =
+            let sentence =
                 format!("The editor {missing} could not be used: no such program; set EDITOR to another editor.");
-            assert_eq!(run(missing, "notes").unwrap_err(), said);
+            assert_eq!(run(missing, "notes").unwrap_err(), sentence);
         }
     }
 
     #[test]
     fn text_in_other_encoding_is_kept() {
-        let said = run_editor("EDITOR", "sed -i 's/ü/\\xfc/'", "Schlüssel").unwrap_err();
-        let path = said.split("kept in ").nth(1).unwrap().trim_end_matches('.');
-        assert_eq!(fs::read(path).unwrap(), b"Schl\xfcssel", "{said}");
+        let sentence = run_editor("EDITOR", "sed -i 's/ü/\\xfc/'", "Schlüssel").unwrap_err();
+        let path = sentence.split("kept in ").nth(1).unwrap().trim_end_matches('.');
+        assert_eq!(fs::read(path).unwrap(), b"Schl\xfcssel", "{sentence}");
         fs::remove_file(path).unwrap();
     }
 
     #[test]
     fn text_of_failed_editor_is_kept() {
-        let said = run_editor("EDITOR", "sh -c 'echo written > \"$0\"; exit 1'", "notes").unwrap_err();
-        let path = said.split("kept in ").nth(1).expect(&said).trim_end_matches('.');
-        assert_eq!(fs::read(path).unwrap(), b"written\n", "{said}");
+        let sentence = run_editor("EDITOR", "sh -c 'echo written > \"$0\"; exit 1'", "notes").unwrap_err();
+        let path = sentence.split("kept in ").nth(1).expect(&sentence).trim_end_matches('.');
+        assert_eq!(fs::read(path).unwrap(), b"written\n", "{sentence}");
         fs::remove_file(path).unwrap();
     }
 }

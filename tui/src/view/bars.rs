@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::{Theme, padded};
+use super::theme::Theme;
+use super::widgets::padded;
 use crate::app::{App, TABS};
 use crate::keys::{self, Action};
 use crate::layout::tabs::{TabLine, fit_tabs};

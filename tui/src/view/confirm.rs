@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{Theme, window};
+use super::theme::Theme;
+use super::widgets::window;
 use crate::app::{App, Confirm};
 use crate::keys::{Context, in_context};
 use crate::words::glyphs::Sign;

@@ -8,7 +8,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 
-use super::{Theme, draw_input, inset, padded, rows, scroll_bar};
+use super::theme::Theme;
+use super::widgets::{draw_input, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::state::conflict::ConflictScreen;

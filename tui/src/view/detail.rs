@@ -7,7 +7,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, key_of, padded, rows, scroll_bar};
+use super::theme::Theme;
+use super::widgets::{inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::now::Now;

@@ -7,7 +7,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 
-use super::{Theme, inset, padded, rows, scroll_bar};
+use super::theme::Theme;
+use super::widgets::{inset, padded, rows, scroll_bar};
 use crate::app::{App, Edits};
 use crate::keys::{Action, Context};
 use crate::now::Now;

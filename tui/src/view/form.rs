@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, draw_input, inset, padded, rows, scroll_bar};
+use super::theme::Theme;
+use super::widgets::{draw_input, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::now::Now;
 use crate::parse::dates;

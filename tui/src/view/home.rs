@@ -10,7 +10,8 @@ use ratatui::text::{Line, Span};
 use time::Date;
 
 use super::cells::{cell, due_cell};
-use super::{Theme, inset, key_of, padded, rows, scroll_bar};
+use super::theme::Theme;
+use super::widgets::{inset, key_of, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::layout::{self, PANEL};

@@ -10,7 +10,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use super::cells::cell;
-use super::{Theme, detail, draw_input, padded, rows, scroll_bar};
+use super::widgets::{draw_input, padded, rows, scroll_bar};
+use super::{detail, theme::Theme};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::layout::{Layout, list_and_preview};

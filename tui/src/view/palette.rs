@@ -4,7 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, draw_input, padded, rows, scroll_bar, window};
+use super::theme::Theme;
+use super::widgets::{draw_input, padded, rows, scroll_bar, window};
 use crate::app::App;
 use crate::keys::{BINDINGS, key_symbol};
 use crate::state::palette::Palette;

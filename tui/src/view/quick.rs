@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, draw_input, rows, window};
+use super::theme::Theme;
+use super::widgets::{draw_input, rows, window};
 use crate::app::{App, QuickLine};
 use crate::parse::quick;
 use crate::words;

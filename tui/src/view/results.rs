@@ -5,7 +5,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, padded, rows, scroll_bar};
+use super::theme::Theme;
+use super::widgets::{inset, padded, rows, scroll_bar};
 use crate::app::{App, Results};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, wrap_max};
@@ -24,23 +25,23 @@ pub(super) fn draw(app: &App, results: &Results, theme: &Theme, frame: &mut Fram
     let did = format!("{} here", results.did);
     for (title, result) in results.each.iter().skip(results.scroll) {
         let Some(row) = free.next() else { break };
-        let (sign, tone, said) = match result {
+        let (sign, tone, sentence) = match result {
             Ok(()) => (Sign::Done, Tone::Good, did.as_str()),
             Err(sentence) => (Sign::Fault, Tone::Alarm, sentence.as_str()),
         };
         let look = if result.is_ok() { theme.quiet() } else { theme.tone(tone) };
-        let mut said = wrap_max(said, room, 1 + spare, cut).into_iter();
-        spare -= said.len().saturating_sub(1);
+        let mut sentence = wrap_max(sentence, room, 1 + spare, cut).into_iter();
+        spare -= sentence.len().saturating_sub(1);
         frame.render_widget(
             Line::from(vec![
                 Span::styled(format!("{} ", sign.text(app.setup.ascii)), theme.tone(tone)),
                 Span::raw(padded(app, title, name, false)),
                 Span::raw("  "),
-                Span::styled(said.next().unwrap_or_default(), look),
+                Span::styled(sentence.next().unwrap_or_default(), look),
             ]),
             row,
         );
-        for part in said {
+        for part in sentence {
             let Some(row) = free.next() else { break };
             let indent = " ".repeat(columns - room);
             frame.render_widget(Line::from(vec![Span::raw(indent), Span::styled(part, look)]), row);

@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, draw_input, inset, padded, rows};
+use super::theme::Theme;
+use super::widgets::{draw_input, inset, padded, rows};
 use crate::app::App;
 use crate::state::search::{HITS_MAX, Search};
 use crate::words::glyphs::Sign;

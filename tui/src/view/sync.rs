@@ -4,7 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Theme, inset, padded, rows, scroll_bar};
+use super::theme::Theme;
+use super::widgets::{inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::now::Now;
 use crate::words::glyphs::Sign;

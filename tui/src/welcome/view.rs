@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Connection, OFFERS, Welcome};
+use super::state::{Connection, OFFERS, Welcome};
 use crate::layout::{MIN_HEIGHT, MIN_WIDTH, is_too_small};
 use crate::view::{Theme, draw_input};
 use crate::words::glyphs::{Sign, Tone};

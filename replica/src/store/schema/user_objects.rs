@@ -72,14 +72,15 @@ pub(crate) fn explain_refusal(connection: &Connection, error: StoreError) -> Sto
     if !matches!(failure.extended_code & 0xff, ffi::SQLITE_ERROR | ffi::SQLITE_CONSTRAINT | ffi::SQLITE_MISMATCH) {
         return error;
     }
-    if let (ffi::SQLITE_CONSTRAINT_UNIQUE, rusqlite::Error::SqliteFailure(_, Some(said))) =
+    if let (ffi::SQLITE_CONSTRAINT_UNIQUE, rusqlite::Error::SqliteFailure(_, Some(sentence))) =
         (failure.extended_code, refusal)
     {
         let by = unique_indexes(connection).unwrap_or_default().into_iter().find(|(index, table)| {
             // The message is the only place where SQLite names the index: its result code does not. SQLite names an index on an
             // expression by its name, and any other index by its columns.
-            said.ends_with(&format!(": index '{index}'"))
-                || index_columns(connection, index, table).is_ok_and(|columns| said.ends_with(&format!(": {columns}")))
+            sentence.ends_with(&format!(": index '{index}'"))
+                || index_columns(connection, index, table)
+                    .is_ok_and(|columns| sentence.ends_with(&format!(": {columns}")))
         });
         if let Some((index, table)) = by {
             return StoreError::RefusedByUniqueIndex { index, table };
@@ -89,7 +90,7 @@ pub(crate) fn explain_refusal(connection: &Connection, error: StoreError) -> Sto
     suspects.extend(triggers(connection).unwrap_or_default().iter().map(|(name, table)| trigger_name(name, table)));
     match suspects.is_empty() {
         true => error,
-        false => StoreError::RefusedByUserObject { said: refusal.to_string(), by: suspects.join(", ") },
+        false => StoreError::RefusedByUserObject { sentence: refusal.to_string(), by: suspects.join(", ") },
     }
 }
 
@@ -141,11 +142,11 @@ pub(crate) fn broken_triggers(connection: &Connection) -> Result<Vec<(String, St
             format!("EXPLAIN DELETE FROM {table}"),
         ];
         if let Some(error) = verbs.iter().find_map(|text| connection.prepare(text).err()) {
-            let said = match error {
+            let sentence = match error {
                 rusqlite::Error::SqlInputError { msg, .. } => msg,
                 other => other.to_string(),
             };
-            found.push((triggers.join(", "), said));
+            found.push((triggers.join(", "), sentence));
         }
     }
     Ok(found)

@@ -198,9 +198,9 @@ fn unknown_event_is_logged_once() {
             event(id + 3, "created", &long, ROOM, json!({})),
         ]);
     }
-    let said = "SELECT group_concat(text, ' ') FROM sync_log WHERE level = 'warning' AND text NOT LIKE '%xx%'";
+    let sentence = "SELECT group_concat(text, ' ') FROM sync_log WHERE level = 'warning' AND text NOT LIKE '%xx%'";
     assert_eq!(
-        scene.one(said),
+        scene.one(sentence),
         "Skipped: records of the kind pet, which this version does not know. \
          Skipped: records of the kind plant, which this version does not know."
     );

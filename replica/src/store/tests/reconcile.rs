@@ -189,12 +189,12 @@ fn deleted_visible_record_is_counted_once() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
-    let said = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted there%'";
-    assert_eq!((scene.states().as_str(), scene.one(said).as_str()), ("conflict", "1"));
+    let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted there%'";
+    assert_eq!((scene.states().as_str(), scene.one(sentence).as_str()), ("conflict", "1"));
     scene.recovers(&gap());
     assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT deleted_count || (counts_at_start ->> 'task') FROM _reconcile"), "00");
-    assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(said).as_str()), ("Mine", "1"));
+    assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(sentence).as_str()), ("Mine", "1"));
 }
 
 /// The batch after a gap may leave out an accepted delete; the listing shows the delete then.
@@ -215,7 +215,7 @@ fn guard_ignores_records_deleted_here() {
         scene.recovers(cause);
         scene
     };
-    let said = |scene: &mut Scene| {
+    let sentence = |scene: &mut Scene| {
         reconcile::finish(&mut scene.db, at(0)).unwrap();
         scene.one("SELECT group_concat(text, ' ') FROM (SELECT text FROM sync_log ORDER BY id DESC LIMIT 2)")
     };
@@ -223,7 +223,7 @@ fn guard_ignores_records_deleted_here() {
     // No question: 60 rooms are missing, and all but 10 of them were deleted here.
     let mut scene = of_rooms(100, 50, &gap());
     assert_eq!(scene.lists_rooms(61..=100, 200), SweepOutcome::Done);
-    let words = said(&mut scene);
+    let words = sentence(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; 10 records were deleted there."), "{words}");
     assert!(words.contains("10 of 50 rooms were deleted there: Room 51, Room 52, "), "{words}");
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
@@ -231,7 +231,7 @@ fn guard_ignores_records_deleted_here() {
     // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
     let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
     assert_eq!(scene.is_walked(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
-    let words = said(&mut scene);
+    let words = sentence(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
     assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
 }

@@ -11,7 +11,8 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use time::{Date, Duration};
 
-use super::super::{Theme, key_of, padded, rows};
+use super::super::theme::Theme;
+use super::super::widgets::{key_of, padded, rows};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::state::home::{ACTIVITY_DAYS, Home};

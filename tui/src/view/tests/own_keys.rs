@@ -38,7 +38,7 @@ fn empty_home_offers_actions_with_keys() {
 #[test]
 fn home_without_profile_names_the_key() {
     let without = "The home has no profile yet.";
-    for (keys, said) in [(vec!["E"], format!("{without} Press E to write it.")), (vec![], without.to_owned())] {
+    for (keys, sentence) in [(vec!["E"], format!("{without} Press E to write it.")), (vec![], without.to_owned())] {
         let mut app = household();
         app.setup.keys = chosen_keys(&[("edit", keys.as_slice())]);
         letter(&mut app, 'p');
@@ -46,7 +46,7 @@ fn home_without_profile_names_the_key() {
         let (ticket, kind) = (detail.ticket, detail.kind);
         app.update(now(), Message::Answer(Answer::Record { ticket, kind, full: Ok(None) }));
         let text = flat(&mut app, 80, 24);
-        assert_says(&text, &[&said]);
+        assert_says(&text, &[&sentence]);
         assert_eq!(text.contains("Press"), !keys.is_empty(), "{text}");
     }
 }

@@ -92,9 +92,9 @@ fn bulk_form_heading_is_shown_in_full() {
     let mut app = household();
     let records = (0..1_234).map(|number| (number.to_string(), String::new())).collect();
     app.layers.push(Layer::Form(Box::new(Form::bulk(Kind::Document, records, 1_200, app.today))));
-    let said = "Change 1,234 documents (1,200 not visible): each filled field is set in all of them";
+    let sentence = "Change 1,234 documents (1,200 not visible): each filled field is set in all of them";
     for (width, height) in [(80, 24), (50, 15)] {
-        assert_says(&flat(&mut app, width, height), &[said]);
+        assert_says(&flat(&mut app, width, height), &[sentence]);
     }
 }
 
