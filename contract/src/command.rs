@@ -26,7 +26,7 @@ pub enum Command {
         /// The fields to merge.
         body: CheckedBody,
         /// The preconditions of the write.
-        guard: Preconditions,
+        preconditions: Preconditions,
     },
     /// Delete a record.
     Delete {
@@ -35,7 +35,7 @@ pub enum Command {
         /// The id of the record.
         id: Uuid,
         /// The preconditions of the write.
-        guard: Preconditions,
+        preconditions: Preconditions,
     },
 }
 
@@ -95,8 +95,8 @@ mod tests {
             (None, listed(&[3]), Some(4), true),
             (listed(&[3]), listed(&[3]), Some(3), false),
         ] {
-            let guard = Preconditions { if_match, if_none_match };
-            assert_eq!(guard.admits(rev), admitted, "{guard:?} at {rev:?}");
+            let preconditions = Preconditions { if_match, if_none_match };
+            assert_eq!(preconditions.admits(rev), admitted, "{preconditions:?} at {rev:?}");
         }
     }
 }

@@ -122,9 +122,12 @@ CREATE TABLE _outbox (
     edit_id   INTEGER PRIMARY KEY,
     if_match  INTEGER,                          -- the revision that the request insists on; NULL for none
     if_absent INTEGER NOT NULL DEFAULT 0,       -- 1: the request insists that there is no record
-    rejected  INTEGER NOT NULL DEFAULT 0,       -- 1: the server rejected the request, so it never takes effect later
-    own_event TEXT NOT NULL DEFAULT 'awaited'   -- awaited: every event since the first attempt was seen; perhaps_missed:
-                                                -- some events were missed; maybe_applied: and the request was sent again
+    given_up  INTEGER NOT NULL DEFAULT 0,       -- 1: the request is not sent again: the server rejected it (or 412), the
+                                                -- record is deleted, a bulk call was split, or the server was restored
+                                                -- at an unknown fork. The feed may still confirm the edit by its key
+    own_event TEXT NOT NULL DEFAULT 'awaited'   -- awaited: every event since the first attempt was seen;
+                                                -- perhaps_missed: some events were missed; maybe_applied: some events
+                                                -- were missed, and the request was sent again or given up
 ) STRICT;
 
 CREATE TABLE _acked (
@@ -205,7 +208,9 @@ CREATE TABLE edit_history (
     patch           TEXT NOT NULL,
     base            TEXT NOT NULL,
     outcome         TEXT NOT NULL,                     -- confirmed, merged, superseded, discarded, undone
-    rev             INTEGER,                           -- the position at which the server holds it
+    rev             INTEGER,                           -- the position at which the server holds the edit; 0: unknown;
+                                                       -- NULL: a later edit has overwritten the edit, or the server
+                                                       -- never held the edit
     reason          TEXT,
     attempts        INTEGER NOT NULL,
     idempotency_key TEXT,
@@ -214,6 +219,8 @@ CREATE TABLE edit_history (
     settled_at      TEXT NOT NULL
 ) STRICT;
 CREATE INDEX _edit_history_settled ON edit_history (settled_at);
+-- Every shown row looks up whether its last change came from this replica.
+CREATE INDEX _edit_history_record ON edit_history (record_id);
 
 CREATE TABLE sync_log (
     -- What happened, for people; the newest 10,000 lines.

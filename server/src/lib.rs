@@ -151,7 +151,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
         connections_max: app.config.connections_max,
         headers_time_max: app.config.headers_time_max,
         write_time_max: app.config.write_time_max,
-        too_late: Arc::new(move || http::edge::too_late(&timed_out)),
+        late_head_response: Arc::new(move || http::edge::late_head_response(&timed_out)),
     };
     let edge = Edge::new(app.clone(), &routes::API);
     let api_task = tokio::spawn(listener::serve(listener, edge, rules.clone(), shutdown.clone()));

@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
 use crate::home::retention;
-use crate::store::{HomeNo, StoreError, homes, receipts};
+use crate::store::{HomeNumber, StoreError, homes, receipts};
 
 /// Time between two checks for writes of other processes. A revoked key must stop working within a second.
 const DETECT_EVERY: Duration = Duration::from_millis(400);
@@ -86,7 +86,7 @@ struct ClockReading {
 #[derive(Debug, Clone, Copy)]
 enum CleanupTask {
     /// Removes the events of a home from before a time.
-    Events(HomeNo, Timestamp),
+    Events(HomeNumber, Timestamp),
     /// Removes expired receipts.
     Receipts,
     /// Removes expired exports.

@@ -16,7 +16,7 @@ use hearth_server::home::apply::HomeWriter;
 use hearth_server::operate;
 use hearth_server::store::homes::Plan;
 use hearth_server::store::notifier::Notifier;
-use hearth_server::store::{Db, HomeNo, records};
+use hearth_server::store::{Db, HomeNumber, records};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -126,12 +126,14 @@ async fn seed_completes_after_references_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let (db, home) = live_home(dir.path()).await;
     home.seed(7, 1200, |created| created >= 500).await.unwrap();
-    let number = HomeNo(1);
+    let number = HomeNumber(1);
     let gone = db.write(move |tx| {
         let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), None)?;
         for kind in [Kind::Inventory, Kind::Room, Kind::Vehicle] {
             for id in records::ids(tx, number, kind)? {
-                writing.apply(Order::Delete { kind, id, guard: Preconditions::default() }, &mut Uuid::nil)?.unwrap();
+                writing
+                    .apply(Order::Delete { kind, id, preconditions: Preconditions::default() }, &mut Uuid::nil)?
+                    .unwrap();
             }
         }
         writing.finish()
@@ -155,7 +157,7 @@ async fn refused_seed_step_creates_no_record() {
     let (db, home) = live_home(dir.path()).await;
     home.seed(7, 1200, |created| created >= 500).await.unwrap();
     // Another writer created one record of the second step.
-    let number = HomeNo(1);
+    let number = HomeNumber(1);
     let taken = HomeGenerator::new(7, 1200, Clock::system().now().date()).nth(700).unwrap();
     let made = db.write(move |tx| {
         let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), None)?;

@@ -11,7 +11,7 @@ use hearth_server::http::scopes::SCOPES;
 use hearth_server::store::homes::{self, Plan, Team};
 use hearth_server::store::keys::{self, Key};
 use hearth_server::store::notifier::Notifier;
-use hearth_server::store::{Db, HomeNo};
+use hearth_server::store::{Db, HomeNumber};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -56,7 +56,7 @@ fn key_row(key: usize, home: Uuid) -> Key {
         team: "team".to_owned(),
         team_name: "My home".to_owned(),
         plan: Plan::Paid,
-        home: HomeNo(HOME),
+        home: HomeNumber(HOME),
         home_id: home.to_string(),
         environment: Environment::Live,
         name: format!("key {key}"),

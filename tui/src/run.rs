@@ -278,8 +278,8 @@ mod tests {
             config: Config::default(),
         };
         let error = open_replica(&options).expect_err("there is no server to download from").to_string();
-        let (said, next) = error.split_once("\nnext: ").unwrap();
-        assert!(said.contains("replica.db") && next.contains("hearth-replica --db replica.db"), "{error}");
+        let (sentence, next) = error.split_once("\nnext: ").unwrap();
+        assert!(sentence.contains("replica.db") && next.contains("hearth-replica --db replica.db"), "{error}");
         options.sync = Some(sync);
         let other = SyncLock::try_take(&db).unwrap().unwrap();
         assert!(open_replica(&options).is_err());

@@ -1,4 +1,4 @@
-//! What is wrong with single fields of a body (contract 12). Must not know how a body is checked.
+//! Faults of single fields of a body (contract 12). Must not know how a body is checked.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::quote::{QUOTED_NAME_MAX, shorten};
 
-/// The most field faults in one response. A checker stops at one more, which tells the reader that more exist. The limit
-/// keeps a body full of faults from causing a response many times its size.
+/// The most field faults in a response. A checker stops at `FAULTS_MAX` + 1; the extra fault tells the reader that faults
+/// were left out. Without the limit, a body full of faults would cause a response many times its size.
 pub const FAULTS_MAX: usize = 100;
 
-/// One fault of one field.
+/// A fault of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
-    /// The name of the member, or a path such as `operations[3].method`. At most [`QUOTED_NAME_MAX`] characters of a
-    /// name that the client sent.
+    /// The name of the member, or a path like `operations[3].method`. A name that the client sent is cut to
+    /// [`QUOTED_NAME_MAX`] characters.
     pub field: String,
-    /// The code that clients branch on.
+    /// The fault as a code, for programs.
     pub code: FaultCode,
-    /// One sentence for people.
+    /// The fault as a sentence, for people.
     pub message: String,
 }
 

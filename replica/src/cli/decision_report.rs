@@ -40,7 +40,7 @@ pub(super) fn report(
         Err(refused) => return Err(decision_failure(&EditLookup::new(replica), target, refused)?),
     };
     if context.json {
-        return Ok(output::json(&json!({ "sentence": sentence, "edit": edit }))?);
+        return Ok(output::json(&json!({ "said": sentence, "edit": edit }))?);
     }
     Ok(output::line(&text::one_line(&sentence))?)
 }
@@ -86,7 +86,7 @@ pub(super) fn report_each(
                 }
             };
             match (context.json, done) {
-                (true, _) => all.push(json!({ "id": id, "done": done, "sentence": sentence, "edit": edit })),
+                (true, _) => all.push(json!({ "id": id, "done": done, "said": sentence, "edit": edit })),
                 (false, true) => output::line(&text::one_line(&format!("{id}: {sentence}")))?,
                 (false, false) => output::message(&text::one_line(&format!("hearth-replica: {id}: {sentence}"))),
             }

@@ -59,8 +59,8 @@ impl Decision {
                         if is_gone
                             && known.settled()?.any(|one| one.id == *edit && one.outcome == EditOutcome::Discarded)
                         {
-                            let said = "the edit is discarded together with the edit before it".to_owned();
-                            *decided = Ok(Decided { said, otherwise: None, edit: None });
+                            let sentence = "the edit is discarded together with the edit before it".to_owned();
+                            *decided = Ok(Decided { sentence, otherwise: None, edit: None });
                         }
                     }
                     Ok(all)
@@ -189,7 +189,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     let reason = |edit| edits.iter().find(|one| one.id == edit).and_then(|one| one.reason.clone());
     let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since"].map(str::to_owned).to_vec();
     let rows = conflicts.into_iter().map(|one| {
-        let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted there".into(), Value::from);
+        let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted on the server".into(), Value::from);
         vec![
             one.edit_id.into(),
             one.kind.as_str().into(),

@@ -294,7 +294,10 @@ fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
         None => output::message("the server has not confirmed it yet"),
     }
     if row.pending != Pending::No {
-        output::message(&output::with_home_flags(&format!("changed here; next: hearth-replica why {}", row.id)));
+        output::message(&output::with_home_flags(&format!(
+            "changed on this device; next: hearth-replica why {}",
+            row.id
+        )));
     }
     Ok(())
 }
@@ -302,7 +305,7 @@ fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
 /// Prints the result of a change, with a hint if no process sends the edit.
 fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
     if !warn_of_blocking_edit(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
-        output::message(&output::with_home_flags("stored here; next: hearth-replica sync, to send it"));
+        output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
     }
     write_result(context, replica, kind, id)
 }
@@ -312,7 +315,7 @@ fn warn_of_blocking_edit(replica: &Replica, kind: Kind, id: &str) -> Result<bool
     let edits = replica.why(kind, id)?.map(|why| why.edits).unwrap_or_default();
     let first = edits.iter().find_map(|edit| Some((edit, super::edits::decision_command(edit)?)));
     if let Some((edit, next)) = &first {
-        output::message(&format!("stored here, but edit {} needs your decision first", edit.id));
+        output::message(&format!("stored on this device, but edit {} needs your decision first", edit.id));
         output::next_step(next);
     }
     Ok(first.is_some())

@@ -104,10 +104,12 @@ fn difference_json(difference: &Difference) -> Value {
 fn difference_text(difference: &Difference) -> String {
     let Difference { kind, id, title, how } = difference;
     let how = match how {
-        How::Missing => "is missing here".to_owned(),
+        How::Missing => "is missing on this device".to_owned(),
         How::Extra => "is not on the server".to_owned(),
         How::Fields(fields) => {
-            let fields = fields.iter().map(|(name, ours, theirs)| format!("{name}: {ours} here, {theirs} there"));
+            let fields = fields
+                .iter()
+                .map(|(name, ours, theirs)| format!("{name}: {ours} on this device, {theirs} on the server"));
             fields.collect::<Vec<_>>().join("; ")
         }
     };

@@ -47,7 +47,7 @@ impl Why {
         let rows: Vec<Vec<Value>> = shown
             .map(|origin| {
                 let server = origin.server.clone().filter(|server| *server != origin.value);
-                let server = server.map(|server| format!("there: {}", value_text(&server))).unwrap_or_default();
+                let server = server.map(|server| format!("on the server: {}", value_text(&server))).unwrap_or_default();
                 let value = shorten(&text::cell_text(&origin.value));
                 vec![origin.field.into(), value.into(), source_text(&why, origin).into(), server.into()]
             })
@@ -70,11 +70,11 @@ impl Why {
 
 fn location_text(why: &Origins) -> String {
     let here = match (why.shown, why.edits.last()) {
-        (true, _) => "shown here".to_owned(),
+        (true, _) => "shown on this device".to_owned(),
         (false, Some(edit)) if edit.method == Method::Delete => {
-            format!("hidden here by edit {}, which deletes it", edit.id)
+            format!("hidden on this device by edit {}, which deletes it", edit.id)
         }
-        (false, _) => "not here".to_owned(),
+        (false, _) => "not on this device".to_owned(),
     };
     let there = match (why.rev, why.deleted_at) {
         (Some(rev), _) => format!("the server has it at position {rev}"),
@@ -87,7 +87,7 @@ fn location_text(why: &Origins) -> String {
 
 fn source_text(why: &Origins, origin: &ValueOrigin) -> String {
     match origin.source {
-        Source::Server if origin.server.is_none() => "server, before it was deleted there".to_owned(),
+        Source::Server if origin.server.is_none() => "server, before the record was deleted".to_owned(),
         Source::Server => "server".to_owned(),
         Source::Nobody => "nobody set it".to_owned(),
         Source::Edit(id) => {

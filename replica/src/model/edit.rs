@@ -102,8 +102,8 @@ pub struct Conflict {
     pub title: String,
 }
 
-/// The resolution of a field that was changed both here and on the server. An edit of a record that was deleted there, and a
-/// delete of a record that was changed there, always wait for a person.
+/// The resolution of a field that was changed on this device and on the server. An edit of a record that was deleted
+/// on the server, and a delete of a record that was changed on the server, always wait for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictPolicy {
@@ -136,4 +136,17 @@ impl Precondition {
             None => Precondition::None,
         }
     }
+}
+
+/// Edits that may be sent now, in one request or as one operation of a bulk request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReadyEdits {
+    /// The edits of a frozen request, or an edit with the later edits of its record that are coalesced with the edit.
+    pub edits: Vec<i64>,
+    /// The kind of their records.
+    pub kind: Kind,
+    /// True when the request is frozen: an attempt may have been made before, and a new attempt sends the same bytes.
+    pub is_frozen: bool,
+    /// The approximate size of the request body in bytes.
+    pub bytes: usize,
 }

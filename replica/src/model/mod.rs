@@ -1,11 +1,13 @@
 //! Plain types that every layer of the replica shares. Must not know SQL, HTTP or any other module of the crate.
 
 mod edit;
+mod feed;
 mod reconcile;
 mod words;
 
-pub(crate) use edit::Precondition;
 pub use edit::{Conflict, ConflictPolicy, Edit, Settled};
+pub(crate) use edit::{Precondition, ReadyEdits};
+pub use feed::{BatchEnd, FeedBatch};
 pub(crate) use reconcile::{
     ListedId, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome,
 };

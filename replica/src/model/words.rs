@@ -162,13 +162,14 @@ words! {
 }
 
 words! {
-    /// What is known of the event that a frozen request causes (`_outbox.own_event`).
+    /// Whether the feed can still show the event of a frozen request (`_outbox.own_event`).
     OwnEvent {
         /// Every event since the first attempt was seen, and the request's own event was not among them.
         Awaited = "awaited",
         /// Some events were missed, perhaps the request's own.
         PerhapsMissed = "perhaps_missed",
-        /// Events were missed between two attempts: a rejection of the later attempt says nothing of the earlier one.
+        /// Some events were missed, and the request was sent again or given up. A rejection of the last attempt says
+        /// nothing about earlier attempts, which may have been applied.
         MaybeApplied = "maybe_applied",
     }
 }

@@ -1,5 +1,5 @@
 //! Base images: the server's version of records that have edits, and the row that results from the edits laid over the base
-//! image in their order. Must not know how either arrived.
+//! image in their order. Must not know how versions or edits arrive.
 
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
@@ -28,11 +28,12 @@ pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::St
     Ok(())
 }
 
-/// Notes that a record is deleted on the server, at this position at the latest. The last version stays for the
-/// record's edits. A record that was created here and never came back gets the accepted values as its last version.
+/// Marks a record as deleted on the server, at the position `rev` or before. The base image keeps the last version for
+/// the record's edits. A record of an accepted create that the feed never showed gets the accepted values as its last
+/// version.
 pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
     if load(tx, kind, id)?.is_none()
-        && let Some(BaseImage { rev: taken, fields, .. }) = with_acked(tx, kind, id)?
+        && let Some(BaseImage { rev: acked_rev, fields, .. }) = with_acked(tx, kind, id)?
     {
         let row = rows::load_row(tx, kind, id)?.unwrap_or_default();
         let (created_at, updated_at) = (row.created_at, row.updated_at);
@@ -40,7 +41,7 @@ pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64)
             tx,
             kind,
             id,
-            &rows::StoredRecord { fields, rev: taken.or(Some(rev)), created_at, updated_at, extra: None },
+            &rows::StoredRecord { fields, rev: acked_rev.or(Some(rev)), created_at, updated_at, extra: None },
         )?;
     }
     tx.prepare_cached("UPDATE _base SET deleted = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2")?
@@ -48,8 +49,8 @@ pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64)
     Ok(())
 }
 
-/// Notes that a response called a record missing. Its edits are merged with a deleted record; the rows stay, because
-/// the feed has not shown the delete.
+/// Marks an edit's record as missing, as a response (404) reported. The record's edits are merged with a deleted
+/// record. The rows stay, because the feed has not shown the delete.
 pub(crate) fn mark_reported_missing(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE _base SET reported_missing = 1 WHERE (kind, record_id) = (SELECT kind, record_id FROM edits WHERE id = ?1)",
@@ -136,14 +137,14 @@ pub(crate) fn with_acked(tx: &Connection, kind: Kind, id: &str) -> Result<Option
         deleted: deleted.by_feed || deleted.by_response,
     });
     let seen = known.as_ref().and_then(|known| known.rev);
-    let sent: Vec<(Method, String, Option<i64>)> = tx
+    let acked: Vec<(Method, String, Option<i64>)> = tx
         .prepare_cached(
             "SELECT e.method, e.patch, s.rev FROM edits e JOIN _acked s ON s.edit_id = e.id
              WHERE e.kind = ?1 AND e.record_id = ?2 AND coalesce(s.rev > ?3, 1) ORDER BY e.id",
         )?
         .query_map((kind.as_str(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
-    for (method, patch, rev) in sent {
+    for (method, patch, rev) in acked {
         let known = known.get_or_insert_default();
         known.rev = known.rev.max(rev);
         known.deleted |= method == Method::Delete;

@@ -69,7 +69,7 @@ fn fill(connection: &Connection, part: &Path) -> Result<ExportSummary, StoreErro
 
 fn vacuum_into(connection: &Connection, part: &Path) -> Result<(), StoreError> {
     let name = part.to_str().ok_or_else(|| StoreError::Unexpected(format!("no way to write to {}", part.display())))?;
-    // SQLite counts VACUUM INTO as a write, which a read-only connection must be allowed for a moment.
+    // SQLite treats VACUUM INTO as a write. A read-only connection must therefore allow writes during the statement.
     let is_query_only: bool = connection.pragma_query_value(None, "query_only", |row| row.get(0))?;
     connection.pragma_update(None, "query_only", false)?;
     let vacuumed = connection.execute("VACUUM INTO ?1", [name]);
@@ -78,8 +78,8 @@ fn vacuum_into(connection: &Connection, part: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Marks the copy as not synced, and makes each edit in flight wait for a person: the original sends these edits. Sent from
-/// the copy too, an edit would take effect twice and overwrite later changes of others.
+/// Marks the copy as not synced, and lets each edit in flight wait for a person. The original sends these edits. If
+/// the copy sent an edit too, the edit would take effect twice and overwrite later changes of other people.
 fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
     gate::sync_tx(copy, |tx| {
         tx.execute("UPDATE _sync SET daemon_pid = NULL, next_attempt_at = NULL, transport = NULL", [])?;
@@ -92,7 +92,8 @@ fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
                  reason = 'From a copy made at ' || {NOW} || ', whose original sends it; retry sends it.' WHERE id = ?1"
         );
         for edit in ids {
-            // The request belongs to the original. A person who decides in the copy decides by the server's state of then.
+            // Only the original may send the frozen request. After a retry in the copy, a new request is merged with
+            // the server's version of that time.
             outbox::forget_request(tx, edit)?;
             tx.execute(&park, (edit, EditState::Rejected, ReasonCode::FromACopy))?;
         }

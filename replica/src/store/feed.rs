@@ -10,25 +10,13 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::model::{Method, Reconcile};
-use crate::store::edits::{acked, maybe_applied, recheck, settle};
+use crate::model::{FeedBatch, Method, Reconcile};
+use crate::store::edits::{acked, missed_events, recheck, settle};
 use crate::store::reconcile::{self, lost, replay};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
 
 /// Characters of an unknown word that `sync_log` repeats, at most.
 const WORD_CHARS_MAX: usize = 40;
-
-/// A batch of events.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Batch {
-    /// The events in the order of the feed.
-    pub events: Vec<Event>,
-    /// The cursor after the last event; None leaves the cursor unchanged.
-    pub cursor: Option<String>,
-    /// The head, when the batch ends at the head; 0 when the head's position is not known. None while more events
-    /// follow.
-    pub ready: Option<i64>,
-}
 
 /// Values of `_sync` that are true once the batch is applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +28,7 @@ pub(crate) struct Proof {
     /// How the batch arrived: `stream` or `poll`.
     pub transport: &'static str,
     /// True when the rows then show the present state of the server.
-    pub current: bool,
+    pub is_current: bool,
     /// The time of the local clock.
     pub now: Timestamp,
 }
@@ -51,18 +39,18 @@ pub(crate) struct Applied {
     /// The last event that is applied. In a reconcile, the rows are behind this position.
     pub position: i64,
     /// True when events concern edits that are not sent: the edits must be planned again.
-    pub touched_edits: bool,
+    pub affects_edits: bool,
     /// True when an event confirmed an edit without a response: edits that waited for it may be sent.
-    pub found_edits: bool,
+    pub confirms_edits: bool,
     /// True when a complete feed skipped positions. Only a restored server skips positions (contract 9.3), and its
     /// earlier responses belong to a discarded history.
-    pub leapt: bool,
-    /// The reconcile that the end of a replay has begun.
-    pub recovering: Option<Reconcile>,
+    pub has_id_gap: bool,
+    /// The reconcile that the end of a replay has begun. None: no replay has ended.
+    pub reconcile: Option<Reconcile>,
 }
 
 /// Applies a batch in one transaction.
-pub(crate) fn apply(connection: &mut Connection, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+pub(crate) fn apply(connection: &mut Connection, batch: &FeedBatch, proof: &Proof) -> Result<Applied, StoreError> {
     if hearth_simulated::planted(hearth_simulated::PlantedFault::PositionBeforeRows) {
         let last = batch.events.last().map(|event| event.id);
         let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
@@ -122,8 +110,8 @@ struct Run<'a> {
     /// True when a record is known by more than its row: by a base image or a tombstone.
     has_images: bool,
     position: i64,
-    touched_edits: bool,
-    found_edits: bool,
+    affects_edits: bool,
+    confirms_edits: bool,
     /// Edits that their own event confirms, with its position.
     confirmed: Vec<acked::Acked>,
     /// Records with edits whose base image is newer now.
@@ -134,7 +122,7 @@ struct Run<'a> {
     unknown: BTreeSet<String>,
 }
 
-fn apply_in(tx: &Transaction<'_>, batch: &Batch, proof: &Proof) -> Result<Applied, StoreError> {
+fn apply_in(tx: &Transaction<'_>, batch: &FeedBatch, proof: &Proof) -> Result<Applied, StoreError> {
     let start = Start::read(tx)?;
     let skipped = start.continues_feed() && skips_positions(start.applied(), &batch.events);
     let mut run = Run::begin(tx, start, proof.now)?;
@@ -153,7 +141,7 @@ impl<'a> Run<'a> {
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         if editing && !start.backfilled {
             // A backfill shows only the newest event of a record (contract 9.2).
-            maybe_applied::mark_events_missed(tx)?;
+            missed_events::mark_events_missed(tx)?;
         }
         let mut seen_edits = HashSet::new();
         if start.awaits_tail() {
@@ -167,8 +155,8 @@ impl<'a> Run<'a> {
             editing,
             has_images,
             position,
-            touched_edits: false,
-            found_edits: false,
+            affects_edits: false,
+            confirms_edits: false,
             confirmed: Vec::new(),
             covered: BTreeSet::new(),
             seen_edits,
@@ -210,26 +198,26 @@ impl<'a> Run<'a> {
         if self.confirms_only_edit(event, kind, &id, &own)? {
             return Ok(());
         }
-        let waits = !own.is_empty();
-        if waits {
+        let has_edits = !own.is_empty();
+        if has_edits {
             let matched = acked::match_own_event(tx, event, &own)?;
-            self.touched_edits |= matched.is_some_and(|(_, is_news)| is_news);
+            self.affects_edits |= matched.is_some_and(|(_, is_news)| is_news);
             self.seen_edits.extend(matched.filter(|_| event_type != EventType::Deleted).map(|(edit, _)| edit));
         }
-        self.touched_edits |= own.iter().any(|edit| !edit.is_sent);
+        self.affects_edits |= own.iter().any(|edit| !edit.is_sent);
         match (event_type, &event.payload) {
             (EventType::Deleted, _) => {
-                mirror::delete(tx, kind, &id, event.id, waits, self.now)?;
+                mirror::delete(tx, kind, &id, event.id, has_edits, self.now)?;
                 self.has_images = true;
             }
             // The row changes after the last event of the batch, once.
-            (_, Some(payload)) if waits => {
+            (_, Some(payload)) if has_edits => {
                 if mirror::save_base(tx, kind, &id, event.id, payload)? {
                     self.has_images = true;
                     self.covered.insert((kind, id));
                 }
             }
-            (_, Some(payload)) => mirror::put(tx, kind, &id, event.id, payload, self.has_images)?,
+            (_, Some(payload)) => mirror::put_without_edits(tx, kind, &id, event.id, payload, self.has_images)?,
             (_, None) => {
                 self.unknown.insert(format!("Skipped: {} event without a record", event.event_type));
             }
@@ -260,13 +248,13 @@ impl<'a> Run<'a> {
         if self.has_images {
             base::remove(self.tx, kind, id)?;
         }
-        self.found_edits |= only.rev != Some(event.id);
+        self.confirms_edits |= only.rev != Some(event.id);
         self.confirmed.push((only.edit, Some(event.id)));
         Ok(true)
     }
 
     /// The consequences of the whole batch: ended edits, the position, lost edits and the overlay of changed records.
-    fn finish(mut self, batch: &Batch, proof: &Proof, leapt: bool) -> Result<Applied, StoreError> {
+    fn finish(mut self, batch: &FeedBatch, proof: &Proof, has_id_gap: bool) -> Result<Applied, StoreError> {
         let tx = self.tx;
         settle::confirm(tx, &self.confirmed, self.now)?;
         if let Some(last) = batch.events.last() {
@@ -276,8 +264,8 @@ impl<'a> Run<'a> {
             log_once(tx, &format!("{text}, which this version does not know."))?;
         }
         let mut compare = None;
-        if let Some(head) = batch.ready {
-            self.position = self.position.max(head);
+        if batch.is_at_present() {
+            self.position = self.position.max(batch.head().unwrap_or(0));
             compare = replay::finish(tx, self.position, batch.cursor.as_deref(), self.now)?;
         }
         // Edits are measured against the new position.
@@ -291,17 +279,19 @@ impl<'a> Run<'a> {
         }
         // A reconcile compares all edits at its end.
         for (kind, id) in self.covered.iter().filter(|_| !self.start.reconciling) {
-            self.touched_edits |= recheck::recheck_record(tx, *kind, id, self.now)?;
+            self.affects_edits |= recheck::recheck_record(tx, *kind, id, self.now)?;
         }
-        let recovering = match compare {
+        let reconcile = match compare {
             Some(cause) => reconcile::begin_at_the_present(tx, &cause, self.position)?,
             None => None,
         };
-        let Run { position, touched_edits, found_edits, .. } = self;
-        Ok(Applied { position, touched_edits, found_edits, leapt, recovering })
+        let Run { position, affects_edits, confirms_edits, .. } = self;
+        Ok(Applied { position, affects_edits, confirms_edits, has_id_gap, reconcile })
     }
 
-    fn write_position(&self, batch: &Batch, proof: &Proof, shown: i64, current: bool) -> Result<(), StoreError> {
+    fn write_position(&self, batch: &FeedBatch, proof: &Proof, shown: i64, is_current: bool) -> Result<(), StoreError> {
+        // An unknown head leaves the head at the position.
+        let head = batch.is_at_present().then(|| batch.head().unwrap_or(0));
         self.tx
             .prepare_cached(
                 "UPDATE _sync SET cursor = coalesce(?1, cursor), position = ?2, head = max(coalesce(?3, head, 0), ?7),
@@ -312,14 +302,14 @@ impl<'a> Run<'a> {
             .execute((
                 batch.cursor.as_ref().filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::CursorNotStored)),
                 shown,
-                batch.ready,
+                head,
                 proof.phase,
-                batch.ready.is_some() && !self.start.reconciling,
+                batch.is_at_present() && !self.start.reconciling,
                 proof.now.to_string(),
                 self.position,
                 proof.transport,
                 &proof.reason,
-                proof.current && current,
+                proof.is_current && is_current,
             ))?;
         if self.start.reconciling {
             self.tx.prepare_cached("UPDATE _reconcile SET tail_position = nullif(?1, 0)")?.execute([self.position])?;
@@ -328,7 +318,7 @@ impl<'a> Run<'a> {
     }
 
     /// Finds accepted edits that the server has lost, now that the feed has passed their positions.
-    fn notice_lost(&mut self, batch: &Batch, shown: i64) -> Result<(), StoreError> {
+    fn notice_lost(&mut self, batch: &FeedBatch, shown: i64) -> Result<(), StoreError> {
         let (tx, start) = (self.tx, &self.start);
         if start.awaits_tail() {
             lost::forget_skipped(tx, shown, self.position, &self.seen_edits)?;
@@ -340,15 +330,15 @@ impl<'a> Run<'a> {
         // The feed leaves nothing out after a good cursor. A backfill shows all records only at its end.
         let (shows_all, before) = match start.reconciling {
             true => (start.tail.is_some(), start.applied()),
-            false => (start.backfilled || batch.ready.is_some(), if start.backfilled { start.position } else { shown }),
+            false => (start.backfilled || batch.is_at_present(), if start.backfilled { start.position } else { shown }),
         };
         if shows_all {
             let passed = lost::Passed { before, position: self.position, whole: !start.reconciling };
-            self.touched_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
+            self.affects_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
         }
-        if batch.ready.is_some() && self.editing && is_backfill {
-            maybe_applied::clear_maybe_applied(tx)?;
-            self.touched_edits = true;
+        if batch.is_at_present() && self.editing && is_backfill {
+            missed_events::clear_disproved_marks(tx)?;
+            self.affects_edits = true;
         }
         Ok(())
     }
@@ -357,8 +347,8 @@ impl<'a> Run<'a> {
 /// Writes a line to `sync_log`, unless the same line is there: a newer server may cause the line with every event, and
 /// it must not displace other lines.
 fn log_once(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
-    let said = "SELECT EXISTS (SELECT 1 FROM sync_log WHERE text = ?1)";
-    match tx.prepare_cached(said)?.query_row([text], |row| row.get(0))? {
+    let is_logged = "SELECT EXISTS (SELECT 1 FROM sync_log WHERE text = ?1)";
+    match tx.prepare_cached(is_logged)?.query_row([text], |row| row.get(0))? {
         true => Ok(()),
         false => log(tx, "warning", text),
     }

@@ -51,8 +51,8 @@ fn interruption_point(name: &'static str) -> Result<(), StoreError> {
     Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None).into())
 }
 
-/// The edit ids that the last edit transaction of a connection used: the newest id before the transaction, and its own last
-/// id. A table of the connection alone.
+/// SQL of a temporary table, visible only to its connection: the newest edit id before the connection's last edit
+/// transaction (`before`), and the last edit id of the transaction (`last`).
 const WRITTEN_IDS: &str =
     "CREATE TEMP TABLE IF NOT EXISTS _written_ids (one INTEGER PRIMARY KEY, before INTEGER, last INTEGER)";
 
@@ -68,7 +68,7 @@ pub(crate) fn edit_tx<T, E: From<rusqlite::Error>>(
     let value = work(&tx)?;
     tx.prepare_cached("UPDATE _gate SET origin = 'sql'")?.execute([])?;
     search::merge_index(&tx)?;
-    // No other connection writes meanwhile, so this transaction used every id in between.
+    // No other connection can write during the transaction, so all ids between both values belong to the transaction.
     let row = (before, newest_edit_id(&tx)?);
     tx.prepare_cached(WRITTEN_IDS)?.execute([])?;
     tx.prepare_cached("INSERT OR REPLACE INTO _written_ids VALUES (1, ?1, ?2)")?.execute(row)?;
@@ -103,7 +103,7 @@ pub(crate) fn with_guards_off<T, E: From<rusqlite::Error>>(
 }
 
 /// Turns triggers off on a connection that only runs sync transactions, unless the database has a person's trigger. The
-/// replica's own triggers do nothing while the gate is open, and asking them costs as much time as writing the row.
+/// replica's own triggers do nothing while the gate is open, but running them takes as much time as writing the row.
 pub(crate) fn skip_own_triggers(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch(
         "CREATE TEMP TABLE IF NOT EXISTS _touched (kind TEXT, record_id TEXT, PRIMARY KEY (kind, record_id)) WITHOUT ROWID",

@@ -58,7 +58,7 @@ fn find_damage(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut broken = page_faults(connection, "integrity_check")?;
     if broken.is_empty() {
         let tables = tables_with_invalid_text(connection)?;
-        broken.extend(tables.iter().map(|table| format!("a text in {table} is not what can have been written there")));
+        broken.extend(tables.iter().map(|table| format!("{table} holds a text that cannot have been written to it")));
     }
     Ok(broken)
 }

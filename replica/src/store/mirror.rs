@@ -12,7 +12,7 @@ use crate::store::{StoreError, base, rows};
 /// Applies a version of a record, with or without edits, when the version is newer than the known one.
 pub(crate) fn apply(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payload: &Fields) -> Result<(), StoreError> {
     if acked::edits_of_record(tx, kind, id)?.is_empty() {
-        return put(tx, kind, id, rev, payload, true);
+        return put_without_edits(tx, kind, id, rev, payload, true);
     }
     match save_base(tx, kind, id, rev, payload)? {
         true => base::rebase(tx, kind, id),
@@ -22,7 +22,7 @@ pub(crate) fn apply(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64, payloa
 
 /// Writes the row of a record without edits, unless a newer version or the record's delete is known. `has_images`: true when
 /// a record is known by more than its row.
-pub(super) fn put(
+pub(super) fn put_without_edits(
     tx: &Transaction<'_>,
     kind: Kind,
     id: &str,
@@ -59,13 +59,13 @@ pub(super) fn save_base(
     Ok(true)
 }
 
-/// Deletes a record at a revision, unless a newer version is known. `waits`: true when the record has edits.
+/// Deletes a record at a revision, unless a newer version is known. `has_edits`: true when the record has edits.
 pub(super) fn delete(
     tx: &Transaction<'_>,
     kind: Kind,
     id: &str,
     rev: i64,
-    waits: bool,
+    has_edits: bool,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     if newest(tx, kind, id)?.is_some_and(|newest| rev <= newest) {
@@ -79,7 +79,7 @@ pub(super) fn delete(
     if hearth_simulated::planted(hearth_simulated::PlantedFault::TombstonesNotStored) {
         tx.execute("DELETE FROM _tombstones", [])?;
     }
-    if !waits {
+    if !has_edits {
         return rows::delete_row(tx, kind, id);
     }
     base::mark_deleted(tx, kind, id, rev)?;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{StoreError, gate, rows};
 use crate::model::{BlockCause, Phase};
 use crate::store::base;
-use crate::store::edits::maybe_applied;
+use crate::store::edits::missed_events;
 use crate::store::reconcile::lost;
 
 /// What a sync starts from.
@@ -152,7 +152,7 @@ pub(crate) fn record_greeting(
                  offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",
             (head, retention_seconds, now.to_string(), process),
         )?;
-        maybe_applied::drop_stale_preconditions(tx)?;
+        missed_events::drop_stale_preconditions(tx)?;
         base::clear_reported_missing(tx)?;
         head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })

@@ -17,7 +17,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::model::ConflictPolicy;
+use crate::model::{BatchEnd, ConflictPolicy, FeedBatch};
 use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::{answers, plan, push};
 use crate::store::sync_state::Home;
@@ -85,21 +85,21 @@ impl Scene {
     }
 
     fn hear(&mut self, events: Vec<Event>) {
-        let batch = feed::Batch { cursor: events.last().map(|e| format!("c{}", e.id)), events, ready: None };
+        let batch = FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More };
         feed::apply(
             &mut self.db,
             &batch,
-            &feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
+            &feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) },
         )
         .unwrap();
     }
 
     fn is_at_present(&mut self, head: i64) {
-        let batch = feed::Batch { ready: Some(head), ..feed::Batch::default() };
+        let batch = FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() };
         feed::apply(
             &mut self.db,
             &batch,
-            &feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(0) },
+            &feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) },
         )
         .unwrap();
     }
@@ -137,7 +137,7 @@ impl Scene {
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         let problem = json!({ "type": "not_found" });
-        scene.answer(1, WriteOutcome::Conflict { reason: "deleted there".to_owned(), problem, deleted: true });
+        scene.answer(1, WriteOutcome::Conflict { reason: "deleted on the server".to_owned(), problem, deleted: true });
         scene
     }
 

@@ -38,7 +38,6 @@ mod action;
 mod backoff;
 mod clock;
 mod event;
-mod feed;
 mod goal;
 mod handle;
 mod identity;
@@ -58,11 +57,12 @@ mod transport;
 pub(crate) use action::{Action, Request};
 pub use clock::Millis;
 pub(crate) use event::Event;
-pub use feed::{BatchEnd, FeedBatch};
 pub use goal::{EndReason, Until};
 pub(crate) use identity::{FeedHead, ServerInfo};
 pub use identity::{Identity, Limits};
 pub(crate) use outcome::{
-    EditResponse, ErrorType, ExistingRecord, Expired, Failure, ReadyEdits, Refusal, SendOutcome, WriteOutcome,
+    EditResponse, ErrorType, ExistingRecord, Expired, Failure, Refusal, SendOutcome, WriteOutcome,
 };
 pub(crate) use state::Core;
+
+pub use crate::model::{BatchEnd, FeedBatch};

@@ -46,12 +46,12 @@ async fn fetch_all(
         let mut listing = Listing::default();
         let mut page_cursor = None;
         loop {
-            let question = match kind {
+            let query = match kind {
                 Kind::Property => ReconcileQuery::Property,
                 kind => ReconcileQuery::Walk { kind, cursor: page_cursor },
             };
-            let parse = |response: &HttpResponse| wire::reconcile_answer(&question, response);
-            let page = reader.fetch(&HttpRequest::reconcile(&question), parse).await?;
+            let parse = |response: &HttpResponse| wire::reconcile_response(&query, response);
+            let page = reader.fetch(&HttpRequest::reconcile(&query), parse).await?;
             listing.as_of = page.as_of;
             listing.records.extend(page.records.into_iter().map(|record| (record, page.as_of)));
             page_cursor = page.next_cursor;

@@ -8,23 +8,23 @@ use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 /// Ids in the buffer: ten pages.
 const IDS_MAX: usize = 1000;
 
-/// An answer to a question of a reconcile, and the step that follows.
+/// The response to a query of a reconcile, and the next step.
 #[derive(Debug)]
-pub(super) struct PageAnswer {
-    pub question: ReconcileQuery,
+pub(super) struct QueryResponse {
+    pub query: ReconcileQuery,
     pub found: ReconcileResponse,
     pub next_step: ReconcileStep,
 }
 
-impl PageAnswer {
+impl QueryResponse {
     /// Whether the write may wait for the next page.
     pub(super) fn may_wait(&self) -> bool {
-        matches!((&self.question, &self.next_step), (ReconcileQuery::Ids { .. }, ReconcileStep::Ids { .. }))
+        matches!((&self.query, &self.next_step), (ReconcileQuery::Ids { .. }, ReconcileStep::Ids { .. }))
             && self.found.ids.len() < IDS_MAX
     }
 
     /// Appends the next page.
-    pub(super) fn extend(&mut self, next: PageAnswer) {
+    pub(super) fn extend(&mut self, next: QueryResponse) {
         self.found.ids.extend(next.found.ids);
         self.found.next_cursor = next.found.next_cursor;
         self.found.as_of = self.found.as_of.max(next.found.as_of);
@@ -41,14 +41,14 @@ mod tests {
     use super::*;
     use crate::model::ListedId;
 
-    fn page(cursor: Option<&str>, next_step: ReconcileStep, as_of: i64) -> PageAnswer {
+    fn page(cursor: Option<&str>, next_step: ReconcileStep, as_of: i64) -> QueryResponse {
         let found = ReconcileResponse {
             ids: vec![ListedId { id: Uuid::nil(), rev: 1 }],
             as_of,
             ..ReconcileResponse::default()
         };
-        let question = ReconcileQuery::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) };
-        PageAnswer { question, found, next_step }
+        let query = ReconcileQuery::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) };
+        QueryResponse { query, found, next_step }
     }
 
     #[test]
@@ -61,10 +61,6 @@ mod tests {
         buffer.extend(page(Some("c"), ReconcileStep::Records { kind: Kind::Room, as_of: 5 }, 7));
         assert!(!buffer.may_wait());
         assert_eq!((buffer.found.ids.len(), buffer.found.as_of), (3, 9));
-        assert_eq!(
-            buffer.question,
-            ReconcileQuery::Ids { kind: Kind::Room, cursor: None },
-            "the first page's question"
-        );
+        assert_eq!(buffer.query, ReconcileQuery::Ids { kind: Kind::Room, cursor: None }, "the query of the first page");
     }
 }

@@ -44,15 +44,15 @@ fn retry_of_several_continues_after_refusal() {
 fn json_of_several_decisions_is_an_array() {
     let (_dir, db) = refused();
     let one = json(&db, &["edits", "retry", "2"]);
-    assert_eq!(one, json!({ "printed": "“Attic”: the change goes to the server again", "edit": null }));
+    assert_eq!(one, json!({ "said": "“Attic”: the change goes to the server again", "edit": null }));
     assert_eq!(json(&db, &["edits", "discard", "2", "2"])["edit"], Value::Null, "the same twice is one");
     let output = replica(&db, &["edits", "discard", "1", "2", "3", "--json"]);
     assert_eq!(output.status.code(), Some(3));
     let all: Value = serde_json::from_slice(&output.stdout).unwrap();
     let seen = all.as_array().unwrap().iter().map(|one| json!([one["id"], one["done"], one["edit"]]));
     assert_eq!(seen.collect::<Value>(), json!([[1, true, null], [2, false, null], [3, true, null]]));
-    assert_eq!(all[0]["printed"], "“Hall”: the change is given up");
-    assert!(all[1]["printed"].as_str().unwrap().starts_with("there is no edit 2 that waits"), "{all}");
+    assert_eq!(all[0]["said"], "“Hall”: the change is given up");
+    assert!(all[1]["said"].as_str().unwrap().starts_with("there is no edit 2 that waits"), "{all}");
     assert_eq!(states(&db), "");
 }
 
@@ -85,10 +85,10 @@ fn retry_of_dependent_edit_stays_blocked() {
         "INSERT INTO rooms (name) VALUES ('Hall'); INSERT INTO inventory (name, room_id) SELECT 'Kettle', id FROM rooms",
     );
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
-    let printed = json(&db, &["edits", "retry", "2"])["printed"].clone();
+    let printed = json(&db, &["edits", "retry", "2"])["said"].clone();
     assert_eq!(printed, "“Kettle” waits for another change that needs you first: see its reason");
     assert_eq!(states(&db), "1rejected,2blocked");
-    let printed = json(&db, &["edits", "retry", "1"])["printed"].clone();
+    let printed = json(&db, &["edits", "retry", "1"])["said"].clone();
     assert_eq!(printed, "“Hall”: the change goes to the server again");
     assert_eq!(states(&db), "1waiting,2waiting");
 }
@@ -100,12 +100,12 @@ fn retry_of_dependency_later_in_command_works() {
     );
     as_keeper(&db, "UPDATE edits SET state = 'rejected'");
     let all = json(&db, &["edits", "retry", "2", "1"]);
-    assert_eq!(all[0]["printed"], "“Kettle”: the change goes to the server again");
+    assert_eq!(all[0]["said"], "“Kettle”: the change goes to the server again");
     assert_eq!(states(&db), "1waiting,2waiting");
     as_keeper(&db, "UPDATE edits SET state = 'rejected' WHERE id = 1");
     as_keeper(&db, "UPDATE edits SET state = 'blocked', reason = 'waits for edit 1, which needs you' WHERE id = 2");
     let all = json(&db, &["edits", "retry", "1", "2"]);
-    assert_eq!(all[1]["printed"], "“Kettle”: the change is on its way already");
+    assert_eq!(all[1]["said"], "“Kettle”: the change is on its way already");
     assert_eq!(states(&db), "1waiting,2waiting");
 }
 
@@ -116,7 +116,7 @@ fn discard_counts_edits_already_discarded() {
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Attic')").status.success());
     assert!(sqlite3(&db, "UPDATE rooms SET floor = '3' WHERE name = 'Attic'").status.success());
     assert!(sqlite3(&db, "UPDATE rooms SET floor = '4' WHERE name = 'Attic'").status.success());
-    let printed = json(&db, &["edits", "discard", "3"])["printed"].clone();
+    let printed = json(&db, &["edits", "discard", "3"])["said"].clone();
     assert_eq!(printed, "“Attic”: the change is given up, with 2 later changes of it, which are nothing without it");
     let all = json(&db, &["edits", "discard", "1", "2"]);
     assert_eq!((&all[1]["id"], &all[1]["done"]), (&2.into(), &true.into()), "{all}");

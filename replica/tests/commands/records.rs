@@ -146,7 +146,7 @@ fn why_names_source_of_each_value() {
 
     assert!(replica(&db, &["remove", &room]).status.success());
     let reported = text(&replica(&db, &["why", &room]).stdout);
-    assert!(reported.contains("hidden here by edit 3, which deletes it"), "{reported}");
+    assert!(reported.contains("hidden on this device by edit 3, which deletes it"), "{reported}");
     assert_eq!(refusal(&db, &["why", "dead"]).0, 3);
 }
 
@@ -157,11 +157,14 @@ fn why_shows_last_values_of_deleted_record() {
     as_keeper(&db, &format!("INSERT INTO rooms (id, name, rev) VALUES ('{room}', 'Kitchen', 5)"));
     assert!(replica(&db, &["set", room, "floor=2"]).status.success());
     let gone = "UPDATE _base SET deleted = 1, rev = 6; INSERT INTO _tombstones (kind, record_id, rev) SELECT kind, record_id, 6";
-    as_keeper(&db, &format!("{gone} FROM edits; UPDATE edits SET state = 'conflict', reason = 'deleted there'"));
+    as_keeper(
+        &db,
+        &format!("{gone} FROM edits; UPDATE edits SET state = 'conflict', reason = 'deleted on the server'"),
+    );
     let reported = text(&replica(&db, &["why", room]).stdout);
     assert!(reported.contains("deleted on the server at position 6"), "{reported}");
     let line = |field: &str| reported.lines().find(|line| line.starts_with(field)).unwrap().to_owned();
-    assert!(line("name").contains("server, before it was deleted there"), "{reported}");
+    assert!(line("name").contains("server, before the record was deleted"), "{reported}");
     assert!(line("floor").contains("edit 1 (conflict)"), "{reported}");
     let why = json(&db, &["why", room]);
     let name = why["fields"].as_array().unwrap().iter().find(|field| field["field"] == "name").unwrap();
@@ -204,7 +207,7 @@ fn duplicates_are_refused() {
     let (_dir, db, room) = with_a_room();
     let (exit, printed) = refusal(&db, &["add", "room", "name=Cellar", &format!("id={room}")]);
     assert_eq!(exit, 2);
-    assert!(printed.contains("is there already"), "{printed}");
+    assert!(printed.contains("exists already"), "{printed}");
     let (exit, printed) = refusal(&db, &["query", "SELECT a.id, b.id FROM rooms a JOIN rooms b", "--json"]);
     assert_eq!(exit, 2);
     assert!(printed.contains("two columns have the name id"), "{printed}");

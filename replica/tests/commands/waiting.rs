@@ -99,7 +99,7 @@ fn signal_stops_wait_for_failing_server() {
         signal(&child, name);
         let (ended, printed) = ended(child);
         assert_eq!(ended, Some(code), "{printed}");
-        assert!(printed.contains("reported to stop"), "{printed}");
+        assert!(printed.contains("told to stop"), "{printed}");
     }
 }
 
@@ -124,7 +124,7 @@ fn signal_stops_verify() {
     signal(&child, "-INT");
     let (code, printed) = ended(child);
     assert_eq!(code, Some(130), "{printed}");
-    assert!(printed.contains("reported to stop"), "{printed}");
+    assert!(printed.contains("told to stop"), "{printed}");
 }
 
 #[test]

@@ -162,8 +162,8 @@ fn parse_operation(
     if faults.len() > faults_before {
         return None;
     }
-    let (method, guard) = (method?, Preconditions { if_match: only, if_none_match: None });
-    Some(Operation { method, command: build_command(kind, method, members.get("id"), fields, guard), id })
+    let (method, preconditions) = (method?, Preconditions { if_match: only, if_none_match: None });
+    Some(Operation { method, command: build_command(kind, method, members.get("id"), fields, preconditions), id })
 }
 
 /// Collects the mistakes of one operation.
@@ -264,10 +264,10 @@ fn build_command(
     method: Method,
     id: Option<&Value>,
     mut fields: Map<String, Value>,
-    guard: Preconditions,
+    preconditions: Preconditions,
 ) -> Result<Command, Problem> {
     if method == Method::Create {
-        if !guard.admits(None) {
+        if !preconditions.admits(None) {
             let message = "A record that is to be made has no revision yet.";
             let fix = "Leave if_match out; a create with an id is applied at most once.";
             return Err(Problem::new(ProblemType::PreconditionFailed, message).with("rev", Value::Null).with_fix(fix));
@@ -285,7 +285,7 @@ fn build_command(
             kind,
             id: Some(id),
             body: check(kind, Intent::Patch, &Value::Object(fields)),
-            guard,
+            preconditions,
         });
     }
     let faults: Vec<FieldFault> = fields
@@ -293,5 +293,5 @@ fn build_command(
         .take(FAULTS_MAX + 1)
         .map(|name| FieldFault::new(name, FaultCode::UnknownField, "A delete has no fields."))
         .collect();
-    if faults.is_empty() { Ok(Command::Delete { kind, id, guard }) } else { Err(Problem::validation(&faults)) }
+    if faults.is_empty() { Ok(Command::Delete { kind, id, preconditions }) } else { Err(Problem::validation(&faults)) }
 }

@@ -7,14 +7,14 @@ use hearth_contract::problem::ProblemType;
 use crate::home::receipts::{ReceiptLookup, find_receipt, is_final};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
-use crate::store::{HomeNo, StoreError, Tx, receipts};
+use crate::store::{HomeNumber, StoreError, Tx, receipts};
 
 /// Carries out a write with its receipt in one transaction, or returns the stored reply of an earlier request with the
 /// same key. `write` returns the reply, and the error type if the reply is a refusal.
 pub async fn once(
     call: Call,
     now: Timestamp,
-    write: impl FnOnce(&Tx<'_>, &Call, HomeNo) -> Result<(Reply, Option<ProblemType>), StoreError> + Send + 'static,
+    write: impl FnOnce(&Tx<'_>, &Call, HomeNumber) -> Result<(Reply, Option<ProblemType>), StoreError> + Send + 'static,
 ) -> Result<Reply, Refusal> {
     let since = now.plus_millis(-(call.app.config.idempotency_ttl.as_millis() as i64));
     let (app, number) = (call.app.clone(), call.principal.key.home);

@@ -16,7 +16,7 @@ use crate::app::keyring::Principal;
 use crate::http::query::Query;
 use crate::http::scopes::reading;
 use crate::store::records::{self, Image};
-use crate::store::{HomeNo, StoreError, Tx};
+use crate::store::{HomeNumber, StoreError, Tx};
 
 /// The fields and relations that a response shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Projection {
     }
 
     /// Projects the JSON text of a record. Expanded records are read in the same transaction.
-    pub(super) fn apply(&self, tx: &Tx<'_>, home: HomeNo, kind: Kind, json: String) -> Result<String, StoreError> {
+    pub(super) fn apply(&self, tx: &Tx<'_>, home: HomeNumber, kind: Kind, json: String) -> Result<String, StoreError> {
         if self.is_whole() {
             return Ok(json);
         }

@@ -138,15 +138,15 @@ pub async fn update(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
     let id = if kind.is_singleton() { Ok(None) } else { call.record_id(kind).map(Some) };
     let body = check(kind, Intent::Patch, &call.body);
-    let guard = call.guard();
-    commit(call, id.map(|id| Command::Update { kind, id, body, guard })).await
+    let preconditions = call.preconditions();
+    commit(call, id.map(|id| Command::Update { kind, id, body, preconditions })).await
 }
 
 /// `DELETE /v1/{collection}/{id}`: deletes a record.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
-    let (kind, guard) = (call.kind()?, call.guard());
+    let (kind, preconditions) = (call.kind()?, call.preconditions());
     let id = call.record_id(kind);
-    commit(call, id.map(|id| Command::Delete { kind, id, guard })).await
+    commit(call, id.map(|id| Command::Delete { kind, id, preconditions })).await
 }
 
 /// Carries out a command once. The reply to a malformed id comes after the look-up of the receipt, because a stored

@@ -9,7 +9,7 @@ use hearth_contract::schema::Kind;
 use tokio::sync::OnceCell;
 
 use crate::home::cursor::FeedCursor;
-use crate::store::{HomeNo, StoreError};
+use crate::store::{HomeNumber, StoreError};
 
 /// Entries per home. Streams that have caught up seldom differ by more.
 const ENTRIES_MAX: usize = 8;
@@ -62,12 +62,12 @@ pub(crate) type Lookup = Option<Arc<CachedFrames>>;
 /// The frame caches of all homes with streams.
 #[derive(Default)]
 pub struct FrameCaches {
-    homes: Mutex<HashMap<HomeNo, Weak<FrameCache>>>,
+    homes: Mutex<HashMap<HomeNumber, Weak<FrameCache>>>,
 }
 
 impl FrameCaches {
     /// The frame cache of a home. The cache lives as long as a stream holds the `Arc`.
-    pub(crate) fn cache_of(&self, home: HomeNo) -> Arc<FrameCache> {
+    pub(crate) fn cache_of(&self, home: HomeNumber) -> Arc<FrameCache> {
         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cache) = homes.get(&home).and_then(Weak::upgrade) {
             return cache;

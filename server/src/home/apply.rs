@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::rules;
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Entry, Image};
-use crate::store::{HomeNo, StoreError, Tx, events, links, search};
+use crate::store::{HomeNumber, StoreError, Tx, events, links, search};
 
 /// Generates the ids of new records.
 pub type Ids<'a> = &'a mut dyn FnMut() -> Uuid;
@@ -55,7 +55,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     /// idempotency key of the request.
     pub fn begin(
         tx: &'a Tx<'c>,
-        number: HomeNo,
+        number: HomeNumber,
         epoch: i64,
         now: Timestamp,
         key: Option<String>,
@@ -96,11 +96,11 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
                 let id = body.id.unwrap_or_else(&mut *ids);
                 self.create(kind, id, body.fields, body.faults, ids)
             }
-            Command::Update { kind, id, body, guard } => {
+            Command::Update { kind, id, body, preconditions } => {
                 let id = id.unwrap_or(self.home.id);
-                self.update(kind, id, body.fields, body.faults, &guard, ids)
+                self.update(kind, id, body.fields, body.faults, &preconditions, ids)
             }
-            Command::Delete { kind, id, guard } => self.delete(kind, id, &guard),
+            Command::Delete { kind, id, preconditions } => self.delete(kind, id, &preconditions),
         }
     }
 
@@ -137,15 +137,15 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         id: Uuid,
         changes: Fields,
         mut faults: Vec<FieldFault>,
-        guard: &Preconditions,
+        preconditions: &Preconditions,
         ids: Ids<'_>,
     ) -> Result<WriteResult, StoreError> {
         let before = match self.load(kind, id)? {
             Some(before) => before,
-            None if kind.is_singleton() => return self.create_property(id, changes, faults, guard),
+            None if kind.is_singleton() => return self.create_property(id, changes, faults, preconditions),
             None => return Ok(Err(not_found(kind, id))),
         };
-        if !guard.admits(Some(before.rev)) && !planted(PlantedFault::IfMatchIgnored) {
+        if !preconditions.admits(Some(before.rev)) && !planted(PlantedFault::IfMatchIgnored) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
         let mut after = before.fields.clone();
@@ -175,9 +175,9 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         id: Uuid,
         changes: Fields,
         faults: Vec<FieldFault>,
-        guard: &Preconditions,
+        preconditions: &Preconditions,
     ) -> Result<WriteResult, StoreError> {
-        if !guard.admits(None) {
+        if !preconditions.admits(None) {
             return Ok(Err(precondition_failed(None)));
         }
         if !faults.is_empty() {
@@ -194,11 +194,11 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         Ok(Ok(WriteOutcome::Current(Some(image))))
     }
 
-    fn delete(&mut self, kind: Kind, id: Uuid, guard: &Preconditions) -> Result<WriteResult, StoreError> {
+    fn delete(&mut self, kind: Kind, id: Uuid, preconditions: &Preconditions) -> Result<WriteResult, StoreError> {
         let Some(before) = self.load(kind, id)? else {
             return Ok(Ok(WriteOutcome::Deleted(id)));
         };
-        if !guard.admits(Some(before.rev)) {
+        if !preconditions.admits(Some(before.rev)) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
         for (source_kind, source) in links::sources(self.tx, self.home.number, id)? {

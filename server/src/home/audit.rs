@@ -10,13 +10,13 @@ use hearth_contract::search_text;
 
 use crate::store::check::{self, Link};
 use crate::store::records::{self, Bounds, Direction, Entry, Sort};
-use crate::store::{HomeNo, StoreError, Tx, search};
+use crate::store::{HomeNumber, StoreError, Tx, search};
 
 /// Records read at once.
 const PAGE: usize = 500;
 
 /// Sentences about contradictions between the current records and the tables.
-pub fn images(tx: &Tx<'_>, number: HomeNo) -> Result<Vec<String>, StoreError> {
+pub fn images(tx: &Tx<'_>, number: HomeNumber) -> Result<Vec<String>, StoreError> {
     let mut audit = Audit { tx, number, links: check::links(tx, number)?, searchable: 0, faults: Vec::new() };
     for kind in Kind::ALL {
         let mut bounds = Bounds::default();
@@ -45,7 +45,7 @@ pub fn images(tx: &Tx<'_>, number: HomeNo) -> Result<Vec<String>, StoreError> {
 /// The state of an audit.
 struct Audit<'a, 'c> {
     tx: &'a Tx<'c>,
-    number: HomeNo,
+    number: HomeNumber,
     /// Links that no checked record explains yet.
     links: HashSet<Link>,
     /// Checked records that the full-text index must hold.

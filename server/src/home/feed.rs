@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::cursor::{CursorError, FeedCursor};
 use crate::store::events::{self, Following, ReadLimit};
 use crate::store::homes::{self, Epoch, Home};
-use crate::store::{HomeNo, StoreError, Tx};
+use crate::store::{HomeNumber, StoreError, Tx};
 
 /// Where a reader starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct FeedPage {
 /// The cursor with which a reader starts, or the refusal of the reader's cursor.
 pub fn start(
     tx: &Tx<'_>,
-    number: HomeNo,
+    number: HomeNumber,
     from: &FeedStart,
     retention_seconds: Option<u64>,
 ) -> Result<Result<FeedCursor, Problem>, StoreError> {
@@ -69,7 +69,7 @@ pub fn start(
 /// pages. No kind given means all kinds.
 pub fn read_page(
     tx: &Tx<'_>,
-    number: HomeNo,
+    number: HomeNumber,
     cursor: FeedCursor,
     kinds: &[Kind],
     limit: PageLimit,
@@ -146,7 +146,7 @@ fn count_within(events: &[StoredEvent], limit: PageLimit) -> usize {
 }
 
 /// Whether a cursor is still valid.
-pub fn is_valid(tx: &Tx<'_>, number: HomeNo, cursor: FeedCursor) -> Result<bool, StoreError> {
+pub fn is_valid(tx: &Tx<'_>, number: HomeNumber, cursor: FeedCursor) -> Result<bool, StoreError> {
     Ok(validate(tx, &homes::load(tx, number)?, cursor, None)?.is_ok())
 }
 
@@ -290,7 +290,7 @@ fn cursor_in_epochs(position: i64, epochs: &[Epoch]) -> FeedCursor {
     }
 }
 
-fn epoch_at(tx: &Tx<'_>, number: HomeNo, position: i64) -> Result<Option<Epoch>, StoreError> {
+fn epoch_at(tx: &Tx<'_>, number: HomeNumber, position: i64) -> Result<Option<Epoch>, StoreError> {
     Ok(epoch_in(&homes::epochs_between(tx, number, position, position)?, position))
 }
 

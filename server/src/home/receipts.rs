@@ -6,7 +6,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use sha2::{Digest, Sha256};
 
 use crate::store::receipts::{self, Receipt};
-use crate::store::{HomeNo, StoreError, Tx};
+use crate::store::{HomeNumber, StoreError, Tx};
 
 /// The identity of a request with an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,12 @@ pub enum ReceiptLookup {
 }
 
 /// Finds the receipt of a request, among responses since a moment.
-pub fn find_receipt(tx: &Tx<'_>, home: HomeNo, ticket: &Ticket, since: Timestamp) -> Result<ReceiptLookup, StoreError> {
+pub fn find_receipt(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    ticket: &Ticket,
+    since: Timestamp,
+) -> Result<ReceiptLookup, StoreError> {
     Ok(match receipts::find(tx, home, &ticket.key, since)? {
         None => ReceiptLookup::Absent,
         Some(receipt) if receipt.fingerprint == ticket.fingerprint => ReceiptLookup::Stored(receipt),
@@ -52,8 +57,9 @@ pub fn find_receipt(tx: &Tx<'_>, home: HomeNo, ticket: &Ticket, since: Timestamp
     })
 }
 
-/// Whether a response is stored, by its problem; None: the write succeeded. Responses are stored when a retry would get
-/// them again. Failures of the server, and refusals before the write, are not stored: a retry may still succeed.
+/// Whether a response is stored, by its problem; None: the write succeeded. A response is stored when the server would
+/// answer the same request the same way. Failures of the server, and refusals before the write, are not stored: a retry
+/// may still succeed.
 pub fn is_final(problem: Option<ProblemType>) -> bool {
     matches!(
         problem,

@@ -7,13 +7,13 @@ use hearth_simulated::{PlantedFault, planted};
 
 use crate::store::events::{self, ExpiredEvent};
 use crate::store::homes::{self, Home};
-use crate::store::{HomeNo, StoreError, Tx};
+use crate::store::{HomeNumber, StoreError, Tx};
 
 /// Events examined in one transaction, so that other writes never wait long.
 const STEP: usize = 1000;
 
 /// Compacts events before a moment, at most [`STEP`] of them. True: call again, there may be more.
-pub fn compact_step(tx: &Tx<'_>, number: HomeNo, before: Timestamp) -> Result<bool, StoreError> {
+pub fn compact_step(tx: &Tx<'_>, number: HomeNumber, before: Timestamp) -> Result<bool, StoreError> {
     let home = homes::load(tx, number)?;
     let expired = events::expired(tx, number, home.retention_pos, before, STEP)?;
     let Some(last) = expired.last() else {
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn horizons_follow_last_and_last_removed_event() {
         let home = |retention_pos, compacted_pos| Home {
-            number: HomeNo(1),
+            number: HomeNumber(1),
             id: Uuid::nil(),
             head: 9,
             next_event_min: 0,

@@ -7,7 +7,7 @@ use hearth_contract::search_text;
 
 use crate::store::copies::GAP;
 use crate::store::rewind::{self, ChangedRecord};
-use crate::store::{HomeNo, StoreError, Tx, homes, links, records, search};
+use crate::store::{HomeNumber, StoreError, Tx, homes, links, records, search};
 
 /// The result of a rewind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Rewound {
 }
 
 /// The position with exactly `events` events after it. The inner error is a sentence: the home has fewer events.
-pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<Result<i64, String>, StoreError> {
+pub fn events_back(tx: &Tx<'_>, number: HomeNumber, events: u64) -> Result<Result<i64, String>, StoreError> {
     let home = homes::load(tx, number)?;
     Ok(match rewind::before_last(tx, &home, events)? {
         Some(position) => Ok(position),
@@ -35,7 +35,7 @@ pub fn events_back(tx: &Tx<'_>, number: HomeNo, events: u64) -> Result<Result<i6
 }
 
 /// A clause that says to which positions the home can return.
-fn reachable_positions(tx: &Tx<'_>, number: HomeNo) -> Result<String, StoreError> {
+fn reachable_positions(tx: &Tx<'_>, number: HomeNumber) -> Result<String, StoreError> {
     Ok(match rewind::known_from(tx, number)? {
         0 => "it can go back as far as position 0, where it is empty".to_owned(),
         known => format!(
@@ -48,7 +48,12 @@ fn reachable_positions(tx: &Tx<'_>, number: HomeNo) -> Result<String, StoreError
 /// Returns a home to a position. With `mark`, a random number, the break is marked and leaves a gap in the event ids, as
 /// after `restore`. Without `mark` the break is unmarked, as after copying files. The inner error is a sentence: why the
 /// home cannot return to the position.
-pub fn rewind(tx: &Tx<'_>, number: HomeNo, to: i64, mark: Option<i64>) -> Result<Result<Rewound, String>, StoreError> {
+pub fn rewind(
+    tx: &Tx<'_>,
+    number: HomeNumber,
+    to: i64,
+    mark: Option<i64>,
+) -> Result<Result<Rewound, String>, StoreError> {
     let home = homes::load(tx, number)?;
     if !(0..=home.head).contains(&to) {
         return Ok(Err(format!("the home is at position {}; {to} is none of its past", home.head)));
@@ -75,7 +80,7 @@ pub fn rewind(tx: &Tx<'_>, number: HomeNo, to: i64, mark: Option<i64>) -> Result
 }
 
 /// Returns the entry, the links and the search text of one record to an earlier state.
-fn rewind_record(tx: &Tx<'_>, number: HomeNo, changed: &ChangedRecord) -> Result<(), StoreError> {
+fn rewind_record(tx: &Tx<'_>, number: HomeNumber, changed: &ChangedRecord) -> Result<(), StoreError> {
     let ChangedRecord { kind, id, created, .. } = *changed;
     let parse =
         |json: &str| Record::from_json(kind, json).ok_or_else(|| StoreError::Corrupt(format!("image of {kind} {id}")));

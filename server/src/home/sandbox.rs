@@ -13,7 +13,7 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::apply::{HomeWriter, Ids};
-use crate::store::{HomeNo, StoreError, Tx, records};
+use crate::store::{HomeNumber, StoreError, Tx, records};
 
 /// Rooms first: a record comes after the records to which it refers.
 const FILES: [(Kind, &str); 6] = [
@@ -44,14 +44,16 @@ const EMPTYING: [Kind; 5] = [Kind::Task, Kind::Document, Kind::Inventory, Kind::
 /// The property record keeps its id and is reset by an update.
 pub fn reset(
     tx: &Tx<'_>,
-    number: HomeNo,
+    number: HomeNumber,
     writer: &mut HomeWriter<'_, '_>,
     now: Timestamp,
     ids: Ids<'_>,
 ) -> Result<usize, StoreError> {
     for kind in EMPTYING {
         for id in records::ids(tx, number, kind)? {
-            if let Err(problem) = writer.apply(Command::Delete { kind, id, guard: Preconditions::default() }, ids)? {
+            if let Err(problem) =
+                writer.apply(Command::Delete { kind, id, preconditions: Preconditions::default() }, ids)?
+            {
                 return Err(broken(&problem));
             }
         }
@@ -83,7 +85,7 @@ pub fn commands(now: Timestamp, ids: Ids<'_>) -> Result<Vec<Command>, StoreError
                 for field in resource(kind).fields {
                     body.fields.entry(field.name).or_insert(Value::Null);
                 }
-                Command::Update { kind, id: None, body, guard: Preconditions::default() }
+                Command::Update { kind, id: None, body, preconditions: Preconditions::default() }
             } else {
                 let id = ids();
                 if let Some(Value::String(name)) = name {

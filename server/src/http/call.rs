@@ -72,7 +72,7 @@ impl Call {
     }
 
     /// The preconditions of a write, from `If-Match` and `If-None-Match`.
-    pub fn guard(&self) -> Preconditions {
+    pub fn preconditions(&self) -> Preconditions {
         Preconditions {
             if_match: self.if_match.as_deref().map(|list| parse_revs(list, parse_etag)),
             if_none_match: self.unless(),

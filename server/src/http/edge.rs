@@ -173,7 +173,7 @@ async fn settle_refusal(app: &Arc<App>, status: u16, facts: &mut RequestFacts) {
 }
 
 /// The complete response, as bytes, to a request head that did not arrive in time.
-pub fn too_late(app: &App) -> Vec<u8> {
+pub fn late_head_response(app: &App) -> Vec<u8> {
     let version = Version::current();
     let context = ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version };
     let seconds = app.config.headers_time_max.as_secs_f32();

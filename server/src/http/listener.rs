@@ -1,5 +1,5 @@
-//! The accept loop: hyper with timers, a cap on connections, and a drain with a time limit. `axum::serve` has none of
-//! the three. Must not know how requests are answered.
+//! The accept loop: hyper with timers, a cap on connections, and a drain with a time limit. `axum::serve` offers none
+//! of them. Must not know how requests are answered.
 
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
@@ -50,10 +50,10 @@ pub struct Rules {
     /// Time limit for a client to accept some bytes of a response.
     pub write_time_max: Duration,
     /// The complete response, as bytes, to a request head that did not arrive in time.
-    pub too_late: Arc<dyn Fn() -> Vec<u8> + Send + Sync>,
+    pub late_head_response: Arc<dyn Fn() -> Vec<u8> + Send + Sync>,
 }
 
-/// Serves until `stopping` is set, then waits for the requests in progress.
+/// Serves until `shutdown` is requested, then waits a limited time for the requests in progress.
 pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut shutdown: Shutdown) {
     let slots = Arc::new(Semaphore::new(rules.connections_max));
     let mut connections = JoinSet::new();
@@ -158,14 +158,14 @@ async fn close_after_error(mut socket: TcpStream, is_stalled: bool, late: Option
         let _ = socket.set_zero_linger();
     } else if let Some(rules) = late {
         let sent = async {
-            socket.write_all(&(rules.too_late)()).await?;
+            socket.write_all(&(rules.late_head_response)()).await?;
             socket.shutdown().await
         };
         let _ = tokio::time::timeout(LATE_RESPONSE_TIME_MAX, sent).await;
     }
 }
 
-/// The way of a streaming response out of hyper: parked in `response` until all earlier bytes are written.
+/// Passes a streaming response out of hyper. The response waits in `response` until all earlier bytes are written.
 #[derive(Default)]
 struct Handover {
     response: Mutex<Option<Response>>,
@@ -175,15 +175,15 @@ struct Handover {
     unread: UnreadBody,
 }
 
-/// Answers one request. A streaming response is parked in `handover`, and the request stays open for hyper.
+/// Answers one request. A streaming response waits in `handover`, and the request stays open for hyper.
 async fn answer(
     edge: Edge,
     request: hyper::Request<Incoming>,
     handover: Arc<Handover>,
 ) -> Result<Response, Infallible> {
-    let (knows_chunks, takes_a_body) = (request.version() >= Version::HTTP_11, request.method() != Method::HEAD);
+    let (knows_chunks, wants_body) = (request.version() >= Version::HTTP_11, request.method() != Method::HEAD);
     let mut response = edge.answer(request.map(|body| handover.unread.watch(body))).await;
-    if takes_a_body && response.extensions().get::<Streaming>().is_some() {
+    if wants_body && response.extensions().get::<Streaming>().is_some() {
         if !knows_chunks {
             response.extensions_mut().insert(Unchunked);
         }
@@ -193,7 +193,7 @@ async fn answer(
     Ok(response)
 }
 
-/// Ready when the connection ended, or when a streaming response is parked and all earlier responses are written.
+/// Ready when the connection ended, or when a streaming response waits and all earlier responses are written.
 fn poll_end<S>(
     connection: &mut http1::Connection<Socket, S>,
     handover: &Handover,
@@ -208,7 +208,7 @@ where
     }
     let is_full = handover.is_full.load(Ordering::Relaxed);
     match handover.response.lock().unwrap_or_else(PoisonError::into_inner).take_if(|_| !is_full) {
-        Some(left) => Poll::Ready(Ok(Some(left))),
+        Some(response) => Poll::Ready(Ok(Some(response))),
         None => Poll::Pending,
     }
 }

@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::records::{id, kind};
 use super::tx::Tx;
 
@@ -33,7 +33,7 @@ pub fn database(tx: &Tx<'_>) -> Result<Vec<String>, StoreError> {
 }
 
 /// The number of existing records and the number of events of a home.
-pub fn count(tx: &Tx<'_>, home: HomeNo) -> Result<(i64, i64), StoreError> {
+pub fn count(tx: &Tx<'_>, home: HomeNumber) -> Result<(i64, i64), StoreError> {
     let records = "SELECT count(*) FROM records WHERE home = ?1 AND deleted = 0";
     let events = "SELECT count(*) FROM events WHERE event_rowid > ?1 AND event_rowid < ?2";
     Ok((
@@ -88,7 +88,7 @@ const CONTRADICTIONS: [(&str, &str); 8] = [
 
 /// Contradictions between the event log, the records and the head of a home. Without any, folding the log from the oldest
 /// event gives the records.
-pub fn event_log(tx: &Tx<'_>, home: HomeNo, head: i64) -> Result<Vec<String>, StoreError> {
+pub fn event_log(tx: &Tx<'_>, home: HomeNumber, head: i64) -> Result<Vec<String>, StoreError> {
     let mut faults = Vec::new();
     for (description, sql) in CONTRADICTIONS {
         // The condition names all four numbers, because SQLite refuses values for parameters that a statement lacks.
@@ -110,7 +110,7 @@ pub fn event_log(tx: &Tx<'_>, home: HomeNo, head: i64) -> Result<Vec<String>, St
 pub type Link = (Uuid, Kind, Uuid);
 
 /// All links of a home.
-pub fn links(tx: &Tx<'_>, home: HomeNo) -> Result<HashSet<Link>, StoreError> {
+pub fn links(tx: &Tx<'_>, home: HomeNumber) -> Result<HashSet<Link>, StoreError> {
     let mut statement = tx.conn.prepare("SELECT target, kind, record FROM links WHERE home = ?1")?;
     let rows = statement.query_and_then([home.0], |row| -> Result<Link, StoreError> {
         let text = |column| -> Result<Uuid, StoreError> { id(row.get_ref(column)?.as_str().unwrap_or_default()) };

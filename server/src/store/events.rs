@@ -7,12 +7,12 @@ use hearth_contract::schema::Kind;
 use rusqlite::Row;
 
 use super::error::StoreError;
-use super::home_no::{HomeNo, event_id};
+use super::home_number::{HomeNumber, event_id};
 use super::records::{id, kind, number, text};
 use super::tx::Tx;
 
 /// Appends an event, whose id must be higher than the head of the home. The new head must be saved in the same job.
-pub fn append(tx: &Tx<'_>, home: HomeNo, event: &StoredEvent) -> Result<(), StoreError> {
+pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "INSERT INTO events (event_rowid, kind, event_type, record, at, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
@@ -56,7 +56,7 @@ pub struct ReadLimit {
 /// Events after a position, of the given kinds; no kind given means all kinds.
 pub fn after(
     tx: &Tx<'_>,
-    home: HomeNo,
+    home: HomeNumber,
     position: i64,
     kinds: &[Kind],
     limit: ReadLimit,
@@ -91,7 +91,7 @@ pub fn after(
 /// first position may have read these records (contract 9.2).
 pub fn tombstones(
     tx: &Tx<'_>,
-    home: HomeNo,
+    home: HomeNumber,
     after: i64,
     up_to: i64,
     kinds: &[Kind],
@@ -108,7 +108,7 @@ pub fn tombstones(
 }
 
 /// The lowest event id in the log of a home. None: the log is empty.
-pub fn oldest_id(tx: &Tx<'_>, home: HomeNo) -> Result<Option<i64>, StoreError> {
+pub fn oldest_id(tx: &Tx<'_>, home: HomeNumber) -> Result<Option<i64>, StoreError> {
     let mut statement =
         tx.conn.prepare_cached("SELECT min(event_rowid) FROM events WHERE event_rowid > ?1 AND event_rowid < ?2")?;
     let rowid: Option<i64> = statement.query_row((home.event_rowid(0), home.rowid_end()), |row| row.get(0))?;
@@ -129,7 +129,7 @@ pub struct ExpiredEvent {
 /// Events after a position that happened before a moment, in ascending order of their ids, at most `limit`.
 pub fn expired(
     tx: &Tx<'_>,
-    home: HomeNo,
+    home: HomeNumber,
     after: i64,
     before: Timestamp,
     limit: usize,
@@ -152,13 +152,13 @@ pub fn expired(
 }
 
 /// Removes an event from the log.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, event: i64) -> Result<(), StoreError> {
+pub fn remove(tx: &Tx<'_>, home: HomeNumber, event: i64) -> Result<(), StoreError> {
     tx.conn.prepare_cached("DELETE FROM events WHERE event_rowid = ?1")?.execute([home.event_rowid(event)])?;
     Ok(())
 }
 
 /// Moves a delete event from the log to the tombstones.
-pub fn move_to_tombstones(tx: &Tx<'_>, home: HomeNo, event: i64) -> Result<(), StoreError> {
+pub fn move_to_tombstones(tx: &Tx<'_>, home: HomeNumber, event: i64) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "INSERT INTO tombstones (event_rowid, kind, record, created, at, key)
          SELECT e.event_rowid, e.kind, e.record, r.created, e.at, e.key

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, named_params};
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::records::{id, number};
 use super::tx::Tx;
 
@@ -81,7 +81,7 @@ pub struct Job {
     /// The id in the API.
     pub id: Uuid,
     /// The home whose records are exported.
-    pub home: HomeNo,
+    pub home: HomeNumber,
     /// The format of the file.
     pub format: Format,
     /// The kinds exported, in the order of the contract.
@@ -140,20 +140,20 @@ pub fn insert(tx: &Tx<'_>, job: &Job) -> Result<(), StoreError> {
 }
 
 /// A job of a home, by id.
-pub fn find(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Job>, StoreError> {
+pub fn find(tx: &Tx<'_>, home: HomeNumber, id: Uuid) -> Result<Option<Job>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE home = ?1 AND id = ?2"))?;
     statement.query_and_then((home.0, id.to_string()), read_job)?.next().transpose()
 }
 
 /// Jobs of a home, the latest first, at most `limit`, with numbers below `before`.
-pub fn page(tx: &Tx<'_>, home: HomeNo, before: Option<i64>, limit: usize) -> Result<Vec<Job>, StoreError> {
+pub fn page(tx: &Tx<'_>, home: HomeNumber, before: Option<i64>, limit: usize) -> Result<Vec<Job>, StoreError> {
     let mut statement =
         tx.conn.prepare_cached(&format!("{SELECT} WHERE home = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3"))?;
     statement.query_and_then((home.0, before.unwrap_or(i64::MAX), limit as i64), read_job)?.collect()
 }
 
 /// The number of jobs of a home that wait, run, or have a file.
-pub fn count_active(tx: &Tx<'_>, home: HomeNo) -> Result<i64, StoreError> {
+pub fn count_active(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT count(*) FROM exports WHERE home = ?1 AND status IN ('queued', 'running', 'succeeded')",
     )?;
@@ -161,7 +161,7 @@ pub fn count_active(tx: &Tx<'_>, home: HomeNo) -> Result<i64, StoreError> {
 }
 
 /// Deletes a job of a home. Gives the job, if there was one.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Job>, StoreError> {
+pub fn remove(tx: &Tx<'_>, home: HomeNumber, id: Uuid) -> Result<Option<Job>, StoreError> {
     let found = find(tx, home, id)?;
     tx.conn.execute("DELETE FROM exports WHERE home = ?1 AND id = ?2", (home.0, id.to_string()))?;
     Ok(found)
@@ -235,7 +235,7 @@ pub fn delete_finished(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<u
 }
 
 /// The number of existing records of a kind in a home.
-pub fn count(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<u64, StoreError> {
+pub fn count(tx: &Tx<'_>, home: HomeNumber, kind: Kind) -> Result<u64, StoreError> {
     let mut statement =
         tx.conn.prepare_cached("SELECT count(*) FROM records WHERE home = ?1 AND kind = ?2 AND deleted = 0")?;
     let count: Option<i64> = statement.query_row((home.0, number(kind)), |row| row.get(0)).optional()?;
@@ -253,7 +253,7 @@ fn read_job(row: &Row<'_>) -> Result<Job, StoreError> {
     Ok(Job {
         number: row.get(0)?,
         id: id(row.get_ref(1)?.as_str().unwrap_or_default())?,
-        home: HomeNo(row.get(2)?),
+        home: HomeNumber(row.get(2)?),
         format: Format::parse(&format).ok_or_else(|| corrupt("format", &format))?,
         kinds: kinds.split_whitespace().filter_map(Kind::parse).collect(),
         version: row.get(15)?,

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, named_params};
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::tx::Tx;
 
 /// An account: owns a live home and a sandbox home.
@@ -50,7 +50,7 @@ impl Plan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     /// The home in all tables.
-    pub number: HomeNo,
+    pub number: HomeNumber,
     /// The home in the API; also the id of its property record.
     pub id: Uuid,
     /// The last event id given out; 0 before the first event.
@@ -110,9 +110,9 @@ fn read_team(row: &Row<'_>) -> Result<Team, StoreError> {
 }
 
 /// The numbers of all homes, in ascending order.
-pub fn numbers(tx: &Tx<'_>) -> Result<Vec<HomeNo>, StoreError> {
+pub fn numbers(tx: &Tx<'_>) -> Result<Vec<HomeNumber>, StoreError> {
     let mut statement = tx.conn.prepare_cached("SELECT number FROM homes ORDER BY number")?;
-    Ok(statement.query_map([], |row| row.get(0).map(HomeNo))?.collect::<Result<_, _>>()?)
+    Ok(statement.query_map([], |row| row.get(0).map(HomeNumber))?.collect::<Result<_, _>>()?)
 }
 
 /// The columns that [`read_home`] expects.
@@ -129,7 +129,7 @@ pub fn home_of_team(tx: &Tx<'_>, team: &str, environment: Environment) -> Result
 }
 
 /// The present state of a home.
-pub fn load(tx: &Tx<'_>, number: HomeNo) -> Result<Home, StoreError> {
+pub fn load(tx: &Tx<'_>, number: HomeNumber) -> Result<Home, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("SELECT {HOME_COLUMNS} WHERE number = ?1"))?;
     let found = statement.query_row([number.0], read_home).optional()?;
     found.ok_or_else(|| StoreError::Corrupt(format!("no home {}", number.0)))
@@ -137,7 +137,7 @@ pub fn load(tx: &Tx<'_>, number: HomeNo) -> Result<Home, StoreError> {
 
 fn read_home(row: &Row<'_>) -> rusqlite::Result<Home> {
     Ok(Home {
-        number: HomeNo(row.get(0)?),
+        number: HomeNumber(row.get(0)?),
         id: Uuid::parse_str(row.get_ref(1)?.as_str()?).unwrap_or_default(),
         head: row.get(2)?,
         next_event_min: row.get(3)?,
@@ -169,7 +169,7 @@ pub fn save(tx: &Tx<'_>, home: &Home) -> Result<(), StoreError> {
 }
 
 /// Records that a process writes from a position on.
-pub fn begin_epoch(tx: &Tx<'_>, number: HomeNo, first_pos: i64, epoch: i64) -> Result<(), StoreError> {
+pub fn begin_epoch(tx: &Tx<'_>, number: HomeNumber, first_pos: i64, epoch: i64) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached("INSERT INTO epochs (home, first_pos, epoch) VALUES (?1, ?2, ?3)")?;
     statement.execute((number.0, first_pos, epoch))?;
     Ok(())
@@ -178,7 +178,7 @@ pub fn begin_epoch(tx: &Tx<'_>, number: HomeNo, first_pos: i64, epoch: i64) -> R
 /// Marks that a home was restored to its present head, which discards a later history (contract 9.3). The next event id
 /// comes `gap` positions later. `lost_head` is the highest position of the discarded history, as far as known; ids up to
 /// `lost_head` are never given out again.
-pub fn mark_restored(tx: &Tx<'_>, number: HomeNo, epoch: i64, lost_head: i64, gap: i64) -> Result<(), StoreError> {
+pub fn mark_restored(tx: &Tx<'_>, number: HomeNumber, epoch: i64, lost_head: i64, gap: i64) -> Result<(), StoreError> {
     let home = load(tx, number)?;
     // A backup of a home that was restored, and not written since, has a row at this position.
     let mut mark = tx.conn.prepare_cached(
@@ -207,7 +207,7 @@ pub struct Epoch {
 }
 
 /// The epochs that wrote the positions `from` to `to`, in order. Empty when no epoch began at or before `to`.
-pub fn epochs_between(tx: &Tx<'_>, number: HomeNo, from: i64, to: i64) -> Result<Vec<Epoch>, StoreError> {
+pub fn epochs_between(tx: &Tx<'_>, number: HomeNumber, from: i64, to: i64) -> Result<Vec<Epoch>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT epoch, first_pos, origin,
                 (SELECT p.epoch FROM epochs p WHERE p.home = ?1 AND p.first_pos < origin ORDER BY p.first_pos DESC LIMIT 1)
@@ -226,7 +226,7 @@ pub fn epochs_between(tx: &Tx<'_>, number: HomeNo, from: i64, to: i64) -> Result
 
 /// The last position of an epoch: the position before the next epoch. None: this database does not know the epoch, or the
 /// epoch still writes.
-pub fn end_of_epoch(tx: &Tx<'_>, number: HomeNo, epoch: i64) -> Result<Option<i64>, StoreError> {
+pub fn end_of_epoch(tx: &Tx<'_>, number: HomeNumber, epoch: i64) -> Result<Option<i64>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT (SELECT min(n.first_pos) - 1 FROM epochs n WHERE n.home = e.home AND n.first_pos > e.first_pos)
          FROM epochs e WHERE e.home = ?1 AND e.epoch = ?2 ORDER BY e.first_pos DESC LIMIT 1",

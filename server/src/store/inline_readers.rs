@@ -12,10 +12,10 @@ use rusqlite::Connection;
 use super::error::StoreError;
 use super::tx::Tx;
 
-/// Longest time for which a transaction stays open. Commits of another process are not signalled to this process.
+/// The longest time that a transaction stays open. A commit of another process is not signalled to this process.
 const SNAPSHOT_AGE_MAX: Duration = Duration::from_millis(1);
 
-/// The inline readers. With no connection, all reads go to the reader threads.
+/// The inline readers. Without connections, all reads go to the reader threads.
 #[derive(Default)]
 pub(super) struct InlineReaders {
     readers: Vec<Mutex<Option<InlineReader>>>,
@@ -23,7 +23,7 @@ pub(super) struct InlineReaders {
     write_count: AtomicU64,
 }
 
-/// How many threads have read inline so far.
+/// The number of threads that have read inline.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -38,13 +38,13 @@ struct InlineReader {
 
 /// A read transaction that stays open.
 struct Snapshot {
-    /// The count of writes at the beginning. The transaction is current while the count is the same.
+    /// The count of writes at the beginning of the transaction. The transaction is current while the count is equal.
     write_count: u64,
     began_at: Instant,
 }
 
 impl InlineReaders {
-    /// One inline reader for each connection.
+    /// Makes an inline reader for each connection.
     pub(super) fn new(connections: Vec<Connection>) -> InlineReaders {
         let reader = |conn| Mutex::new(Some(InlineReader { conn, snapshot: None }));
         InlineReaders { readers: connections.into_iter().map(reader).collect(), write_count: AtomicU64::new(0) }
@@ -55,7 +55,7 @@ impl InlineReaders {
     where
         J: FnOnce(&Tx<'_>) -> Result<T, StoreError>,
     {
-        // Each thread prefers its own connection: the pages that the thread read last are in the cache of its processor.
+        // Each thread prefers the same connection: the processor's cache still holds the pages of the thread's last read.
         let first = THREAD_INDEX.with(|index| *index) % self.readers.len().max(1);
         for reader in self.readers[first..].iter().chain(&self.readers[..first]) {
             // `InlineReader::read` catches panics, so the lock is never poisoned.
@@ -68,13 +68,13 @@ impl InlineReaders {
         Err(job)
     }
 
-    /// Runs a write, with all open snapshots ended before. A snapshot would show an older state and would keep the
-    /// write-ahead log from being checkpointed. Only the writer may call this function.
+    /// Ends all open snapshots, then runs a write. A snapshot would show an older state and would prevent the checkpoint
+    /// of the write-ahead log. Only the writer may call this function.
     pub(super) fn during_write<T>(&self, write: impl FnOnce() -> T) -> T {
         self.write_count.fetch_add(1, Ordering::AcqRel);
         for reader in &self.readers {
-            // A connection in use ends its own snapshot after its read, because the count is odd. A read that looked at
-            // the count before leaves its snapshot to the next read or write.
+            // A reader in use ends its own snapshot after the read, because the count is odd. A reader that compared the
+            // count earlier leaves its snapshot to the next read or write.
             match reader.try_lock() {
                 Ok(mut reader) => reader.iter_mut().for_each(InlineReader::end_snapshot),
                 Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => (),
@@ -85,7 +85,7 @@ impl InlineReaders {
         result
     }
 
-    /// Closes the connections. Later reads get their jobs back.
+    /// Closes the connections. Later calls of `read` return their jobs.
     pub(super) fn close(&self) {
         for reader in &self.readers {
             reader.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -128,7 +128,7 @@ pub(super) fn begin_read(conn: &Connection) -> rusqlite::Result<()> {
     conn.prepare_cached("BEGIN")?.raw_execute().map(drop)
 }
 
-/// Ends a read transaction, if there is one.
+/// Ends the open read transaction, if any.
 pub(super) fn end_read(conn: &Connection) {
     if !conn.is_autocommit() {
         let _ = conn.prepare_cached("COMMIT").and_then(|mut commit| commit.raw_execute());
@@ -139,7 +139,7 @@ pub(super) fn end_read(conn: &Connection) {
 mod tests {
     use super::*;
 
-    /// A database with one row, a connection that writes (for the inline reader: another process), and one inline reader.
+    /// A database with a single row, a writing connection (another process to the inline reader), and an inline reader.
     fn set_up() -> (tempfile::TempDir, Connection, InlineReaders) {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.db");

@@ -5,7 +5,7 @@ use hearth_contract::key::Environment;
 use rusqlite::{Row, named_params};
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::homes::Plan;
 use super::tx::Tx;
 
@@ -21,7 +21,7 @@ pub struct Key {
     /// The plan of the team.
     pub plan: Plan,
     /// The home of the team in the environment of the key.
-    pub home: HomeNo,
+    pub home: HomeNumber,
     /// The id of the home.
     pub home_id: String,
     /// Whether the key reaches the live home or the sandbox home.
@@ -149,7 +149,7 @@ fn read_key(row: &Row<'_>) -> Result<Key, StoreError> {
         team: row.get(1)?,
         team_name: row.get(2)?,
         plan: Plan::parse(&plan).ok_or_else(|| StoreError::Corrupt(format!("plan {plan}")))?,
-        home: HomeNo(row.get(4)?),
+        home: HomeNumber(row.get(4)?),
         home_id: row.get(5)?,
         environment: Environment::parse(&environment)
             .ok_or_else(|| StoreError::Corrupt(format!("environment {environment}")))?,

@@ -4,12 +4,12 @@ use hearth_contract::schema::Kind;
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::records::{id, kind, number, text};
 use super::tx::Tx;
 
 /// Adds a link from a source record to a target. An existing link is no error.
-pub fn add(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> Result<(), StoreError> {
+pub fn add(tx: &Tx<'_>, home: HomeNumber, target: Uuid, source: (Kind, Uuid)) -> Result<(), StoreError> {
     let mut statement =
         tx.conn.prepare_cached("INSERT OR IGNORE INTO links (home, target, kind, record) VALUES (?1, ?2, ?3, ?4)")?;
     statement.execute((home.0, text(&target), number(source.0), text(&source.1)))?;
@@ -17,7 +17,7 @@ pub fn add(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> Res
 }
 
 /// Removes the link from a source record to a target.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> Result<(), StoreError> {
+pub fn remove(tx: &Tx<'_>, home: HomeNumber, target: Uuid, source: (Kind, Uuid)) -> Result<(), StoreError> {
     let mut statement =
         tx.conn.prepare_cached("DELETE FROM links WHERE home = ?1 AND target = ?2 AND kind = ?3 AND record = ?4")?;
     statement.execute((home.0, text(&target), number(source.0), text(&source.1)))?;
@@ -25,7 +25,7 @@ pub fn remove(tx: &Tx<'_>, home: HomeNo, target: Uuid, source: (Kind, Uuid)) -> 
 }
 
 /// The records that refer to a target, by kind, then by id.
-pub fn sources(tx: &Tx<'_>, home: HomeNo, target: Uuid) -> Result<Vec<(Kind, Uuid)>, StoreError> {
+pub fn sources(tx: &Tx<'_>, home: HomeNumber, target: Uuid) -> Result<Vec<(Kind, Uuid)>, StoreError> {
     let mut statement = tx
         .conn
         .prepare_cached("SELECT kind, record FROM links WHERE home = ?1 AND target = ?2 ORDER BY kind, record")?;

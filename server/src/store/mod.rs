@@ -17,7 +17,7 @@ mod error;
 pub mod events;
 pub mod exports;
 mod files;
-mod home_no;
+mod home_number;
 pub mod homes;
 mod inline_readers;
 pub mod keys;
@@ -36,5 +36,5 @@ mod writer;
 
 pub use db::{Db, ExclusiveUse};
 pub use error::{OpenError, StoreError};
-pub use home_no::HomeNo;
+pub use home_number::HomeNumber;
 pub use tx::Tx;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 
 /// Subscribers that are woken at once. Waking a thousand at once would delay all other tasks, the next commit among
 /// them. Between two shards other tasks run, and a later head replaces an earlier head.
@@ -16,7 +16,7 @@ const SHARD_SIZE: usize = 64;
 /// The subscribers of all homes. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Notifier {
-    homes: Arc<Mutex<HashMap<HomeNo, Subscribers>>>,
+    homes: Arc<Mutex<HashMap<HomeNumber, Subscribers>>>,
 }
 
 /// The subscribers of one home.
@@ -32,7 +32,7 @@ struct Subscribers {
 
 impl Notifier {
     /// Subscribes to a home. The value of the channel is the highest head sent so far; 0 before the first commit.
-    pub fn subscribe(&self, home: HomeNo) -> watch::Receiver<i64> {
+    pub fn subscribe(&self, home: HomeNumber) -> watch::Receiver<i64> {
         let mut homes = self.lock();
         let shards = &mut homes.entry(home).or_default().shards;
         if let Some(shard) = shards.iter().find(|shard| shard.receiver_count() < SHARD_SIZE) {
@@ -44,7 +44,7 @@ impl Notifier {
     }
 
     /// Sends the head of a home to its subscribers: one shard at once, several shards one after another in a task.
-    pub fn notify(&self, home: HomeNo, head: i64) {
+    pub fn notify(&self, home: HomeNumber, head: i64) {
         let mut homes = self.lock();
         let Some(subscribers) = homes.get_mut(&home) else { return };
         subscribers.head = head.max(subscribers.head);
@@ -59,7 +59,7 @@ impl Notifier {
     }
 
     /// Goes from shard to shard until each has received the highest head.
-    async fn notify_in_turn(self, home: HomeNo) {
+    async fn notify_in_turn(self, home: HomeNumber) {
         let (mut shard, mut round_head) = (0, 0);
         loop {
             {
@@ -87,7 +87,7 @@ impl Notifier {
         self.lock().values().flat_map(|home| &home.shards).for_each(|shard| shard.send_modify(|_| ()));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<HomeNo, Subscribers>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<HomeNumber, Subscribers>> {
         self.homes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,7 +104,7 @@ impl Subscribers {
 mod tests {
     use super::*;
 
-    const HOME: HomeNo = HomeNo(1);
+    const HOME: HomeNumber = HomeNumber(1);
 
     fn subscribe(notifier: &Notifier, count: usize) -> Vec<watch::Receiver<i64>> {
         (0..count).map(|_| notifier.subscribe(HOME)).collect()

@@ -93,9 +93,9 @@ fn create(file: &Path) -> Result<(), OpenError> {
     Ok(replace_database(file, &new)?)
 }
 
-/// Opens a database that exists. A database without a table of homes is refused: it would pass for a new database,
-/// although its content was lost. SQLite must not open a file of zero bytes: it would remove the write-ahead log, which
-/// may hold all that is left.
+/// Opens a database that exists. A database without a table of homes is refused: the service would take it for a new
+/// database, although its content was lost. A file of zero bytes is refused before SQLite opens the file: SQLite would
+/// remove the write-ahead log, which may hold the only copy of the data.
 pub(super) fn open_existing(file: &Path, mode: OpenFlags) -> Result<Connection, OpenError> {
     if file.metadata()?.len() == 0 {
         return Err(OpenError::Empty);

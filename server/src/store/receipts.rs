@@ -4,7 +4,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::OptionalExtension;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::tx::Tx;
 
 /// A stored response.
@@ -23,7 +23,7 @@ pub struct Receipt {
 }
 
 /// The receipt of an idempotency key, if the response was at or after a moment.
-pub fn find(tx: &Tx<'_>, home: HomeNo, key: &str, since: Timestamp) -> Result<Option<Receipt>, StoreError> {
+pub fn find(tx: &Tx<'_>, home: HomeNumber, key: &str, since: Timestamp) -> Result<Option<Receipt>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT fingerprint, at, status, headers, body FROM receipts WHERE home = ?1 AND key = ?2 AND at >= ?3",
     )?;
@@ -40,7 +40,7 @@ pub fn find(tx: &Tx<'_>, home: HomeNo, key: &str, since: Timestamp) -> Result<Op
 }
 
 /// Stores a receipt, in place of an expired receipt of the same key.
-pub fn save(tx: &Tx<'_>, home: HomeNo, key: &str, receipt: &Receipt) -> Result<(), StoreError> {
+pub fn save(tx: &Tx<'_>, home: HomeNumber, key: &str, receipt: &Receipt) -> Result<(), StoreError> {
     tx.commit_early_if(hearth_simulated::PlantedFault::ReceiptInOwnTransaction)?;
     let mut statement = tx.conn.prepare_cached(
         "INSERT OR REPLACE INTO receipts (home, key, fingerprint, at, status, headers, body)
@@ -60,7 +60,7 @@ pub fn delete_expired(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<us
 }
 
 /// Deletes receipts of one home, at most `limit`. Gives the number deleted.
-pub fn delete_of_home(tx: &Tx<'_>, home: HomeNo, limit: usize) -> Result<usize, StoreError> {
+pub fn delete_of_home(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<usize, StoreError> {
     let mut statement = tx
         .conn
         .prepare_cached("DELETE FROM receipts WHERE rowid IN (SELECT rowid FROM receipts WHERE home = ?1 LIMIT ?2)")?;

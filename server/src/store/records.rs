@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, ToSql};
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::homes;
 use super::tx::Tx;
 
@@ -96,7 +96,7 @@ pub(super) fn text(id: &Uuid) -> String {
 }
 
 /// The entry of an id. None: no record of the home ever had the id.
-pub fn entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Entry>, StoreError> {
+pub fn entry(tx: &Tx<'_>, home: HomeNumber, id: Uuid) -> Result<Option<Entry>, StoreError> {
     let mut statement =
         tx.conn.prepare_cached("SELECT kind, created, rev, deleted FROM records WHERE home = ?1 AND id = ?2")?;
     let found = statement
@@ -109,7 +109,7 @@ pub fn entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<Option<Entry>, Store
 }
 
 /// The image of a record. None: no record of this kind has the id now.
-pub fn image(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<Option<Image>, StoreError> {
+pub fn image(tx: &Tx<'_>, home: HomeNumber, kind: Kind, id: Uuid) -> Result<Option<Image>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT r.rev, e.body FROM records r JOIN events e ON e.event_rowid = ?1 + r.rev
          WHERE r.home = ?2 AND r.id = ?3 AND r.kind = ?4 AND r.deleted = 0",
@@ -121,7 +121,7 @@ pub fn image(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<Option<I
 }
 
 /// The image of a record as in [`image`], and the head of the home, in one statement.
-pub fn image_and_head(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result<(Option<Image>, i64), StoreError> {
+pub fn image_and_head(tx: &Tx<'_>, home: HomeNumber, kind: Kind, id: Uuid) -> Result<(Option<Image>, i64), StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT h.head, r.rev, e.body FROM homes h
          LEFT JOIN records r ON r.home = h.number AND r.id = ?3 AND r.kind = ?4 AND r.deleted = 0
@@ -136,7 +136,7 @@ pub fn image_and_head(tx: &Tx<'_>, home: HomeNo, kind: Kind, id: Uuid) -> Result
 }
 
 /// The ids of the existing records of a kind, in creation order.
-pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, StoreError> {
+pub fn ids(tx: &Tx<'_>, home: HomeNumber, kind: Kind) -> Result<Vec<Uuid>, StoreError> {
     let mut statement = tx
         .conn
         .prepare_cached("SELECT id FROM records WHERE home = ?1 AND kind = ?2 AND deleted = 0 ORDER BY created")?;
@@ -145,7 +145,7 @@ pub fn ids(tx: &Tx<'_>, home: HomeNo, kind: Kind) -> Result<Vec<Uuid>, StoreErro
 }
 
 /// Inserts the entry of a new id, or updates the entry of a used id. An id of another kind is an error.
-pub fn save_entry(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<(), StoreError> {
+pub fn save_entry(tx: &Tx<'_>, home: HomeNumber, id: Uuid, entry: &Entry) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "INSERT INTO records (home, id, kind, created, rev, deleted) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (home, id) DO UPDATE SET rev = excluded.rev, deleted = excluded.deleted WHERE kind = excluded.kind",
@@ -157,7 +157,7 @@ pub fn save_entry(tx: &Tx<'_>, home: HomeNo, id: Uuid, entry: &Entry) -> Result<
 }
 
 /// Removes the entry of an id, as if the id was never used. For rewinding only.
-pub fn remove_entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<(), StoreError> {
+pub fn remove_entry(tx: &Tx<'_>, home: HomeNumber, id: Uuid) -> Result<(), StoreError> {
     tx.conn.prepare_cached("DELETE FROM records WHERE home = ?1 AND id = ?2")?.execute((home.0, text(&id)))?;
     Ok(())
 }
@@ -165,7 +165,7 @@ pub fn remove_entry(tx: &Tx<'_>, home: HomeNo, id: Uuid) -> Result<(), StoreErro
 /// A page of a collection: position and JSON of at most `limit` records, in the given order.
 pub fn page(
     tx: &Tx<'_>,
-    home: HomeNo,
+    home: HomeNumber,
     kind: Kind,
     order: (Sort, Direction),
     bounds: Bounds,
@@ -182,7 +182,7 @@ pub fn page(
 /// Passes position and JSON of each record of a page to `show`, without copying the JSON.
 pub fn show_page(
     tx: &Tx<'_>,
-    home: HomeNo,
+    home: HomeNumber,
     kind: Kind,
     order: (Sort, Direction),
     bounds: Bounds,
@@ -277,7 +277,7 @@ fn page_sql((sort, direction): (Sort, Direction), are_few_changed: bool) -> Stri
 }
 
 /// Whether at most [`FEW`] records of a kind changed from a position on.
-fn are_few(tx: &Tx<'_>, home: HomeNo, kind: Kind, changed_from: i64) -> Result<bool, StoreError> {
+fn are_few(tx: &Tx<'_>, home: HomeNumber, kind: Kind, changed_from: i64) -> Result<bool, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT count(*) FROM (SELECT 1 FROM records INDEXED BY records_by_change
                                WHERE home = ?1 AND kind = ?2 AND deleted = 0 AND rev >= ?3 LIMIT ?4)",
@@ -288,7 +288,7 @@ fn are_few(tx: &Tx<'_>, home: HomeNo, kind: Kind, changed_from: i64) -> Result<b
 
 /// The position in an order from which on each record of a kind was created, or last changed, at or after a moment.
 /// Moments rise in both orders, because `homes.last_updated_at` never decreases; a binary search finds the position.
-pub fn first_since(tx: &Tx<'_>, home: HomeNo, kind: Kind, sort: Sort, since: Timestamp) -> Result<i64, StoreError> {
+pub fn first_since(tx: &Tx<'_>, home: HomeNumber, kind: Kind, sort: Sort, since: Timestamp) -> Result<i64, StoreError> {
     let (column, index) = column(sort);
     let member = match sort {
         Sort::Created => "created_at",

@@ -6,7 +6,7 @@ use rusqlite::OptionalExtension;
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::{HomeNo, event_id};
+use super::home_number::{HomeNumber, event_id};
 use super::homes::Home;
 use super::records::{id, kind};
 use super::tx::Tx;
@@ -46,7 +46,7 @@ pub fn before_last(tx: &Tx<'_>, home: &Home, events: u64) -> Result<Option<i64>,
 }
 
 /// The lowest position from which on the JSON of each record at each position is still stored.
-pub fn known_from(tx: &Tx<'_>, home: HomeNo) -> Result<i64, StoreError> {
+pub fn known_from(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare(
         "WITH firsts AS (SELECT record, min(event_rowid) - ?2 AS first FROM events
                          WHERE event_rowid > ?2 AND event_rowid < ?3 GROUP BY record)
@@ -58,7 +58,7 @@ pub fn known_from(tx: &Tx<'_>, home: HomeNo) -> Result<i64, StoreError> {
 }
 
 /// The records that changed after a position, in no particular order.
-pub fn changed_after(tx: &Tx<'_>, home: HomeNo, position: i64) -> Result<Vec<ChangedRecord>, StoreError> {
+pub fn changed_after(tx: &Tx<'_>, home: HomeNumber, position: i64) -> Result<Vec<ChangedRecord>, StoreError> {
     let mut statement = tx.conn.prepare(
         "WITH changed AS (SELECT id, kind, created, rev, deleted FROM records WHERE home = ?1 AND rev > ?2),
               past AS (SELECT record, max(event_rowid) AS event_rowid FROM events

@@ -6,7 +6,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, named_params, params};
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::records::{kind, number, text};
 use super::tx::{SearchChange, Tx};
 
@@ -43,24 +43,32 @@ const REPLACE: &str =
 
 /// Indexes a record at the end of the batch. `created` is the event that created the record; `is_new`: the record is not
 /// in the index yet.
-pub fn index(tx: &Tx<'_>, home: HomeNo, created: i64, is_new: bool, record: (Kind, Uuid), title: String, body: String) {
+pub fn index(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    created: i64,
+    is_new: bool,
+    record: (Kind, Uuid),
+    title: String,
+    body: String,
+) {
     let change = SearchChange::Put { rowid: home.event_rowid(created), is_new, home, record, title, body };
     tx.pending.borrow_mut().search_changes.push(change);
 }
 
 /// Removes a record from the index at the end of the batch. `created` is the event that created the record.
-pub fn remove(tx: &Tx<'_>, home: HomeNo, created: i64) {
+pub fn remove(tx: &Tx<'_>, home: HomeNumber, created: i64) {
     tx.pending.borrow_mut().search_changes.push(SearchChange::Remove { rowid: home.event_rowid(created) });
 }
 
 /// Title and other text in the index for the record that an event created. None: the record is not in the index.
-pub fn indexed_text(tx: &Tx<'_>, home: HomeNo, created: i64) -> Result<Option<(String, String)>, StoreError> {
+pub fn indexed_text(tx: &Tx<'_>, home: HomeNumber, created: i64) -> Result<Option<(String, String)>, StoreError> {
     let mut statement = tx.conn.prepare_cached("SELECT title, body FROM search WHERE rowid = ?1")?;
     Ok(statement.query_row([home.event_rowid(created)], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
 /// The number of records of a home in the index.
-pub fn count(tx: &Tx<'_>, home: HomeNo) -> Result<i64, StoreError> {
+pub fn count(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare_cached("SELECT count(*) FROM search WHERE search MATCH ?1")?;
     Ok(statement.query_row([format!("home : \"{}\"", home_word(home))], |row| row.get(0))?)
 }
@@ -118,7 +126,7 @@ const fn rowid(change: &SearchChange) -> i64 {
 /// write between two pages would move hits.
 pub fn find(
     tx: &Tx<'_>,
-    home: HomeNo,
+    home: HomeNumber,
     words: &[String],
     kinds: &[Kind],
     after: Option<(Fit, i64)>,
@@ -197,6 +205,6 @@ impl Fit {
 }
 
 /// The word that every row of a home contains.
-fn home_word(home: HomeNo) -> String {
+fn home_word(home: HomeNumber) -> String {
     format!("h{}", home.0)
 }

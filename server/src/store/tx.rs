@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::error::StoreError;
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 
 /// A transaction. Its reads see one moment; its writes become durable and visible together.
 pub struct Tx<'c> {
@@ -24,7 +24,7 @@ pub struct Tx<'c> {
 #[derive(Default)]
 pub(super) struct Pending {
     /// Homes with new events and their new heads: their subscribers are notified after the commit.
-    pub(super) new_heads: Vec<(HomeNo, i64)>,
+    pub(super) new_heads: Vec<(HomeNumber, i64)>,
     /// Changes of the full-text index, applied before the commit.
     pub(super) search_changes: Vec<SearchChange>,
     /// Number of events appended.
@@ -35,7 +35,7 @@ pub(super) struct Pending {
 /// whenever a savepoint opens, and each job has a savepoint.
 pub(super) enum SearchChange {
     /// Insert or replace the row of a record. `is_new`: the record had no row before.
-    Put { rowid: i64, is_new: bool, home: HomeNo, record: (Kind, Uuid), title: String, body: String },
+    Put { rowid: i64, is_new: bool, home: HomeNumber, record: (Kind, Uuid), title: String, body: String },
     /// Delete the row of a record.
     Remove { rowid: i64 },
 }

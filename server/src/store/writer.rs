@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::counters::WriterCounters;
 use super::error::{OpenError, StoreError};
-use super::home_no::HomeNo;
+use super::home_number::HomeNumber;
 use super::inline_readers::InlineReaders;
 use super::notifier::Notifier;
 use super::tx::{Pending, Tx};
@@ -233,7 +233,7 @@ fn run_batch(conn: &Connection, first: Box<dyn Job>, more: impl FnMut() -> Optio
 
 /// The heads that the database has after a failed commit. The failure may have come after the commit was on disk: then
 /// subscribers must still learn of the events.
-fn reload_heads(conn: &Connection, mut new_heads: Vec<(HomeNo, i64)>) -> Vec<(HomeNo, i64)> {
+fn reload_heads(conn: &Connection, mut new_heads: Vec<(HomeNumber, i64)>) -> Vec<(HomeNumber, i64)> {
     new_heads.retain_mut(|(home, head)| homes::load(&Tx::new(conn), *home).map(|it| *head = it.head).is_ok());
     new_heads
 }

@@ -1,4 +1,4 @@
-//! Runs the program as an operator does, and reads its output. Must not know what a test verifies.
+//! Runs the server program as an operator does, and reads the output. Must not know what a test verifies.
 #![allow(dead_code, clippy::unwrap_used, reason = "each suite uses some of these helpers; a failing test panics")]
 
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The program with a data directory and arguments, not started yet.
+/// The command of the program, with a data directory and arguments.
 pub(crate) fn command(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-server"));
     command.arg("--data").arg(data).args(arguments).stdin(Stdio::null());
@@ -46,7 +46,7 @@ pub(crate) fn json(data: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout(data, &[&["--json"], arguments].concat())).unwrap()
 }
 
-/// Stderr of a command that must be refused with code 1 and without output.
+/// Stderr of a command that must fail with exit code 1 and print nothing on stdout.
 pub(crate) fn refused(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stdout));
@@ -61,7 +61,7 @@ pub(crate) fn data_with_team() -> TempDir {
     dir
 }
 
-/// A server process that has printed its address.
+/// A server process. The server has printed its address.
 pub(crate) struct Serving {
     child: Child,
     /// The first line on stdout.
@@ -74,7 +74,7 @@ impl Serving {
         Serving::run(data, &[&["serve", "--listen", "127.0.0.1:0"], options].concat())
     }
 
-    /// Starts a whole command line and waits for the first line on stdout.
+    /// Starts the program with all `arguments` and waits for the first line on stdout.
     pub(crate) fn run(data: &Path, arguments: &[&str]) -> Serving {
         let mut command = command(data, arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -88,7 +88,7 @@ impl Serving {
         self.line.strip_prefix("listening on http://").unwrap()
     }
 
-    /// Ends the server with SIGTERM. Returns its exit code and its log.
+    /// Ends the server with SIGTERM. Returns the exit code and the log.
     pub(crate) fn stop(self) -> (Option<i32>, String) {
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         let output = self.child.wait_with_output().unwrap();

@@ -73,7 +73,7 @@ pub fn decide(machine: &mut Machine, model: &mut Model, rng: &mut SimRng) -> Res
     let verb = ["keeps the own values of", "takes the server's values in", "retries", "discards"][choice as usize];
     let what = format!("{verb} edit {}, which is in state {}", edit.id, edit.state);
     match done {
-        Ok(decided) => Ok(format!("{what}: {}", decided.said)),
+        Ok(decided) => Ok(format!("{what}: {}", decided.sentence)),
         Err(error) => refusal(what, error, "decide"),
     }
 }
@@ -95,7 +95,7 @@ fn undo(machine: &mut Machine, model: &mut Model, before: &[OpenEdit]) -> Result
     machine.ledger.given_up.extend(gone);
     let what = "undoes the last change".to_owned();
     match done {
-        Ok(decided) => Ok(format!("{what}: {}", decided.said)),
+        Ok(decided) => Ok(format!("{what}: {}", decided.sentence)),
         Err(error) => refusal(what, error, "decide"),
     }
 }

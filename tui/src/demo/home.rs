@@ -33,11 +33,11 @@ pub(super) struct DemoHome {
     key: String,
 }
 
-/// A replica with a task that syncs it.
+/// A replica with a task that syncs the replica.
 pub(super) struct Device {
     pub(super) replica: Replica,
     changed: std::sync::Arc<Notify>,
-    _bell: notification::Subscription,
+    _subscription: notification::Subscription,
     _stop: watch::Sender<bool>,
     syncing: JoinHandle<Result<(), hearth_replica::sync::SyncError>>,
 }
@@ -142,12 +142,12 @@ impl Device {
     pub(super) fn start(config: SyncConfig) -> anyhow::Result<Device> {
         let replica = Replica::open(&config.db, Origin::Tui)?;
         let changed = std::sync::Arc::new(Notify::new());
-        let knock = changed.clone();
-        let bell = notification::subscribe(&config.db, move || knock.notify_one())?;
+        let notify = changed.clone();
+        let subscription = notification::subscribe(&config.db, move || notify.notify_one())?;
         let lock = SyncLock::try_take(&config.db)?.context("nobody else syncs the demo's replica")?;
         let (stop, stopping) = watch::channel(false);
         let syncing = tokio::spawn(hearth_replica::sync::run(config, lock, Until::Stopped, stopping));
-        Ok(Device { replica, changed, _bell: bell, _stop: stop, syncing })
+        Ok(Device { replica, changed, _subscription: subscription, _stop: stop, syncing })
     }
 
     /// Waits until `is_so` holds, and checks after each change of the database. `what` names the condition in an error.

@@ -271,8 +271,8 @@ mod tests {
             SyncConfig { db, server, key, key_file: None, profile: None, conflict_policy: ConflictPolicy::Ask };
         let (sender, messages) = channel();
         let background = Background::start(Some(config), sender).unwrap();
-        let said = messages.recv_timeout(LONG).unwrap();
-        assert!(matches!(said, Message::SyncEnded { will_retry: true, .. }), "{said:?}");
+        let message = messages.recv_timeout(LONG).unwrap();
+        assert!(matches!(message, Message::SyncEnded { will_retry: true, .. }), "{message:?}");
         assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
     }
 
@@ -316,8 +316,8 @@ mod tests {
         wait_until(|| replica.status().unwrap().next_attempt_at.is_some());
         let elsewhere = directory.path().join("elsewhere.db");
         std::fs::rename(&db, &elsewhere).unwrap();
-        let said = messages.recv_timeout(LONG).unwrap();
-        assert!(matches!(said, Message::SyncEnded { will_retry: false, .. }), "{said:?}");
+        let message = messages.recv_timeout(LONG).unwrap();
+        assert!(matches!(message, Message::SyncEnded { will_retry: false, .. }), "{message:?}");
         std::fs::rename(&elsewhere, &db).unwrap();
         assert!(matches!(messages.recv_timeout(LONG).unwrap(), Message::SyncResumed));
     }

@@ -160,13 +160,13 @@ mod tests {
             (Write::Undo, "Undoing"),
             (Write::Redo, "Doing again"),
         ] {
-            let mut told = Vec::new();
-            let mut tell = |answer| match answer {
-                Answer::Progress(doing, done, of) => told.push((doing, done, of)),
+            let mut reports = Vec::new();
+            let mut progress = |answer| match answer {
+                Answer::Progress(doing, done, of) => reports.push((doing, done, of)),
                 other => panic!("{other:?}"),
             };
-            run_effect(&replica, &context, &mut history, Effect::Write(write), &mut tell);
-            assert_eq!(told, [(doing, 0, 2), (doing, 1, 2)]);
+            run_effect(&replica, &context, &mut history, Effect::Write(write), &mut progress);
+            assert_eq!(reports, [(doing, 0, 2), (doing, 1, 2)]);
         }
     }
 

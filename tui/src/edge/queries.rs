@@ -1,4 +1,4 @@
-//! Queries that need several reads of the replica: a full record, names of referenced records, names that match some
+//! Queries that need several reads of the replica: a full record, titles of referenced records, titles that match some
 //! letters. Must not write.
 
 use hearth_contract::resources::resource;
@@ -10,16 +10,17 @@ use crate::parse::fuzzy;
 use crate::state::detail::{CHANGES_MAX, FullRecord, RELATED_MAX};
 use crate::words::Names;
 
-/// The most names that a field offers.
-const TITLES_MAX: usize = 50;
+/// The most titles that a field offers.
+const OFFERED_TITLES_MAX: usize = 50;
 
-/// The most names that are compared with the typed letters.
-const NAMES_MAX: usize = 200_000;
+/// The most titles that are compared with the typed letters.
+const COMPARED_TITLES_MAX: usize = 200_000;
 
-/// The most referenced names for one screen.
+/// The most referenced records whose titles one screen shows.
 const REFERENCES_MAX: usize = 200;
 
-/// A record with related records, changes, and names for the values of the changes. None: the record does not exist.
+/// A record with related records, changes, and titles of the records in the values of the changes. None: the record does
+/// not exist.
 pub(super) fn full_record(replica: &Replica, kind: Kind, id: &str) -> Result<Option<FullRecord>, StoreError> {
     let Some(row) = replica.row(kind, id)? else { return Ok(None) };
     let related = replica.related(kind, &row.id, RELATED_MAX)?;
@@ -34,7 +35,7 @@ pub(super) fn full_record(replica: &Replica, kind: Kind, id: &str) -> Result<Opt
     Ok(Some(FullRecord { row, related, changes, names }))
 }
 
-/// The pending edits, and names for the values of the edits.
+/// The pending edits, and titles of the records in the values of the edits.
 pub(super) fn edits_with_names(replica: &Replica) -> Result<(Vec<Edit>, Names), StoreError> {
     let edits = replica.edits()?;
     let names = referenced_names(
@@ -47,7 +48,7 @@ pub(super) fn edits_with_names(replica: &Replica) -> Result<(Vec<Edit>, Names), 
     Ok((edits, names))
 }
 
-/// The conflicts, and names for the values of the conflicts.
+/// The conflicts, and titles of the records in the values of the conflicts.
 pub(super) fn conflicts_with_names(replica: &Replica) -> Result<(Vec<Conflict>, Names), StoreError> {
     let conflicts = replica.conflicts()?;
     let names = referenced_names(
@@ -60,8 +61,8 @@ pub(super) fn conflicts_with_names(replica: &Replica) -> Result<(Vec<Conflict>, 
     Ok((conflicts, names))
 }
 
-/// The names of the records that `values` refer to. `values`: kind, field name, value. A record that is not in the
-/// replica has no entry.
+/// The titles of the records that `values` refer to, by record id. `values`: kind, field name, value. A record that is not
+/// in the replica has no entry.
 fn referenced_names<'a>(replica: &Replica, values: impl Iterator<Item = (Kind, &'a str, &'a Value)>) -> Names {
     let mut names = Names::new();
     for (kind, name, value) in values {
@@ -82,23 +83,23 @@ fn referenced_names<'a>(replica: &Replica, values: impl Iterator<Item = (Kind, &
     names
 }
 
-/// The records of some kinds whose names match `words`, best match first: kind, id, name.
+/// The records of some kinds whose titles match `words`, best match first: kind, id, title.
 pub(super) fn matching_titles(
     replica: &Replica,
     kinds: &[Kind],
     words: &str,
 ) -> Result<Vec<(Kind, String, String)>, StoreError> {
-    let most = if words.trim().is_empty() { TITLES_MAX / kinds.len().max(1) } else { NAMES_MAX };
+    let most = if words.trim().is_empty() { OFFERED_TITLES_MAX / kinds.len().max(1) } else { COMPARED_TITLES_MAX };
     let mut all = Vec::new();
     for kind in kinds {
         all.extend(replica.titles(*kind, "", most)?.into_iter().map(|(id, title)| (*kind, id, title)));
     }
     let best = fuzzy::rank_matches(words, all.iter().map(|(_, _, title)| title));
-    Ok(best.into_iter().take(TITLES_MAX).map(|at| all[at].clone()).collect())
+    Ok(best.into_iter().take(OFFERED_TITLES_MAX).map(|at| all[at].clone()).collect())
 }
 
-/// The room, vehicle or item that a part of a name most likely means: kind, id, name. Among equal matches, the shortest
-/// name.
+/// The room, vehicle or item that a part of a title most likely means: kind, id, title. Among equal matches, the shortest
+/// title.
 pub(super) fn best_subject(replica: &Replica, words: &str) -> Option<(Kind, String, String)> {
     let matches = [Kind::Room, Kind::Vehicle, Kind::Inventory]
         .into_iter()

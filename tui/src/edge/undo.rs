@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hearth_replica::{Change, Decided, Edit, EditError, EditOutcome, EditProgress, Replica};
+use hearth_replica::{Change, Edit, EditError, EditOutcome, EditProgress, Replica};
 
 /// The most steps that can be undone.
 const STEPS_MAX: usize = 200;
@@ -107,14 +107,14 @@ impl UndoHistory {
             self.made_by_undo.extend(decided.edit);
             let edit = decided.edit.or_else(|| newest_undone_edit(replica));
             push(&mut self.redo, Step { name: StepName::Unknown, remains: None, edits: edit.into_iter().collect() });
-            return Ok(format!("Undone: {}", decided.said));
+            return Ok(format!("Undone: {}", decided.sentence));
         };
         let reverted = revert(replica, &step, progress).inspect_err(|error| keep_step(&mut self.undo, &step, error))?;
         let remains = step.remains.as_ref().filter(|_| reverted.was_sent).map(|remains| format!("; {remains}"));
-        let said = format!("Undone: {}{}", reverted.said, remains.unwrap_or_default());
+        let sentence = format!("Undone: {}{}", reverted.sentence, remains.unwrap_or_default());
         self.made_by_undo.extend(&reverted.edits);
         push(&mut self.redo, reverted.into_step(step));
-        Ok(said)
+        Ok(sentence)
     }
 
     /// Redoes the step that was undone last. Returns a sentence for the person.
@@ -123,9 +123,9 @@ impl UndoHistory {
             return Err(EditError::Refused("There is nothing to do again.".to_owned()));
         };
         let reverted = revert(replica, &step, progress).inspect_err(|error| keep_step(&mut self.redo, &step, error))?;
-        let said = format!("Done again: {}", reverted.said);
+        let sentence = format!("Done again: {}", reverted.sentence);
         push(&mut self.undo, reverted.into_step(step));
-        Ok(said)
+        Ok(sentence)
     }
 }
 
@@ -134,7 +134,7 @@ struct Reverted {
     /// The edits to undo in order to bring the step back.
     edits: Vec<i64>,
     /// The name of the step, and the part that could not be undone.
-    said: String,
+    sentence: String,
     /// Whether the server may have received any edit of the step.
     was_sent: bool,
 }
@@ -159,10 +159,10 @@ fn revert(replica: &Replica, step: &Step, progress: &mut dyn FnMut(usize, usize)
         progress(done, step.edits.len());
         match replica.undo(Some(*edit)) {
             // An edit that was never sent is undone without a new edit. Undoing the same id again brings the edit back.
-            Ok(Decided { edit: by, said, .. }) => {
-                undone.push(by.unwrap_or(*edit));
-                was_sent |= by.is_some();
-                sentence.get_or_insert(said);
+            Ok(decided) => {
+                undone.push(decided.edit.unwrap_or(*edit));
+                was_sent |= decided.edit.is_some();
+                sentence.get_or_insert(decided.sentence);
             }
             Err(error) => refused.push(error),
         }
@@ -175,10 +175,10 @@ fn revert(replica: &Replica, step: &Step, progress: &mut dyn FnMut(usize, usize)
     match refused.into_iter().next() {
         Some(error) if undone.is_empty() => Err(error),
         Some(error) => {
-            let said = format!("{name}, but for {number} of {}: {error}", step.edits.len());
-            Ok(Reverted { edits: undone, said, was_sent })
+            let sentence = format!("{name}, but for {number} of {}: {error}", step.edits.len());
+            Ok(Reverted { edits: undone, sentence, was_sent })
         }
-        None => Ok(Reverted { edits: undone, said: name, was_sent }),
+        None => Ok(Reverted { edits: undone, sentence: name, was_sent }),
     }
 }
 
@@ -233,9 +233,9 @@ mod tests {
         let first = replica.last_write_ids().unwrap();
         replica.undo(Some(first[0])).unwrap();
         history.add_step(Step { name: StepName::Text("a decision".to_owned()), remains: None, edits: first });
-        let said = |history: &mut UndoHistory| history.undo(&replica, &mut |_, _| {}).unwrap();
-        assert_eq!(said(&mut history), "Undone: a decision");
-        assert!(said(&mut history).contains("Attic"), "the deletion of the hall was made by undo");
+        let undo = |history: &mut UndoHistory| history.undo(&replica, &mut |_, _| {}).unwrap();
+        assert_eq!(undo(&mut history), "Undone: a decision");
+        assert!(undo(&mut history).contains("Attic"), "the deletion of the hall was made by undo");
     }
 
     #[test]
@@ -253,9 +253,9 @@ mod tests {
         let hall = replica.rows(&query).unwrap().rows[1].id.clone();
         let same = [&hall].into_iter().map(|id| replica.update(Kind::Room, id, &named("Hall")));
         assert!(matches!(history.run_changes(&replica, |_| "nothing".to_owned(), same)[..], [Ok(false)]));
-        for said in ["a name", "nothing"] {
+        for step in ["a name", "nothing"] {
             replica.update(Kind::Room, &hall, &named("Lobby")).unwrap();
-            history.add_last_change(&replica, said.to_owned(), None);
+            history.add_last_change(&replica, step.to_owned(), None);
         }
         assert_eq!(names(), ["Attic", "Lobby"]);
         assert_eq!(history.undo(&replica, &mut |_, _| {}).unwrap(), "Undone: a name");
@@ -295,8 +295,8 @@ mod tests {
         let last = replica.last_write_ids().unwrap();
         replica.undo(Some(last[0])).unwrap();
         replica.delete(Kind::Room, &attic).unwrap();
-        let said = history.undo(&replica, &mut |_, _| {}).unwrap();
-        assert!(said.starts_with("Undone: 2 rooms, but for 1 of 2: "), "{said}");
+        let sentence = history.undo(&replica, &mut |_, _| {}).unwrap();
+        assert!(sentence.starts_with("Undone: 2 rooms, but for 1 of 2: "), "{sentence}");
         assert_eq!(name(&replica, &hall), "Hall");
         assert_eq!(history.redo(&replica, &mut |_, _| {}).unwrap(), "Done again: 1 of 2 rooms");
         assert_eq!(name(&replica, &hall), "A");

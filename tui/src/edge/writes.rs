@@ -102,7 +102,7 @@ fn decide_edit(
     };
     let title = before.iter().find(|pending| pending.id == edit).map_or("", |pending| pending.title.as_str());
     history.add_decision(replica, edit, &before, write_text::decision_name(decision, title));
-    Ok(decided.said)
+    Ok(decided.sentence)
 }
 
 /// The record of an edit that was settled while a person typed new values for the edit. The new values may then go to

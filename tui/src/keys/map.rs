@@ -68,12 +68,12 @@ impl Keymap {
     /// The action of a key in a context.
     pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
         let name = key_name(key)?;
-        let starts = |name: &str| {
-            let found = in_context(context).find(|(index, _)| self.0[*index].iter().any(|key| key == name));
-            found.map(|(_, binding)| binding.action)
+        let action_of = |name: &str| {
+            let row = in_context(context).find(|(index, _)| self.0[*index].iter().any(|key| key == name));
+            row.map(|(_, binding)| binding.action)
         };
         // Some terminals send ctrl-h for backspace.
-        starts(&name).or_else(|| if name == "ctrl-h" { starts("backspace") } else { None })
+        action_of(&name).or_else(|| if name == "ctrl-h" { action_of("backspace") } else { None })
     }
 
     /// The keys of a row of the table; screens show the first.

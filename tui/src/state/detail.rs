@@ -254,8 +254,8 @@ pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> V
     }
     for (index, change) in full.changes.iter().enumerate() {
         let label = if index == 0 { "Changed here" } else { "" };
-        let (said, tone) = words::edit_progress(change.state);
-        let head = format!("{}: {}, {said}", words::moment(now, &change.at), words::method(change.method));
+        let (progress, tone) = words::edit_progress(change.state);
+        let head = format!("{}: {}, {progress}", words::moment(now, &change.at), words::method(change.method));
         out.push(label, &head, tone);
         if change.method == Method::Update {
             for (name, value) in &change.patch {

@@ -19,11 +19,11 @@ use crate::words::{
 };
 
 /// The columns of the state.
-const STATE: usize = 14;
-/// From this width the list shows states and ages.
-const NARROW: usize = 40;
+const STATE_COLUMNS: usize = 14;
+/// From this number of columns the list shows states and ages.
+const STATES_FROM_COLUMNS: usize = 40;
 /// The columns of the age.
-const AGE: usize = 7;
+const AGE_COLUMNS: usize = 7;
 
 pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
@@ -38,13 +38,13 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         (true, number) => format!("{} changes are not yet confirmed by the server", figure(number)),
     };
     // A small screen shows only the list.
-    let small = inner.height < 6 && !screen.edits.is_empty();
-    if !small {
+    let is_list_only = inner.height < 6 && !screen.edits.is_empty();
+    if !is_list_only {
         frame.render_widget(Span::styled(fit(&heading, columns, cut), theme.quiet()), inner);
     }
     let Some(selected) = screen.edits.get(screen.selected) else { return };
     let words = explanation(app, screen, selected, columns);
-    let (top, below) = match small {
+    let (top, below) = match is_list_only {
         true => (0, 0),
         false => (2, u16::try_from(words.len() + 1).unwrap_or(0).min(inner.height / 2)),
     };
@@ -54,17 +54,22 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     for (row, (index, edit)) in rows(list).zip(screen.edits.iter().enumerate().skip(first)) {
         let (sign, tone) = look(edit);
         // A narrow list shows the sign of the state only. The text under the list names the state of the selected edit.
-        let (state, age_columns) = if columns < NARROW { (2, 0) } else { (STATE, AGE) };
+        let (state_columns, age_columns) =
+            if columns < STATES_FROM_COLUMNS { (2, 0) } else { (STATE_COLUMNS, AGE_COLUMNS) };
         let sign = sign.text(app.setup.ascii);
-        let said = if columns < NARROW {
+        let state_text = if columns < STATES_FROM_COLUMNS {
             sign.to_owned()
         } else {
             format!("{sign} {}", edit_progress(EditProgress::Open(edit.state)).0)
         };
-        let what = columns.saturating_sub(state + age_columns + 3);
-        let state = padded(app, &said, state, false);
-        let text =
-            padded(app, &format!("{} {}: {}", method(edit.method), singular(edit.kind), edit.title), what, false);
+        let title_columns = columns.saturating_sub(state_columns + age_columns + 3);
+        let state = padded(app, &state_text, state_columns, false);
+        let text = padded(
+            app,
+            &format!("{} {}: {}", method(edit.method), singular(edit.kind), edit.title),
+            title_columns,
+            false,
+        );
         let old = padded(app, &age(now, &edit.created_at), age_columns, true);
         let is_selected = index == screen.selected;
         let style = if is_selected { Default::default() } else { theme.tone(tone) };
@@ -151,7 +156,9 @@ fn reasons(screen: &Edits, edit: &Edit) -> Vec<String> {
     all
 }
 
-/// The sentence with `edit 12` replaced by the name of the record, if the edit is in the list.
+/// The sentence with `edit 12` replaced by the title of the record, if the edit is in the list. The replica's sentence
+/// names another edit by number, as its commands do, so the text is searched for the number. Only the display depends on
+/// the search: a sentence without a match is shown unchanged.
 fn name_edit(screen: &Edits, sentence: &str) -> String {
     let mut parts = sentence.splitn(2, "edit ");
     let (Some(before), Some(rest)) = (parts.next(), parts.next()) else { return sentence.to_owned() };

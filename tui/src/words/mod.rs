@@ -131,7 +131,7 @@ pub fn whole_money(cents: i64) -> String {
 /// The text for a reference whose record is not in the replica.
 pub const NOT_HERE: &str = "something that is not here";
 
-/// Names of records by record id, for the texts of references.
+/// Titles of records by record id, for the texts of references.
 pub type Names = BTreeMap<String, String>;
 
 /// The value of a field on one line: days with weekday and year, sums in groups, references by name. A dash if not set.
@@ -186,17 +186,17 @@ pub fn with_any_labels(text: &str) -> String {
 
 fn replace_field_names(kinds: &[Kind], text: &str) -> String {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let mut said = String::new();
+    let mut sentence = String::new();
     let mut rest = text;
     while let Some(start) = rest.find(is_part) {
         let end = rest[start..].find(|letter| !is_part(letter)).map_or(rest.len(), |length| start + length);
         let word = &rest[start..end];
         let field = kinds.iter().find_map(|kind| resource(*kind).field(word)).filter(|_| word.contains('_'));
-        said.push_str(&rest[..start]);
-        said.push_str(&field.map_or_else(|| word.to_owned(), |field| label(field).to_lowercase()));
+        sentence.push_str(&rest[..start]);
+        sentence.push_str(&field.map_or_else(|| word.to_owned(), |field| label(field).to_lowercase()));
         rest = &rest[end..];
     }
-    said + rest
+    sentence + rest
 }
 
 /// The heading of a list of a kind.

@@ -84,7 +84,10 @@ pub(super) fn check_equal(home: &DrillHome, device: &Device) -> Result<usize, Dr
                 continue;
             };
             if row.rev != record["rev"].as_i64() {
-                differences.push(format!("{kind} {} is at {:?} here and at {} there", row.id, row.rev, record["rev"]));
+                differences.push(format!(
+                    "{kind} {} is at {:?} on this device and at {} on the server",
+                    row.id, row.rev, record["rev"]
+                ));
             } else if let Some((name, value)) = row.fields.iter().find(|(name, value)| record[*name] != **value) {
                 let here = &record[name];
                 differences.push(format!("{name} of {kind} {} is {value} here and {here} there", row.id));

@@ -38,7 +38,12 @@ pub(crate) fn mark_acked(tx: &Transaction<'_>, edits: &[Acked]) -> Result<(), St
 /// Notes that later edits of the record must wait although the server has accepted this edit: others may have changed
 /// the record since, and a later edit would overwrite the change unseen.
 pub(crate) fn mark_awaits_record(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
-    set_state(tx, edit, EditState::Sent, Some(Reason::Told(None, "it is there; what it is by now is on the way")))?;
+    set_state(
+        tx,
+        edit,
+        EditState::Sent,
+        Some(Reason::Told(None, "the server has the change; the present version of the record is on the way")),
+    )?;
     tx.prepare_cached("UPDATE _acked SET awaits_record = 1 WHERE edit_id = ?1")?.execute([edit])?;
     Ok(())
 }

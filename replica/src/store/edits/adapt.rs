@@ -1,5 +1,6 @@
-//! Adapts an edit to the server's newer version of its record before the three-way merge: values that were changed back,
-//! references that a delete cleared, and subjects, which are one value in two fields. Must not merge.
+//! Adapts an edit to the server's newer version of the record, before the three-way merge. Three cases: values that
+//! were changed back, references that a delete has cleared, and subjects, which are one value in two fields. Must not
+//! merge.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,8 @@ use serde_json::Value;
 use crate::store::merge::{BaseImage, normalized};
 use crate::store::{StoreError, base, rows};
 
-/// Adapts an edit to the server's version of its record, before both are merged.
+/// Changes the patch and the base of an edit to fit the server's version of the record. `known`: None when the server
+/// does not have the record.
 pub(super) fn adapt(
     tx: &Connection,
     kind: Kind,
@@ -26,7 +28,8 @@ pub(super) fn adapt(
     complete_subject(tx, kind, patch, base, known)
 }
 
-/// Removes fields that were changed and changed back here: they are no change, whatever the server has now.
+/// Removes fields whose patch equals the base: a person changed the value and changed it back. Without this, the edit
+/// would overwrite a newer value of the server.
 fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &BaseImage) {
     let is_same = |name: &str| {
         base.contains_key(name) && normalized(kind, name, base.get(name)) == normalized(kind, name, patch.get(name))
@@ -34,8 +37,10 @@ fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &Bas
     // A subject is one value in two fields: an unchanged half stays when the other half is changed.
     let is_other_subject = patch.keys().any(|name| is_subject(name) && !is_same(name));
     let is_old = |name: &str| {
-        let there = known.fields.get(name).unwrap_or(&Value::Null);
-        is_same(name) && !(is_subject(name) && is_other_subject) && normalized(kind, name, base.get(name)) != *there
+        let server_value = known.fields.get(name).unwrap_or(&Value::Null);
+        is_same(name)
+            && !(is_subject(name) && is_other_subject)
+            && normalized(kind, name, base.get(name)) != *server_value
     };
     let old: Vec<String> = patch.keys().filter(|name| is_old(name)).cloned().collect();
     for name in old {
@@ -44,9 +49,8 @@ fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &Bas
     }
 }
 
-/// Completes half a subject, which is one value in two fields. An edit of one half means the other half unchanged; when
-/// the server has another subject now, both halves are sent, because a mixed subject names no record that anybody
-/// meant.
+/// Completes half a subject. A subject is one value in two fields, and an edit of one half keeps the other half. When
+/// the server has another subject by now, both halves are sent: a mix of both subjects would name a wrong record.
 fn complete_subject(
     tx: &Connection,
     kind: Kind,
@@ -57,22 +61,24 @@ fn complete_subject(
     if !resource(kind).has_subject() {
         return Ok(());
     }
-    let there = |name: &str| known.fields.get(name).and_then(Value::as_str);
+    let server_value = |name: &str| known.fields.get(name).and_then(Value::as_str);
     match (patch.get(SUBJECT_TYPE), patch.get(SUBJECT_ID)) {
         (None, Some(Value::String(named))) => {
-            // The kind of the old subject is not stored, but its record is known.
+            // The edit does not store the kind of the old subject, but the replica knows the subject's record.
             let before = base.get(SUBJECT_ID).and_then(Value::as_str);
             let ours = match before.map(|id| kind_of(tx, id)).transpose()?.flatten() {
                 None => kind_of(tx, named)?,
                 before => before,
             };
-            if let Some(ours) = ours.filter(|ours| there(SUBJECT_TYPE) != Some(ours.as_str())) {
+            if let Some(ours) = ours.filter(|ours| server_value(SUBJECT_TYPE) != Some(ours.as_str())) {
                 patch.insert(SUBJECT_TYPE.to_owned(), ours.as_str().into());
                 base.insert(SUBJECT_TYPE.to_owned(), ours.as_str().into());
             }
         }
-        // A subject without an id had none before, or the edit would have cleared the id.
-        (Some(subject), None) if subject.as_str().and_then(Kind::parse).is_none() && there(SUBJECT_ID).is_some() => {
+        // The edit sets no id, so the subject had no id before: otherwise the edit would have cleared the id.
+        (Some(subject), None)
+            if subject.as_str().and_then(Kind::parse).is_none() && server_value(SUBJECT_ID).is_some() =>
+        {
             patch.insert(SUBJECT_ID.to_owned(), Value::Null);
             base.insert(SUBJECT_ID.to_owned(), Value::Null);
         }
@@ -81,12 +87,12 @@ fn complete_subject(
     Ok(())
 }
 
-/// The kind of a record that can be a subject; None when the record is not known.
+/// The kind of a record that can be a subject. None when the replica does not know the record.
 fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
     first_subject(|kind| Ok(rows::load_row(tx, kind, record)?.is_some() || is_deleted_there(tx, kind, record)?))
 }
 
-/// The other kind that has a record with this id on the server.
+/// Another kind that has a record with the same id on the server. None when no other kind has one.
 pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Option<Kind>, StoreError> {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let one = |kind: Kind| {
@@ -109,8 +115,8 @@ pub(super) fn first_subject(holds: impl Fn(Kind) -> Result<bool, StoreError>) ->
     Ok(None)
 }
 
-/// Clears references in the base that the server has cleared because their target was deleted (contract 3). Nobody
-/// changed such a reference, so it counts as null before the edit too.
+/// Clears references in the base that the server has cleared because the target was deleted (contract 3). No person
+/// changed such a reference, so the reference must not count as a conflict.
 fn drop_cleared_references(
     tx: &Connection,
     kind: Kind,
@@ -125,8 +131,8 @@ fn drop_cleared_references(
             Format::Reference(target) if is_deleted_there(tx, target, named)? => {}
             Format::Subject if is_null(SUBJECT_TYPE) => {
                 let Some(target) = first_subject(|kind| is_deleted_there(tx, kind, named))? else { continue };
-                // An edit that names another record of the same kind must name the kind too, because the server has
-                // cleared the kind.
+                // The server has cleared the kind too, so an edit that only names another record must also name the
+                // kind.
                 if patch.get(SUBJECT_ID).is_some_and(|id| !id.is_null()) && !patch.contains_key(SUBJECT_TYPE) {
                     patch.insert(SUBJECT_TYPE.to_owned(), target.as_str().into());
                 }
@@ -141,9 +147,10 @@ fn drop_cleared_references(
     Ok(())
 }
 
-/// True when the server is known to have deleted a record: by the feed, or by an accepted delete from here.
+/// True when the server is known to have deleted a record: the feed showed the delete, or the server accepted a
+/// delete of this replica.
 pub(super) fn is_deleted_there(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
-    let told = "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)";
-    Ok(tx.prepare_cached(told)?.query_row((kind.as_str(), record), |row| row.get(0))?
+    let is_deleted = "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)";
+    Ok(tx.prepare_cached(is_deleted)?.query_row((kind.as_str(), record), |row| row.get(0))?
         || base::with_acked(tx, kind, record)?.is_some_and(|known| known.deleted))
 }

@@ -150,12 +150,12 @@ impl<'a> Change<'a> {
             WriteOutcome::PreconditionFailed
                 if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
             {
-                parks(EditState::Conflict, ReasonCode::Refused, "changed there meanwhile", None)
+                parks(EditState::Conflict, ReasonCode::Refused, "changed on the server meanwhile", None)
             }
             WriteOutcome::PreconditionFailed => {
-                waits(None, "changed there meanwhile; its new form is on the way", None)
+                waits(None, "changed on the server; the new version is on the way", None)
             }
-            WriteOutcome::SendAlone => waits(None, "goes again by itself", None),
+            WriteOutcome::SendAlone => waits(None, "is sent again in a request of its own", None),
             WriteOutcome::Rejected { reason, problem } => {
                 parks(EditState::Rejected, rejection_code(problem), reason.as_str(), Some(problem))
             }
@@ -188,12 +188,12 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome) -> Result
         WriteOutcome::Later { .. } | WriteOutcome::KeyRefused { .. } => return Ok(()),
         WriteOutcome::SendAlone => return outbox::separate(tx, edit),
         WriteOutcome::PreconditionFailed => {
-            tx.prepare_cached("UPDATE _outbox SET rejected = 1, if_absent = if_match IS NULL WHERE edit_id = ?1")?
+            tx.prepare_cached("UPDATE _outbox SET given_up = 1, if_absent = if_match IS NULL WHERE edit_id = ?1")?
                 .execute([edit])?;
         }
-        WriteOutcome::Rejected { .. } => outbox::mark_rejected(tx, edit)?,
+        WriteOutcome::Rejected { .. } => outbox::give_up(tx, edit)?,
         WriteOutcome::Conflict { deleted, .. } => {
-            outbox::mark_rejected(tx, edit)?;
+            outbox::give_up(tx, edit)?;
             if *deleted {
                 base::mark_reported_missing(tx, edit)?;
             }

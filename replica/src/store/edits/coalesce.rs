@@ -1,4 +1,4 @@
-//! Combines edits of one record that were never sent into one. Must not know how requests are sent.
+//! Combines unsent edits of a record into a single edit. Must not know how requests are sent.
 
 use hearth_contract::formats::Timestamp;
 use rusqlite::Transaction;
@@ -9,8 +9,8 @@ use crate::store::edits::prepared::{PreparedEdit, load, save};
 use crate::store::edits::settle;
 use crate::store::{StoreError, base};
 
-/// Combines an edit with later edits of the same record, none of which was sent. None when the combined edit creates
-/// and deletes the record.
+/// Combines an edit with later edits of the same record; none of them was sent. None when the combined edit would
+/// create and delete the record: then nothing is left to send.
 pub(super) fn coalesce(
     tx: &Transaction<'_>,
     mut sum: PreparedEdit,
@@ -21,7 +21,7 @@ pub(super) fn coalesce(
     for edit in with {
         match load(tx, *edit)? {
             Some(next) if next.record == sum.record && next.kind == sum.kind => joined.push(next),
-            _ => break, // somebody has decided on it meanwhile, so what follows it must wait
+            _ => break, // A person has decided about this edit since the plan, so the later edits must wait.
         }
     }
     if joined.is_empty() {

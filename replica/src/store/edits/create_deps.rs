@@ -1,5 +1,5 @@
-//! Edits that wait for a create which was written later. The create must not wait for them in turn: neither would ever be
-//! sent. Must not know other reasons to wait.
+//! Edits that wait for a later create. The create must not wait for these edits, because a circle of waiting edits
+//! would never be sent. Must not know other reasons to wait.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
-use crate::store::edits::pending::{Decided, PendingEdit, refused, require, said};
+use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
 use crate::store::edits::revert::{consequences, later_edits, revert, update_later_bases};
 use crate::store::edits::{adapt, outbox, parts, undo};
 use crate::store::merge::{MergeResult, three_way_merge};
@@ -49,12 +49,12 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         },
         EditState::Blocked => return Ok(DecisionOutcome::Blocked(found)),
         EditState::Sent => {
-            return Ok(said(format!("{name}: the server has this change; nothing is left to try")).into());
+            return Ok(decided(format!("{name}: the server has this change; nothing is left to try")).into());
         }
-        _ => return Ok(said(decisions::already_sending(name)).into()),
+        _ => return Ok(decided(decisions::already_sending(name)).into()),
     }
-    // A request that nobody rejected may have been applied, and must stay the same.
-    let open = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND NOT rejected)";
+    // A request that is not given up may have been applied, and must stay the same.
+    let open = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND NOT given_up)";
     if tx.query_row(open, [edit], |row| row.get(0))? {
         tx.execute(
             "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL WHERE id = ?1",
@@ -100,19 +100,22 @@ pub(crate) fn discard(
 fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
     let found = require(tx, edit)?;
     let name = &found.name;
-    if found.maybe_applied {
+    if found.may_take_effect {
         // The request may be applied, now or later. Only a change after the request can undo its effect for certain.
         if let Some(by) = undo::undone_by_any(tx, edit)? {
             return Err(refused(undo::undone_already_sentence(by)));
         }
         let mut decided = undo::invert(tx, &found)?;
-        decided.said = format!("the change may be on the server already, so it is undone there: {}", decided.said);
+        decided.sentence = format!(
+            "the change may be on the server already, so the change is undone on the server: {}",
+            decided.sentence
+        );
         return Ok(decided);
     }
     gate::with_guards_off(tx, |tx| {
         let (with, named) = consequences(tx, &found)?;
         revert(tx, edit, EditOutcome::Discarded, None, now)?;
-        Ok(said(format!("{name}: the change is given up{with}{named}")))
+        Ok(decided(format!("{name}: the change is given up{with}{named}")))
     })
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn change(
 
 fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -> Result<DecisionOutcome, EditError> {
     let mut found = require(tx, edit)?;
-    if found.maybe_applied {
+    if found.may_take_effect {
         return Err(refused(format!(
             "{}: the change is on its way; change the {} itself instead",
             found.name, found.kind
@@ -149,7 +152,7 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
     }
     if found.method == Method::Update && found.patch.is_empty() {
         revert(tx, edit, EditOutcome::Discarded, None, now)?;
-        return Ok(said(format!("{}: nothing of the change is left, so it is given up", found.name)).into());
+        return Ok(decided(format!("{}: nothing of the change is left, so it is given up", found.name)).into());
     }
     requeue(tx, &found)?;
     base::rebase(tx, found.kind, &found.record)?;
@@ -223,8 +226,8 @@ pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<MergeResul
         }
         // The server reported the id as used, although its record was never seen here. A create that a restored server
         // lost has no such report.
-        let said = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";
-        if tx.prepare_cached(said)?.query_row([found.id], |row| row.get(0))? {
+        let is_reported = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";
+        if tx.prepare_cached(is_reported)?.query_row([found.id], |row| row.get(0))? {
             return Ok(MergeResult::IdTaken(Vec::new()));
         }
         if adapt::other_kind(tx, found.kind, &found.record)?.is_some() {

@@ -16,9 +16,9 @@ const TWICE: &str =
     "SELECT id FROM edits WHERE id >= (SELECT min(id) FROM edits WHERE id IN (SELECT id FROM edit_history)
      OR id IN (SELECT edit_id FROM _coalesced WHERE edit_id <> of_edit)) ORDER BY id";
 
-/// Repairs the counter of edit numbers (`sqlite_sequence`) after another program has changed it. The counter continues
-/// from the highest number, and edits with a number that was used before get a new one, in their order. Otherwise they
-/// could never end.
+/// Repairs the counter of edit numbers (`sqlite_sequence`) after another program has changed it. The counter
+/// continues from the highest number. Edits with a number that was used before get new numbers, in their order: an
+/// edit with a used number could never move to the history.
 pub(crate) fn repair(connection: &mut Connection) -> Result<(), StoreError> {
     let is_right = format!(
         "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'edits'), 0) >= {NEWEST} AND NOT EXISTS ({TWICE})"

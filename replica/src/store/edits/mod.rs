@@ -4,7 +4,7 @@
 //! - Sending: [`plan`] chooses the edits ([`readiness`] decides, [`create_deps`] prevents circles), [`prepare`] merges an edit
 //!   with the server's version ([`adapt`], [`coalesce`]), and [`push`] freezes the request in the [`outbox`].
 //! - Confirming: [`answers`] records responses, [`acked`] what the server has, [`already_applied`] what it had before,
-//!   [`maybe_applied`] what may have been applied without a response, and [`settle`] ends edits.
+//!   [`missed_events`] what may have been applied without a response, and [`settle`] ends edits.
 //! - Deciding: [`decide`], [`resolve`] and [`undo`], several in one transaction ([`decisions`]); [`recheck`] ends conflicts
 //!   that no longer need a decision.
 
@@ -20,7 +20,7 @@ pub(crate) mod edit_ids;
 mod error;
 pub(crate) mod history;
 mod list;
-pub(crate) mod maybe_applied;
+pub(crate) mod missed_events;
 mod names;
 pub(crate) mod normalize;
 pub(crate) mod outbox;

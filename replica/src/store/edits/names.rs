@@ -1,4 +1,4 @@
-//! How sentences name a record: by its title. Must not write.
+//! Names of records in sentences for people. Must not write.
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::{StoreError, rows};
 
-/// The title of a record: the present one, the one in `before`, or the last known one. The kind's word when no title is
+/// The title of a record: from the row, else from `before`, else the last known title. The kind's word when no title is
 /// known.
 pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
     let name = resource(kind).title;
@@ -17,23 +17,23 @@ pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fi
     if let Some(title) = title {
         return Ok(title.to_owned());
     }
-    // These fields do not include the title, but another edit of the record may.
+    // The row and `before` hold no title. Another edit of the record may hold one.
     let text = format!(
         "SELECT coalesce(json_extract(patch, '$.{name}'), json_extract(base, '$.{name}')) AS title
          FROM (SELECT id, kind, record_id, patch, base FROM edits UNION ALL
                SELECT id, kind, record_id, patch, base FROM edit_history)
          WHERE kind = ?1 AND record_id = ?2 AND title <> '' ORDER BY id DESC LIMIT 1"
     );
-    let told = connection.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?;
-    Ok(told.unwrap_or_else(|| kind.as_str().to_owned()))
+    let found = connection.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or_else(|| kind.as_str().to_owned()))
 }
 
-/// A name in the quotes that sentences use.
+/// A name in quotation marks, for sentences.
 pub(crate) fn quoted(name: &str) -> String {
     format!("“{name}”")
 }
 
-/// The quoted name of an edit's record; empty when there is no such edit.
+/// The quoted name of an edit's record. Empty when the edit does not exist.
 pub(super) fn of_edit(tx: &Connection, edit: i64) -> Result<String, StoreError> {
     let found: Option<(String, String, String, String)> = tx
         .prepare_cached("SELECT kind, record_id, patch, base FROM edits WHERE id = ?1")?

@@ -20,7 +20,7 @@ pub(super) fn frozen_keys(tx: &Connection, groups: &[Vec<i64>]) -> Result<HashMa
     let mut statement = tx.prepare_cached(
         "SELECT e.id, e.idempotency_key
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) LEFT JOIN _outbox f ON f.edit_id = e.id
-         WHERE NOT coalesce(f.rejected, 0) AND e.state IN ('waiting', 'sending', 'blocked')
+         WHERE NOT coalesce(f.given_up, 0) AND e.state IN ('waiting', 'sending', 'blocked')
              AND e.idempotency_key IS NOT NULL",
     )?;
     let found = statement.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -54,9 +54,9 @@ fn release(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
 /// may have been applied: its edits keep the key, by which the feed confirms them, and are merged again once the feed
 /// is current.
 pub(crate) fn separate(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
-    match may_be_applied(tx, edit)? {
+    match was_sent_before(tx, edit)? {
         true => {
-            tx.prepare_cached("UPDATE _outbox SET rejected = 1, if_match = NULL, if_absent = 0 WHERE edit_id = ?1")?
+            tx.prepare_cached("UPDATE _outbox SET given_up = 1, if_match = NULL, if_absent = 0 WHERE edit_id = ?1")?
                 .execute([edit])?;
             Ok(())
         }
@@ -68,8 +68,9 @@ pub(crate) fn separate(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError
 pub(super) const SENT_BEFORE: &str =
     "SELECT id FROM edits JOIN _requests USING (idempotency_key) WHERE unacked_attempts > 1";
 
-/// True when an earlier attempt of a rejected request may have been applied.
-pub(crate) fn may_be_applied(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
+/// True when the request of an unsettled edit was sent more than once. An attempt before the last response may have
+/// been applied.
+pub(crate) fn was_sent_before(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
     let text = format!("SELECT EXISTS ({SENT_BEFORE} AND id = ?1 AND state IN ('waiting', 'sending', 'blocked'))");
     Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
 }
@@ -95,8 +96,9 @@ pub(crate) fn withdraw_attempt(tx: &Transaction<'_>, edits: &[i64]) -> Result<()
     free.into_iter().try_for_each(|edit| release(tx, edit))
 }
 
-/// Notes that the server rejected the request of an edit for good: the request never takes effect later.
-pub(super) fn mark_rejected(tx: &Connection, edit: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _outbox SET rejected = 1 WHERE edit_id = ?1")?.execute([edit])?;
+/// Gives up the request of an edit: the request is not sent again, because the server rejected the request or because
+/// the record is deleted.
+pub(super) fn give_up(tx: &Connection, edit: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _outbox SET given_up = 1 WHERE edit_id = ?1")?.execute([edit])?;
     Ok(())
 }

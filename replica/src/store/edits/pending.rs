@@ -1,4 +1,5 @@
-//! An unsettled edit as decisions need it, and what comes of a decision. Must not decide.
+//! The inputs and results of decisions: an unsettled edit ([`PendingEdit`]), and the result ([`Decided`]). Must not
+//! decide.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
@@ -14,24 +15,24 @@ use crate::store::{StoreError, rows};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
     /// The result as one sentence for people.
-    pub said: String,
-    /// What a person can type to reverse the decision, as the end of the sentence; None when nothing can.
+    pub sentence: String,
+    /// The end of the sentence: the command that reverses the decision. None when no command reverses the decision.
     pub otherwise: Option<String>,
     /// The number of the edit that carries out the decision; None when no edit was needed.
     pub edit: Option<i64>,
 }
 
 impl Decided {
-    /// The sentence with its end, as the command line prints it.
+    /// The sentence with its end, for the command line.
     pub fn in_full(&self) -> String {
         match &self.otherwise {
-            Some(otherwise) => format!("{}; {otherwise}", self.said),
-            None => self.said.clone(),
+            Some(otherwise) => format!("{}; {otherwise}", self.sentence),
+            None => self.sentence.clone(),
         }
     }
 }
 
-/// An unsettled edit as decisions need it.
+/// An unsettled edit, loaded for a decision.
 pub(crate) struct PendingEdit {
     pub id: i64,
     /// The title of the record in quotes, for sentences.
@@ -42,8 +43,8 @@ pub(crate) struct PendingEdit {
     pub patch: Fields,
     pub base: Fields,
     pub state: EditState,
-    /// True when the request was sent, or may have been, and may still take effect.
-    pub maybe_applied: bool,
+    /// True when the request was sent or frozen and no response excludes that the request takes effect.
+    pub may_take_effect: bool,
 }
 
 pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<PendingEdit>, StoreError> {
@@ -57,11 +58,11 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<PendingEdit>, St
     let Some(((word, record, method), patch, base, state)) = found else { return Ok(None) };
     let kind =
         Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
-    let maybe_applied =
-        state == EditState::Sent || outbox::frozen_key(tx, edit)?.is_some() || outbox::may_be_applied(tx, edit)?;
+    let may_take_effect =
+        state == EditState::Sent || outbox::frozen_key(tx, edit)?.is_some() || outbox::was_sent_before(tx, edit)?;
     let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
     let name = quoted(&title(tx, kind, &record, &[&patch, &base])?);
-    Ok(Some(PendingEdit { id: edit, name, kind, record, method, patch, base, state, maybe_applied }))
+    Ok(Some(PendingEdit { id: edit, name, kind, record, method, patch, base, state, may_take_effect }))
 }
 
 pub(super) fn require(tx: &Connection, edit: i64) -> Result<PendingEdit, EditError> {
@@ -75,6 +76,6 @@ pub(super) fn refused(sentence: impl Into<String>) -> EditError {
     EditError::Refused(sentence.into())
 }
 
-pub(super) fn said(sentence: impl Into<String>) -> Decided {
-    Decided { said: sentence.into(), otherwise: None, edit: None }
+pub(super) fn decided(sentence: impl Into<String>) -> Decided {
+    Decided { sentence: sentence.into(), otherwise: None, edit: None }
 }

@@ -1,4 +1,5 @@
-//! Which edits may be sent now, and what the others wait for. Must not know how edits are sent.
+//! Plans which edits may be sent now, and marks the edits that wait for a person's decision. Must not know how edits
+//! are sent.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,49 +8,41 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
-use crate::model::{EditState, Method, Precondition};
+use crate::model::{EditState, Method, Precondition, ReadyEdits};
 use crate::store::edits::acked::id_list;
 use crate::store::edits::create_deps::CreateDeps;
-use crate::store::edits::readiness::{Dependencies, Facts, Holds, Readiness, RequestState, Room, ServerRev, readiness};
+use crate::store::edits::readiness::{
+    Capacity, Dependencies, Facts, Holds, Readiness, RequestState, ServerRev, readiness,
+};
 use crate::store::edits::reason::{Reason, set_state};
 use crate::store::{StoreError, base, gate, rows};
 
-/// Edits of one record that are coalesced into one request, at most.
+/// Edits of a record that are coalesced into a request, at most.
 const CHAIN_EDITS_MAX: usize = 100;
 
-/// Edits that the pass still reads once enough are ready, to find edits that can be coalesced with the ready ones. Without
-/// this, a change and its undo would be sent as two requests when many edits wait.
+/// Edits that the pass still reads when enough edits are ready, to find edits to coalesce with the ready edits.
+/// Without the search, a change and its undo would be sent as two requests when many edits wait.
 const LOOKED_OVER_MAX: usize = 100_000;
 
-/// Bytes of an operation in a bulk request besides its values, roughly.
+/// Bytes of an operation in a bulk request without the values, approximately.
 const OPERATION_BYTES: usize = 128;
 
 /// The result of a pass over `edits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// The edits that may be sent now, in their order: at most as many as asked for, and as many again of each kind apart.
-    pub ready: Vec<Ready>,
-    /// True when an edit is not settled and waits for the server alone.
-    pub open: bool,
+    /// The edits that may be sent now, in their order: at most `limit` entries, and at most `limit` more of each kind
+    /// apart.
+    pub ready: Vec<ReadyEdits>,
+    /// True when an unsettled edit needs no person.
+    pub has_open_edits: bool,
 }
 
-/// Edits that may be sent now, in one request or as one operation of a bulk request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ready {
-    /// All edits of a frozen request; otherwise one edit and the later edits of its record that are coalesced with it.
-    pub edits: Vec<i64>,
-    /// The kind of their records.
-    pub kind: Kind,
-    /// True when the request is frozen: an attempt may have been made before.
-    pub frozen: bool,
-    /// The size of the request in bytes, roughly.
-    pub bytes: usize,
-}
-
-/// Edits whose mark changes: blocked by the edit of this number, or no longer blocked (None).
+/// Edits whose mark in `_blocked` changes. Some: the number of the blocking edit. None: the edit is no longer blocked.
 type Marks = BTreeMap<i64, Option<i64>>;
 
-/// What holds the later edits of a record: the strictest hold, and the index in `ready` where all edits so far go together.
+/// The hold on the later edits of a record: the strictest hold, the edit that causes the hold, and the index of the
+/// entry in `ready` that contains all earlier edits of the record (None when the edits are not all in the same
+/// entry).
 #[derive(Clone, Copy)]
 struct Holder {
     holds: Holds,
@@ -57,22 +50,23 @@ struct Holder {
     chain: Option<usize>,
 }
 
-/// Reads which edits may be sent, and marks or unmarks the edits that depend on one which needs a person. `apart`: kinds
-/// that the key may not write now; their edits are counted separately, because the others must not wait behind them.
+/// Plans which edits may be sent, and marks or unmarks edits that depend on an edit that needs a person. `apart`:
+/// kinds that the key may not write now. Their edits are counted separately, because other edits must not wait behind
+/// them.
 pub(crate) fn plan(connection: &mut Connection, limit: usize, apart: &[Kind]) -> Result<Plan, StoreError> {
     let (ready, marks) = examine(connection, limit, apart)?;
     if marks.is_empty() {
-        return Ok(Plan { ready, open: is_open(connection)? });
+        return Ok(Plan { ready, has_open_edits: has_open_edits(connection)? });
     }
     gate::sync_tx(connection, |tx| {
-        // Another connection may have added edits since the first pass.
+        // Another connection may have added edits since the first pass, so the pass is repeated in the transaction.
         let (ready, marks) = examine(tx, limit, apart)?;
         write_marks(tx, marks)?;
-        Ok(Plan { ready, open: is_open(tx)? })
+        Ok(Plan { ready, has_open_edits: has_open_edits(tx)? })
     })
 }
 
-/// Marks and unmarks the edits that depend on an edit which needs a person, after a decision about any of them.
+/// Marks and unmarks the edits that depend on an edit that needs a person. Called after a person's decision.
 pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let (_, marks) = examine(tx, usize::MAX, &[])?;
     write_marks(tx, marks)
@@ -95,13 +89,13 @@ fn write_marks(tx: &Transaction<'_>, marks: Marks) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn is_open(connection: &Connection) -> Result<bool, StoreError> {
+fn has_open_edits(connection: &Connection) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state IN ('waiting', 'sending', 'sent'))";
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
 
-/// True when the rows reflect every event up to the head that the server reported at the last contact. The phase does not
-/// show this: `needs_key` can stand beside a current feed.
+/// True when the rows reflect every event up to the head that the server reported at the last contact. The phase
+/// cannot tell: the phase may be `needs_key` although the feed is current.
 fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
     let text =
         "SELECT backfilled AND NOT replaying AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
@@ -109,14 +103,14 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
 
-/// One pass over the edits in their order; the pass ends when enough edits are ready.
+/// Runs a pass over the edits in their order. The pass ends when enough edits are ready.
 ///
 /// An edit waits for every earlier edit of the same record, of a record that the edit refers to, and of a record that
-/// refers to the edit's record. The delete of a room therefore never overtakes the create of an item in the room.
-/// A create is the exception. Edits that refer to its record wait for the create, also when the create is the later edit;
-/// the create waits for none of them. Later edits of a record that wait for nothing else are coalesced with the first one,
-/// unless one of them was sent already.
-fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<Ready>, Marks), StoreError> {
+/// refers to the edit's record. The delete of a room therefore never overtakes the create of an item in the room. A
+/// create is the exception: edits that refer to the new record wait for the create, even when the create is the later
+/// edit, and the create does not wait for these edits. Later edits of a record that wait for no other record are
+/// coalesced with the first edit, unless an edit among them was already sent.
+fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<ReadyEdits>, Marks), StoreError> {
     let mut pass = Pass::begin(connection, limit, apart)?;
     let mut statement = connection.prepare_cached(&candidates_text())?;
     let mut rows = statement.query([])?;
@@ -129,8 +123,8 @@ fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec
     Ok(pass.finish())
 }
 
-/// The statement that reads the candidates, in their order. Nothing waits for an accepted edit whose position is known,
-/// unless the record of the edit is still to come.
+/// The SQL that reads the candidates, in their order. An accepted edit with a known position is left out, because no
+/// edit waits for it, unless the feed must still bring the edit's record.
 fn candidates_text() -> String {
     let due = match hearth_simulated::planted(hearth_simulated::PlantedFault::RetryUsesWallClock) {
         true => "AND coalesce(e.next_attempt_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes'), 1)",
@@ -138,7 +132,7 @@ fn candidates_text() -> String {
     };
     format!(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.if_match,
-                coalesce(f.if_absent, 0), coalesce(f.rejected, 0), b.by_edit,
+                coalesce(f.if_absent, 0), coalesce(f.given_up, 0), b.by_edit,
                 CASE e.method WHEN 'create' THEN (
                     SELECT d.record_id FROM _undone u
                         JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _coalesced WHERE edit_id = u.edit_id), u.edit_id)
@@ -151,18 +145,18 @@ fn candidates_text() -> String {
     )
 }
 
-/// An edit that the pass looks at.
+/// An edit that the pass examines.
 struct Candidate {
     id: i64,
     kind: Kind,
     record: String,
     facts: Facts,
     key: Option<String>,
-    /// The edit that the stored mark names.
+    /// The blocking edit according to `_blocked`.
     blocked_by: Option<i64>,
     /// The records that the edit refers to.
     targets: Vec<String>,
-    /// The deleted record that this create makes anew.
+    /// For a create that replaces a deleted record: the id of the deleted record.
     replaces: Option<String>,
     bytes: usize,
 }
@@ -177,7 +171,7 @@ impl Candidate {
         let request = match (&key, row.get(10)?) {
             (None, _) => RequestState::None,
             (Some(_), false) => RequestState::Frozen,
-            (Some(_), true) => RequestState::Rejected,
+            (Some(_), true) => RequestState::GivenUp,
         };
         let precondition = Precondition::from_columns(row.get(8)?, row.get(9)?);
         Ok(Candidate {
@@ -199,21 +193,22 @@ struct Pass<'a> {
     connection: &'a Connection,
     limit: usize,
     in_step: bool,
-    ready: Vec<Ready>,
+    ready: Vec<ReadyEdits>,
     marks: Marks,
-    /// What holds the edits of each record, and the edits of the records that refer to it.
+    /// The hold on the edits of each record.
     of_record: HashMap<String, Holder>,
+    /// The hold on each record by edits of records that refer to the record.
     referring: HashMap<String, Holder>,
     /// The index in `ready` of each frozen request.
     requests: HashMap<String, usize>,
-    /// Frozen requests of which one edit must wait.
+    /// Keys of frozen requests in which an edit must wait.
     held_requests: HashSet<String>,
-    /// How many edits of each kind apart are ready.
+    /// The number of ready entries of each kind apart.
     apart: BTreeMap<Kind, usize>,
-    /// The indexes in `ready` that begin with a create.
+    /// The indexes of the entries in `ready` that begin with a create.
     creates: HashSet<usize>,
     create_deps: CreateDeps,
-    /// How many edits were read since enough are ready.
+    /// The number of edits read since enough edits were ready. None: not enough edits are ready yet.
     looked_over: Option<usize>,
 }
 
@@ -236,7 +231,7 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Takes the next edit. False when the pass ends.
+    /// Examines the next edit. False when the pass ends.
     fn take(&mut self, edit: Candidate) -> Result<bool, StoreError> {
         let before = self.ready.len();
         let own = self.of_record.get(&edit.record).copied();
@@ -245,7 +240,7 @@ impl<'a> Pass<'a> {
             held_by: own.map(|holder| (holder.holds, holder.edit)).max(others),
             only_by_own_record: others.is_none(),
             in_step: self.in_step,
-            room: self.room(edit.kind),
+            capacity: self.capacity(edit.kind),
         };
         let server = match edit.facts.needs_server_rev(&dependencies) {
             true => ServerRev::of(base::with_acked(self.connection, edit.kind, &edit.record)?.map(|known| known.rev)),
@@ -266,7 +261,8 @@ impl<'a> Pass<'a> {
     fn held_by_others(&mut self, edit: &Candidate, own: Option<Holder>) -> Result<Option<(Holds, i64)>, StoreError> {
         let (id, record) = (edit.id, &edit.record);
         let is_create = edit.facts.method == Method::Create;
-        // Edits that refer to a new record wait for the create; its later updates are part of the same request.
+        // Edits that refer to a new record wait for the create. Later updates of the new record are part of the
+        // create's request.
         let with_create = edit.facts.method == Method::Update
             && own.and_then(|holder| holder.chain).is_some_and(|first| self.creates.contains(&first));
         let mut others = None;
@@ -291,7 +287,7 @@ impl<'a> Pass<'a> {
             };
             others = others.max(held);
         }
-        // A create that makes a deleted record anew is sent after the delete: the record may still be there until then.
+        // A create that replaces a deleted record is sent after the delete. Until the delete, the old record exists.
         let replaced = edit.replaces.as_ref().and_then(|old| self.of_record.get(old));
         if let Some(holder) = replaced.filter(|it| !self.create_deps.waits_for_create_of(it.edit, record)) {
             self.create_deps.inherit(id, holder.edit);
@@ -303,15 +299,16 @@ impl<'a> Pass<'a> {
         Ok(others.filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::DependentsDoNotWait)))
     }
 
-    fn room(&self, kind: Kind) -> Room {
+    fn capacity(&self, kind: Kind) -> Capacity {
         if self.looked_over.is_some() {
-            return Room::None;
+            return Capacity::None;
         }
         let is_full = self.apart.get(&kind).is_some_and(|count| *count >= self.limit);
-        if is_full { Room::FrozenOnly } else { Room::Free }
+        if is_full { Capacity::FrozenOnly } else { Capacity::Free }
     }
 
-    /// Adds an edit to what is ready and to the marks. Gives the index in `ready` that later edits of the record can join.
+    /// Adds an edit to `ready` and to the marks. Returns the index of the entry in `ready` that later edits of the
+    /// record can join.
     fn carry_out(&mut self, edit: &Candidate, own: Option<Holder>, decision: Readiness) -> Option<usize> {
         let Candidate { id, kind, bytes, .. } = *edit;
         match decision {
@@ -334,7 +331,7 @@ impl<'a> Pass<'a> {
             (Readiness::Resend, Some(key)) => {
                 let index = *self.requests.entry(key.clone()).or_insert(self.ready.len());
                 if index == self.ready.len() {
-                    self.ready.push(Ready { edits: Vec::new(), kind, frozen: true, bytes: 0 });
+                    self.ready.push(ReadyEdits { edits: Vec::new(), kind, is_frozen: true, bytes: 0 });
                 }
                 self.ready[index].edits.push(id);
                 self.ready[index].bytes += bytes;
@@ -349,8 +346,9 @@ impl<'a> Pass<'a> {
                 if edit.facts.method == Method::Create {
                     self.creates.insert(index);
                 }
-                self.ready.push(Ready { edits: vec![id], kind, frozen: false, bytes });
-                // An edit that was sent before may have been applied. Its event must not confirm edits made since.
+                self.ready.push(ReadyEdits { edits: vec![id], kind, is_frozen: false, bytes });
+                // An edit that was sent before may have been applied. Later edits must not join: the event of the
+                // earlier attempt would confirm them too.
                 key.is_none().then_some(index)
             }
             (Readiness::Join, _) => {
@@ -364,7 +362,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes how an edit holds the later edits of its record, and of the records that it refers to.
+    /// Notes how an edit holds the later edits of the same record, and of the records that the edit refers to.
     fn hold(&mut self, edit: &Candidate, holds: Holds, chain: Option<usize>) {
         let hold = |map: &mut HashMap<String, Holder>, record: &String| {
             let holder = map.entry(record.clone()).or_insert(Holder { holds, edit: edit.id, chain });
@@ -379,7 +377,7 @@ impl<'a> Pass<'a> {
         edit.targets.iter().for_each(|target| hold(&mut self.referring, target));
     }
 
-    /// False when the pass has read enough edits, the last being `id`.
+    /// False when the pass has read enough edits. `id`: the edit read last.
     fn goes_on(&mut self, id: i64) -> Result<bool, StoreError> {
         match &mut self.looked_over {
             None if self.ready.len() - self.apart.values().sum::<usize>() < self.limit => {}
@@ -390,7 +388,7 @@ impl<'a> Pass<'a> {
         Ok(true)
     }
 
-    fn finish(mut self) -> (Vec<Ready>, Marks) {
+    fn finish(mut self) -> (Vec<ReadyEdits>, Marks) {
         if !self.held_requests.is_empty() {
             let of_held = self.requests.iter().filter(|(key, _)| self.held_requests.contains(*key));
             let held: HashSet<usize> = of_held.map(|(_, index)| *index).collect();
@@ -401,9 +399,9 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// True when a record of these new requests has edits after the edit `after`.
-fn has_later_edits(connection: &Connection, ready: &[Ready], after: i64) -> Result<bool, StoreError> {
-    let first = ready.iter().filter(|it| !it.frozen).filter_map(|it| it.edits.first());
+/// True when a record in the new requests has edits after the edit `after`.
+fn has_later_edits(connection: &Connection, ready: &[ReadyEdits], after: i64) -> Result<bool, StoreError> {
+    let first = ready.iter().filter(|it| !it.is_frozen).filter_map(|it| it.edits.first());
     let text = "SELECT EXISTS (SELECT 1 FROM json_each(?1) j CROSS JOIN edits f ON f.id = CAST(j.key AS INTEGER)
                     CROSS JOIN edits l ON l.record_id = f.record_id AND l.id > ?2)";
     Ok(connection
@@ -411,7 +409,7 @@ fn has_later_edits(connection: &Connection, ready: &[Ready], after: i64) -> Resu
         .query_row((id_list(first.map(|edit| (*edit, None))), after), |row| row.get(0))?)
 }
 
-/// The create of a record that an earlier edit refers to, with its hold. None when the server has the record.
+/// The later create of a record to which the edit `after` refers, with its hold. None when the record needs no create.
 fn later_create(connection: &Connection, record: &str, after: i64) -> Result<Option<(Holds, i64)>, StoreError> {
     let text = "SELECT id, state IN ('rejected', 'conflict', 'blocked') FROM edits
                 WHERE record_id = ?1 AND id > ?2 AND method = 'create'

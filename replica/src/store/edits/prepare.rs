@@ -37,17 +37,23 @@ pub(super) fn prepare(
         return wait_for_person(tx, &prepared, Reason::ExistsAsOtherKind(other));
     }
     // The values on the server may be those of this very edit.
-    if prepared.method == Method::Update && !prepared.maybe_applied {
+    if prepared.method == Method::Update && !prepared.own_event_missed {
         already_applied::record_fields(tx, edit, kind, &prepared.patch, known.as_ref())?;
     }
     let if_match = known.as_ref().and_then(|known| known.rev).filter(|_| prepared.method != Method::Create);
     match three_way_merge(kind, prepared.method, &prepared.patch, &prepared.base, known.as_ref()) {
         // A second effect would undo changes that others made since.
-        MergeResult::Send | MergeResult::Conflict(_) if prepared.maybe_applied && prepared.method == Method::Update => {
+        MergeResult::Send | MergeResult::Conflict(_)
+            if prepared.own_event_missed && prepared.method == Method::Update =>
+        {
             return wait_for_person(tx, &prepared, Reason::MaybeApplied);
         }
-        MergeResult::Send if prepared.precondition_failed => {
-            log(tx, "info", &format!("Edit {edit}: the {kind} was changed there meanwhile; both changes stand."))?;
+        MergeResult::Send if prepared.request_given_up => {
+            log(
+                tx,
+                "info",
+                &format!("Edit {edit}: the {kind} was changed on the server meanwhile; both changes stand."),
+            )?;
         }
         MergeResult::Send => {}
         MergeResult::AlreadyThere => {
@@ -92,13 +98,13 @@ pub(super) fn end_edit(
     why: Ending,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (reason, told) = match why {
+    let (reason, result) = match why {
         Ending::ChangesNothing => ("it changes nothing", "stays as it is, for nothing of it was changed"),
         Ending::AlreadyThere => ("the server has it already", "is already so on the server"),
     };
     settle::finish_at(tx, edit, rev, EditOutcome::Merged, reason, now)?;
     base::rebase(tx, kind, record)?;
-    log(tx, "info", &format!("Edit {edit}: the {kind} {told}."))
+    log(tx, "info", &format!("Edit {edit}: the {kind} {result}."))
 }
 
 fn wait_for_person<T>(
@@ -131,7 +137,7 @@ fn apply_policy(
     let (mine, theirs) = (side(|conflict| &conflict.mine), side(|conflict| &conflict.theirs));
     let names = conflicts.iter().map(|conflict| conflict.field).collect::<Vec<_>>().join(", ");
     if policy == ConflictPolicy::Mine {
-        let why = format!("lost to edit {edit}: the profile keeps what was written here");
+        let why = format!("lost to edit {edit}: the profile keeps the value on this device");
         let kept = settle::keep_loser(tx, edit, &theirs, &mine, &why, now)?;
         prepared.base.extend(theirs);
         log(
@@ -143,13 +149,13 @@ fn apply_policy(
         parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
         return Ok(true);
     }
-    let why = format!("of edit {edit}: the profile keeps what was written there");
+    let why = format!("of edit {edit}: the profile keeps the value on the server");
     for conflict in conflicts {
         prepared.patch.shift_remove(conflict.field);
         prepared.base.shift_remove(conflict.field);
     }
     if prepared.patch.is_empty() {
-        settle::finish(tx, edit, EditOutcome::Superseded, Some("the profile keeps what was written there"), now)?;
+        settle::finish(tx, edit, EditOutcome::Superseded, Some("the profile keeps the value on the server"), now)?;
         log(
             tx,
             "info",

@@ -1,5 +1,5 @@
-//! Freezes requests: the exact bytes that every attempt sends, written down before the first attempt. Must not know HTTP or
-//! when an attempt is made; a request here is a verb, a path and a body.
+//! Freezes requests: stores the exact bytes before the first attempt, and every attempt sends the same bytes. A
+//! request is a verb, a path and a body. Must not know HTTP, or the time of an attempt.
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
@@ -21,7 +21,7 @@ use crate::store::{StoreError, gate};
 /// Operations of one bulk request, at most (contract 7).
 pub(crate) const OPERATIONS_MAX: usize = 50;
 
-/// A request as every attempt sends it, byte by byte.
+/// A frozen request. Every attempt sends the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     /// The HTTP method.
@@ -30,28 +30,28 @@ pub(crate) struct Request {
     pub path: String,
     /// The JSON body; None for a delete.
     pub body: Option<String>,
-    /// The idempotency key: the server applies the request once, whatever is repeated.
+    /// The idempotency key: the server applies repeated requests with the same key once.
     pub key: String,
     /// The revision for If-Match; None without a condition. In a bulk request, each operation has its own.
     pub if_match: Option<i64>,
     /// True for a bulk request, whose response has a result for each edit.
     pub bulk: bool,
-    /// The edits of the request that have not ended, each with the id of its record.
+    /// The unsettled edits of the request, each with the id of its record.
     pub edits: Vec<(i64, String)>,
 }
 
 /// Edits for one request.
 #[derive(Debug, Clone)]
 pub(crate) struct NewRequest {
-    /// Each group is an edit with the edits that are coalesced with it, or the edits of a frozen request. Several
-    /// groups make one bulk request.
+    /// A group is an edit with the later edits to coalesce, or the edits of a frozen request. Several groups form a
+    /// bulk request.
     pub groups: Vec<Vec<i64>>,
     /// The key of a new request; a frozen request keeps its own.
     pub new_key: String,
 }
 
-/// Freezes requests before their first attempt, in one transaction; later calls give the same requests. None for a
-/// request of which nothing is left to send: its edits have ended, wait for a person, or are on the server already.
+/// Freezes requests before their first attempt, in one transaction. Later calls return the same requests. None when
+/// no edit of a request is left to send: the edits have ended, wait for a person, or are already on the server.
 pub(crate) fn freeze(
     connection: &mut Connection,
     wanted: &[NewRequest],
@@ -97,7 +97,7 @@ fn freeze_one(
         "INSERT INTO _requests (idempotency_key, verb, path, body, unacked_attempts) VALUES (?1, ?2, ?3, ?4, 1)",
     )?
     .execute((new_key, verb, path, body))?;
-    for (prepared, _) in fit.iter().filter(|(prepared, _)| prepared.precondition_failed) {
+    for (prepared, _) in fit.iter().filter(|(prepared, _)| prepared.request_given_up) {
         forget_request(tx, prepared.edit)?;
     }
     // One statement for all edits: the guards cost more for each statement than for each row.
@@ -115,7 +115,8 @@ fn freeze_one(
     load_request(tx, new_key)
 }
 
-/// Counts another attempt of a frozen request. Events that were missed since the last attempt may include its own.
+/// Counts another attempt of a frozen request. The missed events since the last attempt may include the event of the
+/// request.
 fn resend(tx: &Transaction<'_>, key: &str) -> Result<Option<Request>, StoreError> {
     tx.prepare_cached(
         "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
@@ -132,12 +133,13 @@ fn resend(tx: &Transaction<'_>, key: &str) -> Result<Option<Request>, StoreError
     load_request(tx, key)
 }
 
-/// A frozen request, as it was written down.
+/// Loads a frozen request. None when no edit of the request can be sent any more.
 fn load_request(connection: &Connection, key: &str) -> Result<Option<Request>, StoreError> {
     let edits: Vec<(i64, String, Option<i64>)> = connection
         .prepare_cached(
             "SELECT e.id, e.record_id, f.if_match FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
-             WHERE e.idempotency_key = ?1 AND NOT coalesce(f.rejected, 0) AND e.state IN ('waiting', 'sending') ORDER BY e.id",
+             WHERE e.idempotency_key = ?1 AND NOT coalesce(f.given_up, 0) AND e.state IN ('waiting', 'sending')
+             ORDER BY e.id",
         )?
         .query_map([key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;

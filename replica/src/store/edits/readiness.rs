@@ -18,8 +18,9 @@ pub(super) enum RequestState {
     None,
     /// The request is written down and may have been sent.
     Frozen,
-    /// The server rejected the request for good. The edit keeps the key, by which the feed may still confirm the edit.
-    Rejected,
+    /// The request is not sent again: the server rejected the request, or the request was given up for another reason.
+    /// The edit keeps the key, by which the feed may still confirm the edit.
+    GivenUp,
 }
 
 /// What the tables say of an edit.
@@ -32,9 +33,9 @@ pub(super) struct Facts {
     pub precondition: Precondition,
 }
 
-/// How many more edits the pass takes.
+/// Which edits the pass still takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum Capacity {
     /// Any edit.
     Free,
     /// Frozen requests only: enough new requests of this kind are ready.
@@ -52,7 +53,7 @@ pub(super) struct Dependencies {
     pub only_by_own_record: bool,
     /// True when the rows reflect every event up to the head.
     pub in_step: bool,
-    pub room: Room,
+    pub capacity: Capacity,
 }
 
 /// The revision at which the server holds the record, with all accepted edits.
@@ -105,38 +106,40 @@ impl Readiness {
 
 impl Facts {
     /// True when the decision depends on the server's revision of the record, which costs a query.
-    pub(super) fn needs_server_rev(&self, on: &Dependencies) -> bool {
-        let is_judged_anew = self.request == RequestState::Rejected && self.precondition != Precondition::None;
-        on.held_by.is_none()
-            && on.room == Room::Free
+    pub(super) fn needs_server_rev(&self, dependencies: &Dependencies) -> bool {
+        let is_merged_again = self.request == RequestState::GivenUp && self.precondition != Precondition::None;
+        dependencies.held_by.is_none()
+            && dependencies.capacity == Capacity::Free
             && self.request != RequestState::Frozen
-            && (is_judged_anew || (!on.in_step && self.method != Method::Create))
+            && (is_merged_again || (!dependencies.in_step && self.method != Method::Create))
     }
 }
 
 /// Decides whether an edit may be sent.
-pub(super) fn readiness(edit: &Facts, on: &Dependencies, server: ServerRev) -> Readiness {
-    match (edit.state, on.held_by) {
+pub(super) fn readiness(edit: &Facts, dependencies: &Dependencies, server: ServerRev) -> Readiness {
+    match (edit.state, dependencies.held_by) {
         (EditState::Rejected | EditState::Conflict, _) => return Readiness::NeedsPerson,
         // Whether the server still has the edit shows at the end of the reconcile.
         (EditState::Sent, _) => return Readiness::Accepted,
         (_, Some((Holds::UntilPersonActs, cause))) => return Readiness::BlockedBy(cause),
         _ => {}
     }
-    match (on.held_by, edit.request) {
-        (None, _) if on.room == Room::None => Readiness::Wait,
+    match (dependencies.held_by, edit.request) {
+        (None, _) if dependencies.capacity == Capacity::None => Readiness::Wait,
         // The first update of a profile has no revision to insist on. Only the feed shows whether it was applied.
         (None, RequestState::Frozen)
-            if edit.precondition == Precondition::None && edit.method == Method::Update && !on.in_step =>
+            if edit.precondition == Precondition::None && edit.method == Method::Update && !dependencies.in_step =>
         {
             Readiness::HoldRequest
         }
         (None, RequestState::Frozen) => Readiness::Resend,
         (Some(_), RequestState::Frozen) => Readiness::HoldRequest,
-        (None, _) if on.room == Room::FrozenOnly => Readiness::Wait,
-        (None, _) if waits_for_feed(edit, on.in_step, server) => Readiness::Wait,
+        (None, _) if dependencies.capacity == Capacity::FrozenOnly => Readiness::Wait,
+        (None, _) if waits_for_feed(edit, dependencies.in_step, server) => Readiness::Wait,
         (None, _) => Readiness::Send,
-        (Some(_), RequestState::None) if on.only_by_own_record && edit.state == EditState::Waiting => Readiness::Join,
+        (Some(_), RequestState::None) if dependencies.only_by_own_record && edit.state == EditState::Waiting => {
+            Readiness::Join
+        }
         _ => Readiness::Wait,
     }
 }
@@ -150,10 +153,10 @@ fn waits_for_feed(edit: &Facts, in_step: bool, server: ServerRev) -> bool {
         return true;
     }
     match (edit.request, edit.precondition) {
-        (RequestState::Rejected, Precondition::Absent) => server == ServerRev::NoRecord,
-        (RequestState::Rejected, Precondition::Rev(rev)) => server == ServerRev::At(Some(rev)),
+        (RequestState::GivenUp, Precondition::Absent) => server == ServerRev::NoRecord,
+        (RequestState::GivenUp, Precondition::Rev(rev)) => server == ServerRev::At(Some(rev)),
         // The feed may still show the event of the edit, by the key that a new request would replace.
-        (RequestState::Rejected, Precondition::None) => !in_step,
+        (RequestState::GivenUp, Precondition::None) => !in_step,
         _ => false,
     }
 }
@@ -169,7 +172,7 @@ mod tests {
         precondition: Precondition::None,
     };
     const FREE: Dependencies =
-        Dependencies { held_by: None, only_by_own_record: true, in_step: true, room: Room::Free };
+        Dependencies { held_by: None, only_by_own_record: true, in_step: true, capacity: Capacity::Free };
 
     #[test]
     fn readiness_of_state_and_holds() {
@@ -187,8 +190,8 @@ mod tests {
             (EditState::Blocked, settled, Readiness::Wait),
         ] {
             let edit = Facts { state, ..WAITING };
-            let on = Dependencies { held_by, ..FREE };
-            assert_eq!(readiness(&edit, &on, ServerRev::NotRead), expected, "{state} {held_by:?}");
+            let dependencies = Dependencies { held_by, ..FREE };
+            assert_eq!(readiness(&edit, &dependencies, ServerRev::NotRead), expected, "{state} {held_by:?}");
         }
         let elsewhere = Dependencies { held_by: settled, only_by_own_record: false, ..FREE };
         assert_eq!(readiness(&WAITING, &elsewhere, ServerRev::NotRead), Readiness::Wait);
@@ -213,19 +216,19 @@ mod tests {
             (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(Some(0)), Readiness::Wait),
             (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(Some(5)), Readiness::Send),
             (Method::Create, RequestState::None, Precondition::None, false, ServerRev::NotRead, Readiness::Send),
-            (Method::Update, RequestState::Rejected, rev(5), true, ServerRev::At(Some(5)), Readiness::Wait),
-            (Method::Update, RequestState::Rejected, rev(5), true, ServerRev::At(Some(6)), Readiness::Send),
-            (Method::Create, RequestState::Rejected, Precondition::Absent, true, ServerRev::NoRecord, Readiness::Wait),
+            (Method::Update, RequestState::GivenUp, rev(5), true, ServerRev::At(Some(5)), Readiness::Wait),
+            (Method::Update, RequestState::GivenUp, rev(5), true, ServerRev::At(Some(6)), Readiness::Send),
+            (Method::Create, RequestState::GivenUp, Precondition::Absent, true, ServerRev::NoRecord, Readiness::Wait),
             (
                 Method::Create,
-                RequestState::Rejected,
+                RequestState::GivenUp,
                 Precondition::Absent,
                 true,
                 ServerRev::At(Some(6)),
                 Readiness::Send,
             ),
-            (Method::Create, RequestState::Rejected, Precondition::None, false, ServerRev::NotRead, Readiness::Wait),
-            (Method::Create, RequestState::Rejected, Precondition::None, true, ServerRev::NotRead, Readiness::Send),
+            (Method::Create, RequestState::GivenUp, Precondition::None, false, ServerRev::NotRead, Readiness::Wait),
+            (Method::Create, RequestState::GivenUp, Precondition::None, true, ServerRev::NotRead, Readiness::Send),
         ] {
             let edit = Facts { method, request, precondition, ..WAITING };
             let found = readiness(&edit, &Dependencies { in_step, ..FREE }, server);
@@ -234,18 +237,22 @@ mod tests {
     }
 
     #[test]
-    fn readiness_without_room() {
+    fn readiness_without_capacity() {
         let frozen = Facts { request: RequestState::Frozen, precondition: Precondition::Rev(5), ..WAITING };
         let held = Some((Holds::UntilSettled, 1));
-        for (edit, room, held_by, expected) in [
-            (frozen, Room::FrozenOnly, None, Readiness::Resend),
-            (frozen, Room::None, None, Readiness::Wait),
-            (frozen, Room::None, held, Readiness::HoldRequest),
-            (WAITING, Room::FrozenOnly, None, Readiness::Wait),
-            (WAITING, Room::None, held, Readiness::Join),
+        for (edit, capacity, held_by, expected) in [
+            (frozen, Capacity::FrozenOnly, None, Readiness::Resend),
+            (frozen, Capacity::None, None, Readiness::Wait),
+            (frozen, Capacity::None, held, Readiness::HoldRequest),
+            (WAITING, Capacity::FrozenOnly, None, Readiness::Wait),
+            (WAITING, Capacity::None, held, Readiness::Join),
         ] {
-            let on = Dependencies { held_by, room, ..FREE };
-            assert_eq!(readiness(&edit, &on, ServerRev::NotRead), expected, "{edit:?} {room:?} {held_by:?}");
+            let dependencies = Dependencies { held_by, capacity, ..FREE };
+            assert_eq!(
+                readiness(&edit, &dependencies, ServerRev::NotRead),
+                expected,
+                "{edit:?} {capacity:?} {held_by:?}"
+            );
         }
     }
 }

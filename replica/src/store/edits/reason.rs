@@ -50,10 +50,10 @@ impl Reason<'_> {
     /// The sentence of `edits.reason`.
     pub(crate) fn sentence(&self) -> String {
         match self {
-            Reason::ChangedOnBothSides(fields) => format!("{} changed there too", fields.join(", ")),
-            Reason::ChangedThere => "changed there since you deleted it".to_owned(),
-            Reason::DeletedThere => "deleted there".to_owned(),
-            Reason::ExistsThere => "a record with this id is there already".to_owned(),
+            Reason::ChangedOnBothSides(fields) => format!("{} changed on the server too", fields.join(", ")),
+            Reason::ChangedThere => "changed on the server since you deleted it".to_owned(),
+            Reason::DeletedThere => "deleted on the server".to_owned(),
+            Reason::ExistsThere => "the server already has a record with this id".to_owned(),
             Reason::ExistsAsOtherKind(kind) => format!("its id belongs to another kind, {kind}"),
             Reason::MaybeApplied => {
                 "it may have been on the server already and been changed there since, while this replica was away; \
@@ -65,8 +65,8 @@ impl Reason<'_> {
                     .to_owned()
             }
             Reason::NoLongerThere => {
-                "the server had taken this change and does not hold it any more: it was overwritten or deleted there \
-                 since, or lost when the server was put back; retry sends it again, discard lets it go"
+                "the server had accepted this change and no longer holds it: it was overwritten or deleted on the \
+                 server since, or lost when the server was put back; retry sends it again, discard lets it go"
                     .to_owned()
             }
             Reason::DependsOn(edit) => format!("waits for edit {edit}, which needs you"),

@@ -13,7 +13,7 @@ use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::edits::decide::{compare, requeue, set_fields};
 use crate::store::edits::decisions::{self, DecisionOutcome};
 use crate::store::edits::error::EditError;
-use crate::store::edits::pending::{Decided, PendingEdit, refused, require, said};
+use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
 use crate::store::edits::{revert, settle, undo};
 use crate::store::merge::{FieldConflict, MergeResult};
 use crate::store::{base, gate};
@@ -115,7 +115,7 @@ fn resolve_in(
                     conflicts.iter().map(|conflict| (conflict.field.to_owned(), conflict.mine.clone())).collect();
                 found.base = Fields::new();
                 keep_theirs_in_history(tx, &mut found, &conflicts, now)?;
-                let text = format!("the {} that is there is changed to what was written here", found.kind);
+                let text = format!("the {} on the server gets the values of this device", found.kind);
                 resend(tx, found, text)
             })
         }
@@ -195,7 +195,14 @@ fn resolve_fields(
         // The local value never stood there, so a later edit of the field does not begin with that value.
         let later = revert::later_edits(tx, found.kind, &found.record, edit)?;
         revert::update_later_bases(tx, edit, &later, &mine, &side(|conflict| &conflict.base, &lost))?;
-        settle::keep_loser(tx, edit, &mine, &theirs, &format!("of edit {edit}: you took what was there"), now)?;
+        settle::keep_loser(
+            tx,
+            edit,
+            &mine,
+            &theirs,
+            &format!("of edit {edit}: you took the value on the server"),
+            now,
+        )?;
     }
     if !typed.is_empty() {
         let mine: Fields =
@@ -220,7 +227,7 @@ fn keep_theirs_in_history(
     let theirs: Fields =
         conflicts.iter().map(|conflict| (conflict.field.to_owned(), conflict.theirs.clone())).collect();
     let mine: Fields = conflicts.iter().map(|conflict| (conflict.field.to_owned(), conflict.mine.clone())).collect();
-    let why = format!("lost to edit {}: you kept what was written here", found.id);
+    let why = format!("lost to edit {}: you kept the value on this device", found.id);
     settle::keep_loser(tx, found.id, &theirs, &mine, &why, now)?;
     found.base.extend(theirs);
     Ok(())
@@ -234,14 +241,14 @@ fn take_theirs(
     is_gone: bool,
     now: Timestamp,
 ) -> Result<DecisionOutcome, EditError> {
-    revert::revert(tx, found.id, EditOutcome::Superseded, Some("you took what was there"), now)?;
+    revert::revert(tx, found.id, EditOutcome::Superseded, Some("you took the value on the server"), now)?;
     let PendingEdit { id, name, .. } = found;
     let sentence = format!("{name} is as the server has it");
     Ok(match (is_gone, found.method) {
-        (true, _) => said(format!("{sentence}; the history of edits keeps what was written here")),
-        (false, Method::Delete) => Decided { otherwise: Some(format!("undo {id} deletes it")), ..said(sentence) },
+        (true, _) => decided(format!("{sentence}; the history of edits keeps the value on this device")),
+        (false, Method::Delete) => Decided { otherwise: Some(format!("undo {id} deletes it")), ..decided(sentence) },
         (false, _) => {
-            Decided { otherwise: Some(format!("undo {id} brings back what was written here")), ..said(sentence) }
+            Decided { otherwise: Some(format!("undo {id} brings back the value on this device")), ..decided(sentence) }
         }
     }
     .into())

@@ -29,7 +29,13 @@ pub(crate) fn revert(
     if method == Method::Delete
         && let Some(copy) = unsent_copy(tx, edit)?
     {
-        revert(tx, copy, EditOutcome::Superseded, Some("the deletion came to nothing, so the record is there"), now)?;
+        revert(
+            tx,
+            copy,
+            EditOutcome::Superseded,
+            Some("the deletion was taken back, so the record still exists"),
+            now,
+        )?;
     }
     let later = later_edits(tx, kind, &record, edit)?;
     finish(tx, edit, outcome, reason, now)?;

@@ -1,4 +1,4 @@
-//! How edits end: the feed passes what the server accepted, or another value takes their place. Ended edits move to the
+//! Ends edits: the feed has passed an accepted edit, or other values replace the edit. Ended edits move to the
 //! history. Must not send.
 
 use std::collections::BTreeSet;
@@ -18,18 +18,18 @@ use crate::store::{StoreError, base, log};
 /// Ended edits stay in the history for 30 days.
 const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
 
-/// Edits that one batch of the feed looks at and deletes from the history, at most.
+/// Old edits that a batch of the feed deletes from the history, at most.
 const FORGOTTEN_MAX: i64 = 100;
 
-/// Confirms the accepted edits whose position the feed has passed. The record shows them now, so they are no longer
-/// laid over it. Gives the records, whose rows are up to date.
+/// Confirms the accepted edits whose position the feed has passed. The base images now contain these edits. Returns the
+/// records of the edits; their rows are rewritten.
 pub(crate) fn settle(
     tx: &Transaction<'_>,
     position: i64,
     now: Timestamp,
 ) -> Result<BTreeSet<(Kind, String)>, StoreError> {
-    // The position alone is no proof: the response may come from a restored server that counts anew. The record itself
-    // must have shown the edit, or its delete.
+    // The position alone proves nothing, because a restored server counts positions again. The feed must have shown the
+    // record at the edit's position or later, or its delete.
     let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
                  OR CASE e.method WHEN 'delete' THEN coalesce(i.deleted, 1) ELSE i.rev >= s.rev END)";
     if hearth_simulated::planted(hearth_simulated::PlantedFault::OverlayDroppedAtAck) {
@@ -45,8 +45,8 @@ pub(crate) fn settle(
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
     for (_, word, record, ended) in &done {
-        // The record was deleted before its create came back. The accepted values are its last version, under later
-        // edits.
+        // The record was deleted before the feed showed its create. The accepted values become the last version of the
+        // record, below the record's later edits.
         if let (Some(kind), Some(ended)) = (Kind::parse(word), ended) {
             base::mark_deleted(tx, kind, record, *ended)?;
         }
@@ -61,8 +61,8 @@ pub(crate) fn settle(
     Ok(records)
 }
 
-/// Moves edits that the server is proven to have to the history, at the given positions or at those that responses
-/// named.
+/// Moves edits that the server certainly has to the history. An edit without a given position keeps the position of the
+/// response.
 pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> Result<(), StoreError> {
     if edits.is_empty() {
         return Ok(());
@@ -72,8 +72,8 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> 
 
 /// Deletes old entries from the history. The age is measured from the earlier of the local clock and the server's time,
 /// because a clock that is ahead must not delete everything.
-pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) -> Result<(), StoreError> {
-    let oldest = now.min(told).plus_millis(-HISTORY_MILLIS).to_string();
+pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, newest_event: Timestamp) -> Result<(), StoreError> {
+    let oldest = now.min(newest_event).plus_millis(-HISTORY_MILLIS).to_string();
     let old = "SELECT coalesce(json_group_array(id), '[]')
                FROM (SELECT id, settled_at FROM edit_history ORDER BY id LIMIT ?2) WHERE settled_at < ?1";
     let old: String = tx.prepare_cached(old)?.query_row((oldest, FORGOTTEN_MAX), |row| row.get(0))?;
@@ -89,7 +89,7 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, told: Timestamp) 
     Ok(())
 }
 
-/// Ends an edit. Coalesced edits end one by one, as they were made.
+/// Ends an edit. The parts of a coalesced edit end as separate edits.
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     edit: i64,
@@ -112,7 +112,7 @@ pub(crate) fn finish_at(
     move_to_history(tx, &[(edit, Some(rev))], outcome, Some(reason), now)
 }
 
-/// Moves edits to the history. Coalesced edits are entered one by one, as they were made.
+/// Moves edits to the history. The history holds the parts of a coalesced edit as separate edits.
 fn move_to_history(
     tx: &Transaction<'_>,
     edits: &[Acked],
@@ -121,7 +121,7 @@ fn move_to_history(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let list = id_list(edits.iter().copied());
-    // The reason to wait no longer holds for a confirmed edit.
+    // A confirmed edit does not keep the reason for which it waited.
     tx.prepare_cached(
         "INSERT INTO edit_history (id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
              idempotency_key, origin, created_at, settled_at)
@@ -161,7 +161,7 @@ fn move_to_history(
     Ok(())
 }
 
-/// Brings `_undone` in line with edits that have just ended.
+/// Updates `_undone` after edits have ended.
 fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Result<(), StoreError> {
     if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
         return Ok(());
@@ -169,7 +169,7 @@ fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Resu
     if matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged) {
         explain_undone(tx, list)?;
     } else {
-        // A change that had no effect was never undone: a person can make the change again.
+        // A change without effect does not count as undone, so a person can make the change again.
         tx.prepare_cached(
             "DELETE FROM _undone WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
                  UNION ALL SELECT edit_id FROM _coalesced
@@ -177,7 +177,8 @@ fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Resu
         )?
         .execute([list])?;
     }
-    // A change stands again when its undo had no effect. Of coalesced edits, one part may have had none.
+    // A change is in effect again when its undo had no effect. A single part of a coalesced edit may have had no
+    // effect.
     tx.prepare_cached(
         "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
              UNION ALL SELECT edit_id FROM _coalesced
@@ -188,8 +189,8 @@ fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Resu
     Ok(())
 }
 
-/// Writes into the reasons of ended edits which edit they undo or make again, and by which edit they are undone. Both
-/// sides are known only when the edits have ended.
+/// Writes into the reasons of ended edits which edits they undo or repeat, and which edits undid or repeated them.
+/// Both edits must have ended.
 fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
     let pairs: Vec<(i64, i64, bool)> = tx
         .prepare_cached(
@@ -202,23 +203,23 @@ fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
         )?
         .query_map([list], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
-    let mut say = tx.prepare_cached(
+    let mut add_reason = tx.prepare_cached(
         "UPDATE edit_history SET reason = coalesce(reason || '; ', '') || ?2
          WHERE id = ?1 AND coalesce(reason, '') NOT LIKE '%' || ?2",
     )?;
-    for (edit, by, stood) in pairs {
-        let (does, done) = match stood {
+    for (edit, by, had_effect) in pairs {
+        let (does, done) = match had_effect {
             true => (format!("undoes edit {edit}"), format!("undone by edit {by}")),
             false => (format!("makes edit {edit} again"), format!("made again by edit {by}")),
         };
-        say.execute((by, does))?;
-        say.execute((edit, done))?;
+        add_reason.execute((by, does))?;
+        add_reason.execute((edit, done))?;
     }
     Ok(())
 }
 
-/// Keeps the losing values of a conflict in the history, as an entry with its own number: the edit may go on with other
-/// fields. Gives the number, with which undo brings the values back.
+/// Keeps the losing values of a conflict in the history, as an entry with a new number, because the edit may continue
+/// with other fields. Returns the number: undo of this number brings the values back.
 pub(crate) fn keep_loser(
     tx: &Transaction<'_>,
     edit: i64,
@@ -246,9 +247,10 @@ pub(crate) fn keep_loser(
     Ok(number)
 }
 
-/// A record with edits was deleted on the server. When the last edit deletes it too, both sides agree, and the edits
-/// end. Otherwise they wait for a person, and the row stays as it was. `rev`: the position by which the record was
-/// deleted; a server that is restored to before that has lost the delete.
+/// Handles the delete of a record with edits on the server. When the last edit deletes the record too, the edits end.
+/// Otherwise the edits wait for a person, and the row stays. `rev`: the record was deleted at this position or
+/// before. The edits end at this position at the latest, so a later restore can tell whether the server lost the
+/// delete.
 pub(crate) fn record_is_deleted(
     tx: &Transaction<'_>,
     kind: Kind,
@@ -264,24 +266,32 @@ pub(crate) fn record_is_deleted(
         .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
     let agreed = edits.last().is_some_and(|(_, method, ..)| *method == Method::Delete);
-    for (edit, method, state, told) in &edits {
+    for (edit, method, state, acked_rev) in &edits {
         if agreed {
             let outcome = if *method == Method::Delete || *state == EditState::Sent {
                 EditOutcome::Confirmed
             } else {
                 EditOutcome::Superseded
             };
-            // The response to a delete names its own position, not that of the delete; after a gap, no position may be
+            // The position in the response to a delete may be after the delete event. After a gap, no position may be
             // known.
-            let at = if *method == Method::Delete { Some(told.map_or(rev, |told| told.min(rev))) } else { *told };
+            let at = if *method == Method::Delete {
+                Some(acked_rev.map_or(rev, |acked| acked.min(rev)))
+            } else {
+                *acked_rev
+            };
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if *state != EditState::Sent {
             need_person(tx, *edit, Reason::DeletedThere)?;
             normalize::normalize_edit(tx, *edit)?;
             // A deleted id is never used again (contract 6.1), so a request cannot take effect later.
-            outbox::mark_rejected(tx, *edit)?;
+            outbox::give_up(tx, *edit)?;
             let name = names::of_edit(tx, *edit)?;
-            log(tx, "warning", &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted there."))?;
+            log(
+                tx,
+                "warning",
+                &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted on the server."),
+            )?;
         }
     }
     base::rebase(tx, kind, record)

@@ -1,6 +1,6 @@
-//! Undo: reverts an edit that the server does not have, and queues the inverse of any other edit ([`inverse`]) with the values
-//! that can still be written ([`restorable`]). Values that lost a conflict come back in the same way. Must not know the
-//! interface that asks, or how edits are sent.
+//! Undo: reverts an edit that the server does not have. For any other edit, queues the inverse edit ([`inverse`])
+//! with the values that can still be written ([`restorable`]). Undo also brings back values that lost a conflict.
+//! Must not know the user interface, or how edits are sent.
 
 mod inverse;
 mod restorable;
@@ -19,14 +19,14 @@ use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
 use crate::store::edits::history;
 use crate::store::edits::names::quoted;
-use crate::store::edits::pending::{Decided, PendingEdit, load, refused, said};
+use crate::store::edits::pending::{Decided, PendingEdit, decided, load, refused};
 use crate::store::edits::revert::{consequences, revert};
 use crate::store::{gate, rows};
 
-/// Changes that cannot be undone are skipped, up to this many.
+/// Changes that [`undo_newest`] tries at most. A change that cannot be undone is skipped.
 const PASSED_OVER_MAX: usize = 20;
 
-/// Undoes edits in this order. An undo is an edit that can be undone too.
+/// Undoes edits in the given order. An undo is an edit too, and can be undone.
 pub(crate) fn undo_each(
     connection: &mut Connection,
     origin: Origin,
@@ -36,7 +36,7 @@ pub(crate) fn undo_each(
     decisions::decide_each(connection, origin, edits, |tx, edit| undo_one(tx, edit, now).map(DecisionOutcome::Done))
 }
 
-/// Undoes one edit; with None, the newest change made here that still stands.
+/// Undoes an edit. None: the newest change of this replica that is still in effect.
 pub(crate) fn undo(
     connection: &mut Connection,
     origin: Origin,
@@ -49,7 +49,7 @@ pub(crate) fn undo(
     }
 }
 
-/// Undoes the newest change that can be undone and is not in `but`.
+/// Undoes the newest change that can be undone, except the edits in `but`.
 pub(crate) fn undo_newest(
     connection: &mut Connection,
     origin: Origin,
@@ -61,16 +61,17 @@ pub(crate) fn undo_newest(
     }))
 }
 
-/// Changes that others have overwritten since are skipped.
+/// [`undo_newest`] in a transaction. Skips changes that cannot be undone, for example because other people have
+/// overwritten the values.
 fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
     let mut passed = Vec::new();
-    for edit in newest(tx, but)? {
+    for edit in newest_changes(tx, but)? {
         match undo_one(tx, edit, now) {
             Err(EditError::Refused(why)) => passed.push(why),
             Ok(decided) if passed.is_empty() => return Ok(decided),
             Ok(decided) => {
-                let sentence = format!("{} (passed over: {})", decided.said, passed.join("; "));
-                return Ok(Decided { said: sentence, ..decided });
+                let sentence = format!("{} (passed over: {})", decided.sentence, passed.join("; "));
+                return Ok(Decided { sentence, ..decided });
             }
             Err(error) => return Err(error),
         }
@@ -78,7 +79,7 @@ fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> 
     Err(refused(passed.into_iter().next().unwrap_or_else(|| "there is no change to undo".to_owned())))
 }
 
-/// Undoes one edit. A refusal comes before any write.
+/// Undoes an edit. Err(Refused) comes before any write.
 fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
     if let Some(by) = undone_by(tx, edit)? {
         return Err(refused(match history::get(tx, edit)? {
@@ -92,7 +93,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
         return inverse(tx, &part.past());
     }
     if let Some(found) = load(tx, edit)? {
-        if found.maybe_applied {
+        if found.may_take_effect {
             return invert(tx, &found);
         }
         let attempted = tx.query_row("SELECT attempts > 0 FROM edits WHERE id = ?1", [edit], |row| row.get(0))?;
@@ -104,7 +105,7 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
         return gate::with_guards_off(tx, |tx| {
             let (with, named) = consequences(tx, &found)?;
             revert(tx, edit, EditOutcome::Undone, None, now)?;
-            Ok(said(format!("{}: the change is taken back{with}; {how_far}{named}", found.name)))
+            Ok(decided(format!("{}: the change is taken back{with}; {how_far}{named}", found.name)))
         });
     }
     if let Some(found) = history::get(tx, edit)? {
@@ -120,13 +121,13 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
     }))
 }
 
-/// Queues the inverse of an edit that the server has, or may have.
+/// Queues the inverse of an edit that the server has applied or may apply.
 pub(crate) fn invert(tx: &Transaction<'_>, found: &PendingEdit) -> Result<Decided, EditError> {
     let PendingEdit { id, name, kind, record, method, patch, base, .. } = found;
     inverse(tx, &PastEdit { id: *id, name, kind: *kind, record, method: *method, patch, base })
 }
 
-/// A part of a coalesced edit, as it was made.
+/// An edit that was combined with others, as the person made the edit.
 struct Part {
     id: i64,
     name: String,
@@ -144,24 +145,25 @@ impl Part {
     }
 }
 
-/// The part of this number, when its coalesced edit is being sent or waits to be sent again. A coalesced edit that was
-/// rejected cannot be undone in parts.
+/// The part with the number `edit`, when the coalesced edit is being sent or waits to be sent again. None for a
+/// rejected coalesced edit, which can only be undone as a whole.
 fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     let found = tx
         .prepare_cached("SELECT of_edit, method, patch, base FROM _coalesced WHERE edit_id = ?1")?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?)))
         .optional()?;
     let Some((with, method, patch, base)) = found else { return Ok(None) };
-    let stays_one =
-        |sum: &PendingEdit| !sum.maybe_applied && matches!(sum.state, EditState::Rejected | EditState::Conflict);
-    let Some(sum) = load(tx, with)?.filter(|sum| !stays_one(sum)) else { return Ok(None) };
+    let is_undone_whole =
+        |sum: &PendingEdit| !sum.may_take_effect && matches!(sum.state, EditState::Rejected | EditState::Conflict);
+    let Some(sum) = load(tx, with)?.filter(|sum| !is_undone_whole(sum)) else { return Ok(None) };
     let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
     Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
 }
 
-/// The numbers of the changes that still stand and undo nothing, newest first; at most [`PASSED_OVER_MAX`], and none of
-/// `but`. Every part of a coalesced edit counts; a rejected coalesced edit counts once, as new as its last part.
-fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
+/// The numbers of changes that are still in effect and are no undo, newest first; at most [`PASSED_OVER_MAX`],
+/// without `but`. Each part of a coalesced edit counts alone. A rejected coalesced edit counts once, at the place of
+/// its last part.
+fn newest_changes(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
         "SELECT id FROM edits UNION ALL SELECT edit_id FROM _coalesced
          UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
@@ -185,13 +187,13 @@ fn newest(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     Ok(newest)
 }
 
-/// The coalesced edit that a change is a part of.
+/// The coalesced edit that contains a change. None when the change was not coalesced.
 fn sum_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let text = "SELECT of_edit FROM _coalesced WHERE edit_id = ?1";
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
 }
 
-/// The edit that undoes this edit or one of its parts.
+/// The edit that undoes an edit or a part of the edit.
 pub(crate) fn undone_by_any(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1")?;
     let parts: Vec<i64> = statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -203,7 +205,7 @@ pub(crate) fn undone_already_sentence(by: i64) -> String {
     format!("this change is undone already, by edit {by}; undo {by} does it again")
 }
 
-/// The edit that undoes this edit or makes it again, unless that edit is undone itself.
+/// The edit that undoes or repeats an edit, unless the undo or repetition is undone too.
 fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let by: Option<i64> = tx
         .prepare_cached("SELECT by_edit FROM _undone WHERE edit_id = ?1")?

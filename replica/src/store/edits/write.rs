@@ -117,7 +117,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
         None => fresh_id().to_string(),
     };
     if !kind.is_singleton() && rows::load_row(tx, kind, &id)?.is_some() {
-        return Err(EditError::Refused(format!("a {kind} with the id {id} is there already; change that one")));
+        return Err(EditError::Refused(format!("a {kind} with the id {id} exists already; change that record")));
     }
     let mut names = vec!["id"];
     let mut values = vec![Sql::from(id.clone())];

@@ -108,10 +108,10 @@ pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Over
         let count: i64 = connection.prepare_cached(&text)?.query_row([before], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     };
-    let (overdue, today, week) = (count(&ends[1])?, count(&ends[2])?, count(&ends[3])?);
+    let (overdue, until_today, until_week) = (count(&ends[1])?, count(&ends[2])?, count(&ends[3])?);
     let open = count("1")?;
     let mut due = Vec::new();
-    // Each section has its own limit: many overdue tasks must not hide the tasks of today.
+    // Each section has its own limit, because many overdue tasks must not hide the tasks of today.
     for pair in ends.windows(2) {
         due.extend(rows_between(connection, Kind::Task, "due_on", (&pair[0], &pair[1]), DUE_MAX)?);
     }
@@ -120,8 +120,8 @@ pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Over
     end_days.extend(vehicle_days(connection, days)?);
     Ok(Overview {
         overdue,
-        today: today.saturating_sub(overdue),
-        week: week.saturating_sub(today),
+        today: until_today.saturating_sub(overdue),
+        week: until_week.saturating_sub(until_today),
         open,
         due,
         expiring,

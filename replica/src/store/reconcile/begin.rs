@@ -1,21 +1,21 @@
-//! The beginning of a reconcile, or of a running one anew. Must not request anything.
+//! Begins a reconcile, or restarts a running reconcile. Must not send requests.
 
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::model::{Reconcile, ReconcileCause};
-use crate::store::edits::maybe_applied;
+use crate::store::edits::missed_events;
 use crate::store::reconcile::progress::load;
 use crate::store::reconcile::{listing, lost};
 use crate::store::schema::order;
 use crate::store::{StoreError, base, gate, log};
 
-/// With more records of unknown revision than this, and more than a tenth of all, listing everything costs less than
-/// fetching each.
+/// Records of unknown revision that are fetched one by one, at most. When there are more, and more than a tenth of all
+/// records, listing all records costs less.
 const UNKNOWN_REVS_MAX: i64 = 100;
 
-/// Begins a reconcile, or begins the running one again from the server's present state. None when no reconcile is
-/// running and nothing was read yet: there is nothing to compare.
+/// Begins a reconcile, or restarts the running reconcile from the server's present state. None when the replica has
+/// nothing to compare: the feed was not read yet, or a person asks during the first backfill.
 pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Result<Option<Reconcile>, StoreError> {
     gate::sync_tx(connection, |tx| begin_in(tx, cause))
 }
@@ -30,16 +30,16 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
     if !begun || (!backfilled && before.is_none() && matches!(cause, ReconcileCause::Asked { .. })) {
         return Ok(None);
     }
-    // Records that a running reconcile has fetched were not here at its start.
+    // A restart keeps the first counts: the running reconcile has fetched records that the replica did not have before.
     let counts: Option<String> =
         tx.query_row("SELECT counts_at_start FROM _reconcile", [], |row| row.get(0)).optional()?.flatten();
     let counts = counts.map_or_else(|| listing::count_known_by_kind(tx), Ok)?;
     listing::clear(tx)?;
     base::clear_reported_missing(tx)?;
     if !matches!(cause, ReconcileCause::Asked { .. }) {
-        maybe_applied::mark_events_missed(tx)?;
+        missed_events::mark_events_missed(tx)?;
     }
-    // The lists show what the rest of a replay would have shown.
+    // The lists show every record that the rest of a replay would have shown.
     tx.execute_batch("UPDATE _sync SET replaying = 0; DELETE FROM _seen;")?;
     let mut since = match &before {
         Some(reconcile) => reconcile.since.clone(),
@@ -50,10 +50,14 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
     match cause {
         ReconcileCause::Gap { resume } => {
             tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
-            log(tx, "warning", "This replica was away longer than the server remembers; comparing with its lists.")?;
+            log(
+                tx,
+                "warning",
+                "This replica was offline for longer than the server keeps history; comparing with the server's lists.",
+            )?;
         }
         ReconcileCause::Restored { resume, .. } => {
-            // The rows of a running reconcile may already be of the next history.
+            // During a reconcile, rows may already belong to the new history.
             let whole = backfilled && !replaying && before.is_none();
             let restored = Restored { resume, fork, position, whole };
             since = restored.forget_history(tx, since, replaying)?;
@@ -62,7 +66,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
             log(tx, "info", "Comparing with the server's lists, as a person asked.")?;
         }
     }
-    // A person has not agreed to deletions that a later state of the server brings.
+    // A person's agreement does not cover deletions that a later state of the server brings.
     let (accepted, tail) = match cause {
         ReconcileCause::Asked { accepted } => {
             let agreed = before.as_ref().is_some_and(|reconcile| reconcile.accepted);
@@ -81,8 +85,8 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
     load(tx)
 }
 
-/// The fork that a cause names. None while a running reconcile has a fork that nobody knows: both histories must still be
-/// told apart.
+/// The fork of a restore. None when the cause names no fork, or when the running reconcile has an unknown fork:
+/// records of both histories are then still mixed.
 fn known_fork(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<i64>, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored' AND fork IS NULL)";
     let unknown: bool = tx.query_row(text, [], |row| row.get(0))?;
@@ -92,18 +96,18 @@ fn known_fork(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<i64
     }
 }
 
-/// A restored server, and what is here of the discarded history.
+/// A restored server, and the part of the discarded history that the rows hold.
 struct Restored<'a> {
     resume: &'a str,
     fork: Option<i64>,
     position: i64,
-    /// True when the rows hold the discarded history up to `position`, and nothing else.
+    /// True when the rows hold only the discarded history, up to `position`.
     whole: bool,
 }
 
 impl Restored<'_> {
-    /// Forgets the discarded history and offers its edits again. Gives the moment from which records must be listed, when
-    /// fewer than all records must be.
+    /// Forgets the discarded history and offers its edits again. Returns the time (RFC 3339) from which changed
+    /// records must be listed; None when all records must be listed.
     fn forget_history(
         &self,
         tx: &Transaction<'_>,
@@ -111,7 +115,7 @@ impl Restored<'_> {
         replaying: bool,
     ) -> Result<Option<String>, StoreError> {
         let shared = self.fork.unwrap_or(0).min(self.position);
-        // The discarded history ends the tail as well.
+        // The tail belongs to the discarded history too.
         tx.execute("DELETE FROM _reconcile", [])?;
         tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (self.resume, shared))?;
         let unknown = lost::forget(tx, self.fork, self.whole)?;
@@ -129,8 +133,7 @@ impl Restored<'_> {
     }
 }
 
-/// [`begin`] at the end of a replay up to a position. The feed goes on from there, so the tail has this position at
-/// once.
+/// [`begin`] at the end of a replay. The feed continues from `position`, so the tail has this position from the start.
 pub(in crate::store) fn begin_at_the_present(
     tx: &Transaction<'_>,
     cause: &ReconcileCause,
@@ -142,11 +145,11 @@ pub(in crate::store) fn begin_at_the_present(
     load(tx)
 }
 
-/// The time of the last change up to a position: every later change has this time or a later one.
+/// The time (RFC 3339) of the last change up to a position. Later changes have the same time or a later time.
 fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, StoreError> {
     let mut newest: Option<String> = None;
     for kind in Kind::ALL {
-        // From the end of an index. An aggregate over all rows would read each row.
+        // Reads the end of an index: an aggregate function would read every row.
         let text = format!(
             "SELECT updated_at FROM {} WHERE updated_at IS NOT NULL AND rev BETWEEN 1 AND ?1 ORDER BY {} DESC LIMIT 1",
             kind.collection(),

@@ -3,7 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 
-use crate::store::edits::{maybe_applied, recheck, settle};
+use crate::store::edits::{missed_events, recheck, settle};
 use crate::store::reconcile::{listing, lost, sentences};
 use crate::store::{StoreError, gate, log};
 
@@ -28,7 +28,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         tx.execute("DELETE FROM _reconcile", [])?;
         listing::clear(tx)?;
         settle::settle(tx, position, now)?;
-        maybe_applied::clear_maybe_applied(tx)?;
+        missed_events::clear_disproved_marks(tx)?;
         recheck::recheck_all(tx, now)?;
         log(tx, "info", &sentences::reconcile_done(gone, restored, lost::is_any_offered(tx)?))
     })

@@ -1,7 +1,7 @@
-//! The ids of a collection as the server lists them, compared with the records here. Must not request anything.
+//! Compares the ids of a collection, as the server lists them, with the replica's records. Must not send requests.
 //!
-//! Pages are stored as they come, a few bytes for each record, and compared in one pass over the rows when all pages are
-//! there. Looking up or writing each id by itself took most of the time of a reconcile.
+//! Each page is stored in a few bytes per record. When all pages are stored, one pass over the rows compares all ids.
+//! When ids were looked up or written one by one, a reconcile spent most of its time on that.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub(super) fn save_page(tx: &Transaction<'_>, kind: Kind, page: &[ListedId]) -> 
     save_entries(tx, kind, page.iter().map(|ListedId { id, rev }| (*id, Some(*rev))))
 }
 
-/// `rev`: None for a record that was fetched since it was listed.
+/// Saves a page of ids with revisions. None: the record was fetched after the server listed it.
 fn save_entries(
     tx: &Transaction<'_>,
     kind: Kind,
@@ -53,13 +53,14 @@ pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreE
     Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
-/// Notes that a listed record was fetched: every version of the record here is new enough.
+/// Notes that a listed record was fetched: the replica's version of the record is new enough.
 pub(super) fn note_fetched(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let id = Uuid::try_parse(id).map_err(|_| StoreError::Unexpected(format!("a listed record with the id {id}")))?;
     save_entries(tx, kind, [(id, None)].into_iter())
 }
 
-/// The listed ids in their order, each with the revision of its newest entry. None: the record was fetched since.
+/// The listed ids in ascending order, each with the revision of its newest entry. None: the record was fetched after
+/// the server listed it.
 struct ListedIds(Vec<(Uuid, Option<i64>)>);
 
 impl ListedIds {
@@ -88,11 +89,11 @@ impl ListedIds {
     }
 }
 
-/// Records that are listed at a newer revision than the one here, and that the feed has not shown to be deleted since; at
-/// most [`FETCH_MAX`] ids.
+/// The ids of records that the server lists at a newer revision than the replica knows, at most [`FETCH_MAX`]. A
+/// record that the feed has since shown as deleted is left out.
 pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
     let listed = ListedIds::load(connection, kind)?;
-    let mut here = vec![None; listed.0.len()];
+    let mut known = vec![None; listed.0.len()];
     let table = kind.collection();
     for text in [
         format!("SELECT id, rev FROM {table} WHERE ?1 IS NOT NULL"),
@@ -104,11 +105,11 @@ pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Ve
         while let Some(row) = rows.next()? {
             let Ok(id) = Uuid::try_parse(row.get_ref(0)?.as_str().unwrap_or_default()) else { continue };
             if let Some(index) = listed.index_of(id) {
-                here[index] = here[index].max(row.get::<_, Option<i64>>(1)?);
+                known[index] = known[index].max(row.get::<_, Option<i64>>(1)?);
             }
         }
     }
-    let newer = listed.0.iter().zip(here).filter(|((_, listed), here)| listed > here);
+    let newer = listed.0.iter().zip(known).filter(|((_, listed), known)| listed > known);
     Ok(newer.map(|((id, _), _)| id.to_string()).take(FETCH_MAX).collect())
 }
 
@@ -116,12 +117,12 @@ pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Ve
 pub(super) struct Vanished {
     pub id: String,
     /// True when the record has edits.
-    pub waits: bool,
-    /// True when the last of its edits deletes the record too.
-    pub deleted_here: bool,
+    pub has_edits: bool,
+    /// True when the last edit of the record deletes the record too.
+    pub has_last_edit_delete: bool,
 }
 
-/// Records that the server had at a position and does not list.
+/// Records that the server had at the position `as_of` and does not list.
 pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<Vec<Vanished>, StoreError> {
     let listed = ListedIds::load(tx, kind)?;
     let table = kind.collection();
@@ -150,15 +151,15 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
     for id in unseen {
         let (rev, last): (Option<i64>, Option<Method>) =
             statement.query_row((kind.as_str(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        // The feed shows changes after the first page.
+        // Changes after the position of the first page arrive by the feed.
         if rev.is_some_and(|rev| rev <= as_of) {
-            gone.push(Vanished { id, waits: last.is_some(), deleted_here: last == Some(Method::Delete) });
+            gone.push(Vanished { id, has_edits: last.is_some(), has_last_edit_delete: last == Some(Method::Delete) });
         }
     }
     Ok(gone)
 }
 
-/// The number of known records of each collection as JSON, without records that are deleted here.
+/// The number of known records of each collection as JSON, without records that an edit deletes.
 pub(super) fn count_known_by_kind(tx: &Transaction<'_>) -> Result<String, StoreError> {
     let mut all = Fields::new();
     for kind in Kind::COLLECTIONS {
@@ -167,7 +168,7 @@ pub(super) fn count_known_by_kind(tx: &Transaction<'_>) -> Result<String, StoreE
     Ok(Value::Object(all).to_string())
 }
 
-/// The number of known records of one collection, without records that are deleted here.
+/// The number of known records of a collection, without records that an edit deletes.
 pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreError> {
     let text = format!(
         "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
@@ -190,6 +191,6 @@ fn known_text(kind: Kind) -> String {
     )
 }
 
-/// Accepted creates whose records have not come back.
+/// SQL for accepted creates whose records the feed has not shown.
 const SENT_CREATES: &str = "FROM _acked s JOIN edits e ON e.id = s.edit_id
      WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL";

@@ -1,13 +1,15 @@
-//! A reconcile on disk: its progress, what the server's responses do to rows, and its end. A response and the progress that
-//! follows from it are one transaction, and an interrupted reconcile resumes there. Must not know what is requested next.
+//! A reconcile in the database: the progress, the effect of responses on rows, and the end. One transaction saves a
+//! response together with the next step, and an interrupted reconcile resumes at the saved step. Must not know which
+//! request comes next.
 //!
-//! Until the end, `_sync.position` keeps its value: the rows between `position` and the tail are not complete. The tail has no
-//! position while the server has named a cursor to resume from and the feed has told nothing after that cursor.
+//! Until the end, `_sync.position` keeps its value, because the rows lack changes between `position` and the tail.
+//! The tail has no position until the feed has brought an event after the cursor from which the server lets the feed
+//! resume.
 //!
 //! - [`progress`], [`begin`](mod@begin), [`response`], [`sweep`](mod@sweep), [`finish`](mod@finish): the steps. [`listing`]: the
 //!   ids that the server has.
-//! - [`lost`]: edits that a restored server lost. [`replay`]: the feed read again after a rebuild. [`verify`]: a comparison of
-//!   everything. [`sentences`]: lines for `sync_log`.
+//! - [`lost`]: edits that a restored server lost. [`replay`]: a second reading of the whole feed, after a rebuild.
+//!   [`verify`]: a comparison of all records. [`sentences`]: lines for `sync_log`.
 
 mod begin;
 mod finish;

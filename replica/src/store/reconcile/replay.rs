@@ -1,5 +1,5 @@
-//! The feed read again from its beginning over existing rows, after a rebuild: records that the replay does not show are
-//! deleted. Must not touch records that exist only here.
+//! The replay: reads the whole feed again over existing rows, after a rebuild. Records that the replay does not show
+//! are deleted. Must not touch records that the server never had.
 
 use hearth_contract::event::EventType;
 use hearth_contract::formats::Timestamp;
@@ -12,7 +12,7 @@ use crate::store::reconcile::sweep::is_mass_delete;
 use crate::store::reconcile::{listing, sentences};
 use crate::store::{StoreError, base, log, rows};
 
-/// Notes that the replay has shown a record, or removes the note for a deleted one.
+/// Notes that the replay has shown a record. A delete event removes the note.
 pub(crate) fn note_seen(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: EventType) -> Result<(), StoreError> {
     let text = match event_type {
         EventType::Deleted => "DELETE FROM _seen WHERE kind = ?1 AND record_id = ?2",
@@ -22,9 +22,10 @@ pub(crate) fn note_seen(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: 
     Ok(())
 }
 
-/// Ends the replay at the head: deletes the records that the replay did not show. Instead, gives the cause for a
-/// reconcile when a confirmed edit belongs to another history, or when so many records would be deleted that a person
-/// must be asked. `cursor`: where the feed goes on.
+/// Ends the replay at the head, and deletes the records that the replay did not show. Nothing is deleted when a
+/// reconcile is needed; then the result is the cause of the reconcile. A reconcile is needed when a confirmed edit
+/// belongs to another history, or when a person must agree to a mass delete. `cursor`: the feed continues from this
+/// cursor.
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     head: i64,
@@ -42,13 +43,13 @@ pub(crate) fn finish(
     let mut all = Vec::new();
     for kind in Kind::COLLECTIONS {
         let missing = missing(tx, kind)?;
-        let gone = missing.iter().filter(|one| one.is_lost()).count();
+        let gone = missing.iter().filter(|record| record.is_lost()).count();
         if is_mass_delete(i64::try_from(gone).unwrap_or(i64::MAX), listing::count_known(tx, kind)?) {
             return Ok(Some(ReconcileCause::Asked { accepted: false }));
         }
         all.extend(missing);
     }
-    let gone = all.iter().filter(|one| one.is_lost()).count();
+    let gone = all.iter().filter(|record| record.is_lost()).count();
     for Missing { kind, id, last } in all {
         tx.execute("INSERT INTO _tombstones VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.as_str(), &id, head))?;
         if last.is_some() {
@@ -63,7 +64,7 @@ pub(crate) fn finish(
     Ok(None)
 }
 
-/// A known record that the replay did not show.
+/// A record of the database that the replay did not show.
 struct Missing {
     kind: Kind,
     id: String,
@@ -72,7 +73,7 @@ struct Missing {
 }
 
 impl Missing {
-    /// False for a record that was deleted here as well.
+    /// False when the record's last edit deletes the record too.
     fn is_lost(&self) -> bool {
         self.last != Some(Method::Delete)
     }
@@ -91,9 +92,9 @@ fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError>
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// True when the server has another history than the one that confirmed an edit: the edit is beyond the head, or its
-/// record stands before the edit. Only a restored server shows that, and no cursor is left that the server could
-/// refuse.
+/// True when a confirmed edit belongs to another history than the server's: the edit's position is after the head, or
+/// the record's revision is lower than the edit's position. Only a restored server shows such an edit. The server
+/// cannot report the restore, because the replay began without a cursor.
 fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreError> {
     let confirmed = "FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged')";
     let beyond = format!("SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > ?1)");

@@ -14,12 +14,12 @@ use crate::store::{StoreError, base, gate, mirror, rows};
 /// is made again.
 pub(crate) fn save_response(
     connection: &mut Connection,
-    question: &ReconcileQuery,
+    query: &ReconcileQuery,
     found: &ReconcileResponse,
     then: &ReconcileStep,
 ) -> Result<(), StoreError> {
     gate::sync_tx_without_fsync(connection, |tx| {
-        match question {
+        match query {
             ReconcileQuery::Ids { kind, cursor } => {
                 if cursor.is_none() {
                     listing::clear(tx)?;

@@ -1,4 +1,5 @@
-//! Lines for `sync_log` about records that the server no longer has: how many, and their titles. Must not delete records.
+//! Lines for `sync_log` about records that the server no longer has, with their number and titles. Must not delete
+//! records.
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
@@ -6,11 +7,11 @@ use rusqlite::{OptionalExtension, Transaction};
 
 use crate::store::{StoreError, rows};
 
-/// Titles in one line, at most.
+/// Titles in a line at most.
 const NAMED_MAX: usize = 20;
 
-/// A line about one collection, before its records are deleted here. A restored server lacks records that nobody has
-/// deleted.
+/// A line about a collection, written before the records are deleted from the replica. `gone`: the ids; `of`: the
+/// number of known records. `restored`: true when the server was restored and no person deleted the records.
 pub(super) fn deleted_in_collection(
     tx: &Transaction<'_>,
     kind: Kind,
@@ -25,31 +26,34 @@ pub(super) fn deleted_in_collection(
     let (number, collection) = (gone.len(), kind.collection());
     Ok(match (restored, number) {
         (true, _) => format!("The server was put back and no longer has {number} of {of} {collection}{named}."),
-        (false, 1) => format!("1 of {of} {collection} was deleted there{named}."),
-        (false, _) => format!("{number} of {of} {collection} were deleted there{named}."),
+        (false, 1) => format!("1 of {of} {collection} was deleted on the server{named}."),
+        (false, _) => format!("{number} of {of} {collection} were deleted on the server{named}."),
     })
 }
 
-/// A line about all collections, after the reconcile. `offers`: true when lost edits are offered again; the records
-/// that they create do not count as missing.
+/// A line about all collections, after the reconcile. `gone`: the number of deleted records. `offers`: true when lost
+/// edits are offered again. Records that lost edits create do not count as missing.
 pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool) -> String {
     let words = match (restored, gone) {
-        (true, 0) if offers => "no record is missing there but what is offered again".to_owned(),
-        (true, 0) => "no record is missing there".to_owned(),
+        (true, 0) if offers => {
+            "no record is missing on the server except the records that are offered again".to_owned()
+        }
+        (true, 0) => "no record is missing on the server".to_owned(),
         (true, _) => format!("it no longer has {}", records(gone)),
-        (false, 0) => "nothing was deleted there".to_owned(),
-        (false, 1) => "1 record was deleted there".to_owned(),
-        (false, _) => format!("{} were deleted there", records(gone)),
+        (false, 0) => "nothing was deleted on the server".to_owned(),
+        (false, 1) => "1 record was deleted on the server".to_owned(),
+        (false, _) => format!("{} were deleted on the server", records(gone)),
     };
     format!("Everything is compared with the server; {words}.")
 }
 
-/// A line about all collections, after a rebuild. The rebuild does not show why records are missing.
+/// A line about all collections, after a rebuild. A rebuild does not show why records are missing. `gone`: the number
+/// of missing records.
 pub(super) fn rebuild_done(gone: i64) -> String {
     let words = match gone {
-        0 => "no record is missing there".to_owned(),
-        1 => "1 record is not there any more".to_owned(),
-        _ => format!("{} are not there any more", records(gone)),
+        0 => "no record is missing on the server".to_owned(),
+        1 => "1 record is no longer on the server".to_owned(),
+        _ => format!("{} are no longer on the server", records(gone)),
     };
     format!("Everything is read again; {words}.")
 }

@@ -33,7 +33,8 @@ pub(crate) fn sweep(
         }
         let vanished = listing::vanished(tx, kind, as_of)?;
         // Records that were deleted here as well are no loss.
-        let lost: Vec<&str> = vanished.iter().filter(|one| !one.deleted_here).map(|one| one.id.as_str()).collect();
+        let lost: Vec<&str> =
+            vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
         let (accepted, restored, before): (bool, bool, i64) = tx.query_row(
             "SELECT accepted, cause = 'restored', coalesce(counts_at_start ->> ?1, 0) FROM _reconcile",
@@ -71,11 +72,11 @@ fn delete(
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
         (kind.as_str(), &record.id, as_of),
     )?;
-    if record.waits {
+    if record.has_edits {
         base::mark_deleted(tx, kind, &record.id, as_of)?;
         return settle::record_is_deleted(tx, kind, &record.id, as_of, now);
     }
-    lost::keep_last_form(tx, kind, &record.id, as_of)?;
+    lost::keep_last_version(tx, kind, &record.id, as_of)?;
     rows::delete_row(tx, kind, &record.id)
 }
 

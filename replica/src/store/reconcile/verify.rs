@@ -96,11 +96,11 @@ fn compare_all(
     now: Timestamp,
 ) -> Result<Option<Verification>, StoreError> {
     gate::sync_tx(connection, |tx| {
-        let (position, recovering): (i64, bool) =
+        let (position, is_reconciling): (i64, bool) =
             tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
-        if recovering || listings.iter().any(|(_, listing)| listing.as_of > position) {
+        if is_reconciling || listings.iter().any(|(_, listing)| listing.as_of > position) {
             return Ok(None);
         }
         let mut found = Verification { position, ..Verification::default() };
@@ -141,13 +141,13 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         };
         listed.insert(id);
         let theirs = rows::StoredRecord::from_payload(kind, rev, record);
-        let Ours { form, rev: ours_rev, has_edits } = ours(tx, kind, id)?;
+        let Ours { server_version, rev: ours_rev, has_edits } = ours(tx, kind, id)?;
         if ours_rev.is_some_and(|rev| found.may_have_changed(rev, *as_of)) {
             found.changed_meanwhile += 1;
             continue;
         }
         found.compared += 1;
-        let how = match form.map(|form| differing(kind, &form, &theirs)) {
+        let how = match server_version.map(|server_version| differing(kind, &server_version, &theirs)) {
             None => How::Missing,
             Some(fields) if !fields.is_empty() => How::Fields(fields),
             Some(_) => match has_edits.then(|| shown_otherwise(tx, kind, id)).transpose()?.flatten() {
@@ -189,7 +189,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
 /// The known version of a record.
 struct Ours {
     /// The server's version; None for a missing record.
-    form: Option<rows::StoredRecord>,
+    server_version: Option<rows::StoredRecord>,
     /// The newest known revision, of the record or its tombstone; None when there is none.
     rev: Option<i64>,
     /// True when the row has edits laid over the base image.
@@ -203,12 +203,12 @@ fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> 
         .optional()?;
     let image = base::load(tx, kind, id)?;
     let has_edits = image.is_some();
-    let form = match image {
+    let server_version = match image {
         Some((stored, gone)) => (!gone).then_some(stored),
         None => rows::load_row(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
     };
-    let rev = form.as_ref().and_then(|stored| stored.rev).max(tombstone);
-    Ok(Ours { form, rev, has_edits })
+    let rev = server_version.as_ref().and_then(|stored| stored.rev).max(tombstone);
+    Ok(Ours { server_version, rev, has_edits })
 }
 
 /// How the row of a record with edits differs from the base image with the edits laid over it.
@@ -217,8 +217,8 @@ fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<
         (None, None) => None,
         (None, Some(_)) => Some(How::Missing),
         (Some(_), None) => Some(How::Extra),
-        (Some(row), Some(form)) => {
-            Some(differing(kind, &row, &form)).filter(|fields| !fields.is_empty()).map(How::Fields)
+        (Some(row), Some(server_version)) => {
+            Some(differing(kind, &row, &server_version)).filter(|fields| !fields.is_empty()).map(How::Fields)
         }
     })
 }

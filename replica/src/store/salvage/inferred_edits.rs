@@ -1,5 +1,5 @@
-//! Edits that cannot be read any more, inferred from rows that differ from the base image. Must not let an inferred edit be sent
-//! without a decision, because the row itself may be damaged.
+//! Infers unreadable edits of a damaged database: a row that differs from the base image shows an edit. A person must
+//! decide about each inferred edit before it is sent, because the row may be damaged too.
 
 use std::collections::BTreeSet;
 
@@ -19,15 +19,15 @@ use crate::store::{StoreError, rows};
 /// The reason of an inferred edit.
 const INFERRED: &str = "the database was damaged, and this change was inferred from what the record showed; retry sends it, discard drops it";
 
-/// A record that had edits.
+/// A record that had edits in the damaged database.
 pub(super) struct EditTrace {
     kind: Kind,
     record: String,
-    /// The writable fields of its row; None when there was no row.
+    /// The writable fields of the record's row. None when the record had no row.
     shown: Option<Fields>,
 }
 
-/// Finds the records of a damaged database that had edits: those with a base image, and those without a revision.
+/// Finds the records of a damaged database that had edits: records with a base image and records without a revision.
 pub(super) fn find_traces(damaged: &Connection, images: &SalvagedTable) -> Result<Vec<EditTrace>, StoreError> {
     let mut traces = Vec::new();
     for kind in Kind::ALL {
@@ -57,13 +57,13 @@ fn shown_fields(kind: Kind, table: &SalvagedTable, row: &[Sql]) -> Fields {
     fields.map(|field| (field.name.to_owned(), value(field.name))).collect()
 }
 
-/// Queues one edit, which waits for a person, for each record whose row the readable edits do not explain. Returns the number of
-/// queued edits.
+/// Queues an edit for each record whose row the readable edits do not explain. The queued edits wait for a person.
+/// Returns the number of queued edits.
 pub(super) fn queue_inferred_edits(tx: &Transaction<'_>, traces: &[EditTrace]) -> Result<usize, StoreError> {
     let mut queued = 0;
     for trace in traces {
         let EditTrace { kind, record, .. } = trace;
-        // The row that the readable edits make.
+        // The row that results from the readable edits.
         let explained = base::overlay(tx, *kind, record, i64::MAX)?.map(|stored| stored.fields);
         let has_image = base::load(tx, *kind, record)?.is_some();
         let Some((method, patch, base)) = infer_edit(trace, explained, has_image) else { continue };
@@ -86,7 +86,8 @@ pub(super) fn queue_inferred_edits(tx: &Transaction<'_>, traces: &[EditTrace]) -
     Ok(queued)
 }
 
-/// The edit, as method, patch and base, that turns the explained row into the shown row. None when nothing differs.
+/// The method, patch and base of the edit that turns the explained row into the shown row. None when both rows are
+/// equal. `explained`: the row that results from the readable edits.
 fn infer_edit(trace: &EditTrace, explained: Option<Fields>, has_image: bool) -> Option<(Method, Fields, Fields)> {
     match (explained, &trace.shown) {
         (None, Some(shown)) if !has_image => {

@@ -11,8 +11,8 @@ use crate::store::schema::{self, search};
 use crate::store::sync_log::log;
 use crate::store::{StoreError, gate, open};
 
-/// Forgets the position of a sound database, so that everything is read and compared again. Rows stay until the server's
-/// version replaces them.
+/// Forgets the position of a sound database: the replica then reads the whole feed again and compares all records.
+/// Rows stay until the server's version replaces them.
 pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
     let mut connection = open::read_write(db)?;
     // A person may have dropped a table, trigger or view.
@@ -37,8 +37,8 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
     })
 }
 
-/// Sets every revision to 0, which is before every event, so that each version of the server counts as newer. Deletes are
-/// forgotten too: the feed repeats those that still hold after a restore of the server.
+/// Sets every revision to 0, the lowest revision, so that each version of the server counts as newer. Tombstones are
+/// deleted too, because the feed repeats the deletes that are valid in the server's present history.
 fn forget_revisions(tx: &Transaction<'_>) -> Result<(), StoreError> {
     for kind in Kind::ALL {
         tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;
@@ -51,21 +51,23 @@ fn forget_revisions(tx: &Transaction<'_>) -> Result<(), StoreError> {
     )?)
 }
 
-/// Goes back to the beginning of the feed. A reconcile after a restore of the server starts again instead: it lists everything
-/// too, asks before many deletes, and at its end offers the edits that the server has lost, which only this reconcile does.
+/// Sets the cursor to the beginning of the feed. A running reconcile after a server restore starts again instead:
+/// only this reconcile offers the edits that the server has lost. The reconcile also lists all records and asks
+/// before a mass delete.
 fn forget_position(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let is_restored: bool =
         tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')", [], |row| row.get(0))?;
     let text = if is_restored {
-        // A cursor that the server does not know blocks the sync without a question, and is forgotten as well.
+        // When a cursor that the server does not know blocks the sync, no question to a person is open. The cursor is
+        // forgotten.
         "UPDATE _sync SET cursor = CASE WHEN phase = 'blocked' AND (SELECT question IS NULL FROM _reconcile) THEN NULL
              ELSE cursor END;
          UPDATE _reconcile SET since = NULL, step = 'property', kind = NULL, cursor = NULL, as_of = NULL, question = NULL,
              tail_position = CASE WHEN (SELECT cursor IS NULL FROM _sync) THEN NULL ELSE tail_position END;
          UPDATE _sync SET replaying = 0, current_at = NULL, phase = 'new', reason = NULL, verified_at = NULL;"
     } else {
-        // The interrupted reconcile would have shown whether these edits were applied. Sent again with their keys, the server
-        // tells.
+        // The interrupted reconcile would have shown whether these edits were applied. Now the edits are sent again
+        // with their keys, and the responses show it.
         "DELETE FROM _reconcile;
          UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _acked WHERE rev IS NULL);
          DELETE FROM _acked WHERE rev IS NULL;

@@ -31,7 +31,7 @@ const INDEXED: [(Kind, &str); 20] = [
 /// A text that sorts after every value of a column.
 const LAST: &str = "'~~'";
 
-/// The CREATE INDEX statements behind the lists. The names contain `_by_`, by which a renewal finds old indexes.
+/// The CREATE INDEX statements for the lists. A renewal of the schema finds old indexes by the `_by_` in their names.
 pub(crate) fn indexes() -> Vec<String> {
     let mut all: Vec<String> = INDEXED
         .iter()
@@ -47,8 +47,6 @@ pub(crate) fn indexes() -> Vec<String> {
     all.push(
         "CREATE INDEX _inventory_by_worth ON inventory (room_id, category, current_value, purchase_price)".to_owned(),
     );
-    // Every shown row looks up whether its last change came from this replica.
-    all.push("CREATE INDEX _edit_history_by_record ON edit_history (record_id)".to_owned());
     all
 }
 

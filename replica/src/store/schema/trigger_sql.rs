@@ -1,23 +1,24 @@
-//! The text of triggers: the gate, guards, and the frame of a typed table's trigger. Must not know rules or search.
+//! SQL text of triggers: the gate, the guards, and the frame of a trigger on a typed table. Must not know rules or
+//! search.
 
 use hearth_contract::schema::{Field, Resource};
 
 use super::protected;
 
-/// The condition that the gate is closed: a person or a script writes.
+/// SQL condition: the gate is closed, so a person or a script writes.
 pub(super) const CLOSED: &str = "coalesce((SELECT open FROM _gate), 0) = 0";
-/// Opens the gate inside a trigger or an edit transaction.
+/// SQL that opens the gate inside a trigger or an edit transaction.
 pub(crate) const RAISE_GATE: &str = "UPDATE _gate SET open = open + 1, change_count = change_count + 1;";
-/// Undoes one [`RAISE_GATE`].
+/// SQL that undoes a [`RAISE_GATE`].
 pub(crate) const LOWER_GATE: &str = "UPDATE _gate SET open = open - 1, change_count = change_count + 1;";
 
-/// Triggers that refuse writes of people and scripts to a table that only the replica writes.
+/// Guard triggers of a table that only the replica writes: they refuse writes of people and scripts.
 pub(crate) fn guards(table: &str) -> Vec<String> {
     ["INSERT", "UPDATE", "DELETE"].into_iter().map(|verb| guard(table, verb, CLOSED)).collect()
 }
 
-/// Triggers that protect the gate: an UPDATE that changes `open` must raise `change_count` by one. A script that sets `open`
-/// alone does so by mistake.
+/// Guard triggers of the gate. An UPDATE that changes `open` must raise `change_count` by 1, because a script that
+/// sets only `open` makes a mistake.
 pub(crate) fn gate_guards() -> Vec<String> {
     let is_uncounted = "NEW.open IS NOT OLD.open AND NEW.change_count IS NOT OLD.change_count + 1";
     [("INSERT", "1"), ("UPDATE", is_uncounted), ("DELETE", "1")]
@@ -26,7 +27,7 @@ pub(crate) fn gate_guards() -> Vec<String> {
         .collect()
 }
 
-/// A trigger that refuses one verb on a table while a condition holds.
+/// A trigger that refuses a verb (INSERT, UPDATE, DELETE) on a table while a condition is true.
 pub(crate) fn guard(table: &str, verb: &str, condition: &str) -> String {
     format!(
         "CREATE TRIGGER _guard_{table}_{} BEFORE {verb} ON {table} WHEN {condition}\nBEGIN\n  SELECT RAISE(ABORT, \
@@ -36,13 +37,13 @@ pub(crate) fn guard(table: &str, verb: &str, condition: &str) -> String {
     )
 }
 
-/// The CREATE TRIGGER statement of a typed table's trigger.
+/// The CREATE TRIGGER statement for a typed table. `when`: the moment and the verb, for example `BEFORE INSERT`.
 pub(crate) fn trigger(resource: &Resource, name: &str, when: &str, condition: &str, body: &[String]) -> String {
     let table = resource.kind.collection();
     format!("CREATE TRIGGER _{table}_{name} {when} ON {table} WHEN {condition}\nBEGIN\n  {}\nEND", body.join("\n  "))
 }
 
-/// The condition that an UPDATE changes a field.
+/// SQL condition: an UPDATE changes the field.
 pub(crate) fn changed(field: &Field) -> String {
     format!("NEW.{0} IS NOT OLD.{0}", field.name)
 }

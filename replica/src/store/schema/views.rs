@@ -27,7 +27,7 @@ WITH sync AS (
                OR (phase = 'needs_key' AND offline_since IS NULL))
               AND daemon_pid IS NOT NULL AND NOT paused
               AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
-    FROM sync LEFT JOIN (SELECT 1 AS recovering, question FROM _reconcile) ON 1
+    FROM sync LEFT JOIN (SELECT 1 AS is_reconciling, question FROM _reconcile) ON 1
 ), status AS (
     SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM contact
 )
@@ -38,7 +38,7 @@ SELECT
          WHEN question IS NOT NULL THEN 'blocked'
          WHEN phase IN ('needs_key', 'blocked', 'new') THEN phase
          -- A reconcile lasts until its end, in contact or not.
-         WHEN recovering OR reconcile_requested THEN 'reconciling'
+         WHEN is_reconciling OR reconcile_requested THEN 'reconciling'
          WHEN in_contact THEN CASE WHEN phase = 'live' AND NOT is_level THEN 'catching_up' ELSE phase END
          WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT replaying THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
@@ -72,9 +72,10 @@ SELECT
 FROM status";
 
 const CONFLICTS: &str = "
--- One row for each field that was changed here and on the server: the value before both changes (base), your value (mine),
--- the value on the server (theirs; null when the record was deleted there) and its time. `hearth-replica resolve EDIT mine` or
--- `theirs` decides. An edit that the server has lost has no row while nothing there contradicts it: see `edits`.
+-- One row for each field that was changed on this device and on the server: the value before both changes (base), your
+-- value (mine), the value on the server (theirs; null when the record was deleted on the server) and its time.
+-- `hearth-replica resolve EDIT mine` or `theirs` decides. An edit that the server has lost has no row while no value on
+-- the server contradicts the edit: see `edits`.
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
            CASE WHEN i.deleted OR i.reported_missing THEN NULL ELSE i.fields END AS there

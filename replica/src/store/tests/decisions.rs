@@ -213,7 +213,7 @@ fn discard_create_ends_later_edits() {
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.reject(1);
     let decided = scene.discard(1).unwrap();
-    assert!(decided.said.contains("another change names this room"), "{}", decided.said);
+    assert!(decided.sentence.contains("another change names this room"), "{}", decided.sentence);
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 discarded,2 discarded", "waiting"));
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM rooms) || (SELECT count(*) FROM inventory)"), "01");
     scene.change(3, json!({ "room_id": null })).unwrap();
@@ -229,7 +229,7 @@ fn discard_maybe_applied_queues_inverse() {
     scene.send(1);
     scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     let decided = scene.discard(1).unwrap();
-    assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.said);
+    assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.sentence);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
     assert_eq!(scene.plan(), [1], "the first goes on with the same request, the second after it");
     assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
@@ -384,7 +384,7 @@ fn resolve_deleted_there_creates_or_discards() {
         "it can only be made anew"
     );
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
-    assert!(decided.said.contains("made anew"), "{}", decided.said);
+    assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
     assert_eq!(scene.one("SELECT count(*) || min(title) || min(priority) FROM tasks"), "1Minelow");
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
     assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("waiting", "1 superseded"));

@@ -116,7 +116,7 @@ fn edit_of_deleted_record_stays_visible() {
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
-    assert_eq!(scene.one("SELECT state || ', ' || reason FROM edits"), "conflict, deleted there");
+    assert_eq!(scene.one("SELECT state || ', ' || reason FROM edits"), "conflict, deleted on the server");
 
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low")]);

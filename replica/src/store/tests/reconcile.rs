@@ -189,7 +189,7 @@ fn deleted_visible_record_is_counted_once() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
-    let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted there%'";
+    let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
     assert_eq!((scene.states().as_str(), scene.one(sentence).as_str()), ("conflict", "1"));
     scene.recovers(&gap());
     assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
@@ -224,8 +224,11 @@ fn guard_ignores_records_deleted_here() {
     let mut scene = of_rooms(100, 50, &gap());
     assert_eq!(scene.lists_rooms(61..=100, 200), SweepOutcome::Done);
     let words = sentence(&mut scene);
-    assert!(words.starts_with("Everything is compared with the server; 10 records were deleted there."), "{words}");
-    assert!(words.contains("10 of 50 rooms were deleted there: Room 51, Room 52, "), "{words}");
+    assert!(
+        words.starts_with("Everything is compared with the server; 10 records were deleted on the server."),
+        "{words}"
+    );
+    assert!(words.contains("10 of 50 rooms were deleted on the server: Room 51, Room 52, "), "{words}");
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
 
     // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
@@ -244,7 +247,7 @@ fn wish_during_question_keeps_listing() {
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
     reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
     let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
-    assert_eq!(begun.map(|recovery| (recovery.step, recovery.question)), Some((ReconcileStep::Property, None)));
+    assert_eq!(begun.map(|reconcile| (reconcile.step, reconcile.question)), Some((ReconcileStep::Property, None)));
     reconcile::note_wish(&mut scene.db, true).unwrap();
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "40");
@@ -262,7 +265,7 @@ fn sweep_without_listing_deletes_nothing() {
         SweepOutcome::NotListed
     );
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
-    let step = reconcile::load(&scene.db).unwrap().map(|recovery| recovery.step);
+    let step = reconcile::load(&scene.db).unwrap().map(|reconcile| reconcile.step);
     assert_eq!(step, Some(ReconcileStep::Ids { kind, cursor: None, as_of: 0 }));
 }
 

@@ -4,7 +4,7 @@ use hearth_contract::formats::{Timestamp, is_url};
 use serde_json::{Value, json};
 
 use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
-use crate::model::Phase;
+use crate::model::{BatchEnd, FeedBatch, Phase};
 use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::edit_ids;
 use crate::store::read::{query, view};
@@ -363,9 +363,9 @@ fn backfill_reports_no_lag() {
     let mut scene = Scene::new();
     let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
     sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
-    let batch = feed::Batch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), ready: None };
+    let batch = FeedBatch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), end: BatchEnd::More };
     let (phase, transport) = ("backfilling", "stream");
-    let proof = feed::Proof { phase, reason: None, transport, current: false, now: at(0) };
+    let proof = feed::Proof { phase, reason: None, transport, is_current: false, now: at(0) };
     feed::apply(&mut scene.db, &batch, &proof).unwrap();
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));
@@ -380,9 +380,9 @@ fn clock_ahead_keeps_retention_bounded() {
     let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
     sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     let ahead = Timestamp::from_millis(8_000_000_000_000);
-    let batch = feed::Batch { ready: Some(9), ..feed::Batch::default() };
+    let batch = FeedBatch { end: BatchEnd::Present { head: Some(9) }, ..FeedBatch::default() };
     let (phase, transport) = ("live", "stream");
-    let proof = feed::Proof { phase, reason: None, transport, current: true, now: ahead };
+    let proof = feed::Proof { phase, reason: None, transport, is_current: true, now: ahead };
     feed::apply(&mut scene.db, &batch, &proof).unwrap();
     assert_eq!(status::load_status(&scene.db).unwrap().retention_left_seconds, Some(86_400));
 }

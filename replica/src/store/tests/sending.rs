@@ -88,7 +88,7 @@ fn field_changed_on_both_sides_conflicts() {
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT state || ': ' || reason FROM edits"), "conflict: title changed there too");
+    assert_eq!(scene.one("SELECT state || ': ' || reason FROM edits"), "conflict: title changed on the server too");
     let view = "SELECT json_array(edit_id, kind, record_id, field, base, mine, theirs, theirs_at) FROM conflicts";
     assert_eq!(
         scene.one(view),
@@ -268,7 +268,7 @@ fn reference_cleared_by_delete_is_no_change() {
     let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
     scene.hear(vec![event(5, "updated", "inventory", TASK, moved("Lamp")), shed_is_gone()]);
     assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT reason FROM edits"), "room_id changed there too");
+    assert_eq!(scene.one("SELECT reason FROM edits"), "room_id changed on the server too");
     let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
     let lamp = json!({ "name": "Old lamp", "room_id": null, "quantity": 1 });
     scene.hear(vec![event(5, "updated", "inventory", TASK, lamp), shed_is_gone()]);
@@ -516,7 +516,7 @@ fn unknown_record_waits_for_feed() {
     scene.is_at_present(2);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT state || reason FROM edits"), "conflictcity changed there too");
+    assert_eq!(scene.one("SELECT state || reason FROM edits"), "conflictcity changed on the server too");
 
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
@@ -536,7 +536,7 @@ fn distant_edits_are_coalesced() {
     scene.does("DELETE FROM tasks");
     scene.does("DELETE FROM rooms");
     let mut ready = |limit| super::plan::plan(&mut scene.db, limit, &[]).unwrap().ready;
-    let parcels = |ready: Vec<super::plan::Ready>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();
+    let parcels = |ready: Vec<crate::model::ReadyEdits>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();
     assert_eq!(parcels(ready(2)), [vec![1, 12], vec![2, 13]]);
     // The room's delete waits for the item, and is not coalesced with the room's create.
     assert_eq!(parcels(ready(10)).pop().unwrap(), [10]);

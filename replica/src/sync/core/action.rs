@@ -3,12 +3,12 @@
 use hearth_contract::schema::Kind;
 
 use super::clock::Millis;
-use super::feed::FeedBatch;
 use super::goal::EndReason;
 use super::identity::ServerInfo;
 use super::outcome::WriteOutcome;
-use crate::model::{BlockCause, Phase, Transport};
-use crate::model::{ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep};
+use crate::model::{
+    BlockCause, FeedBatch, Phase, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, Transport,
+};
 
 /// An output of the core. The engine carries actions out in order.
 #[derive(Debug, PartialEq)]
@@ -34,11 +34,11 @@ pub(crate) enum Action {
     ShowPhase { phase: Phase, blocked_by: Option<BlockCause>, reason: Option<String>, retry_at: Option<Millis> },
     /// Start a reconcile.
     StartReconcile(ReconcileCause),
-    /// Save the answer to a question of the reconcile, and the next step.
-    SaveAnswer { question: ReconcileQuery, found: ReconcileResponse, next_step: ReconcileStep },
+    /// Save the response to a query of the reconcile, and the next step.
+    SaveResponse { query: ReconcileQuery, found: ReconcileResponse, next_step: ReconcileStep },
     /// Save the next step of the reconcile.
     SaveStep(ReconcileStep),
-    /// List records that the server has in a newer form.
+    /// List records that the server has in a newer version.
     ListMissing { kind: Kind },
     /// Delete records that the server no longer lists, unless the mass-delete guard refuses.
     Sweep { kind: Kind, as_of: i64, next_step: ReconcileStep },
@@ -74,8 +74,8 @@ pub(crate) enum Request {
     SendEdits { groups: Vec<Vec<i64>> },
     /// Fetch the record of an edit.
     FetchRecord { edit: i64 },
-    /// Ask a question of the reconcile.
-    Reconcile { epoch: u64, question: ReconcileQuery },
+    /// Send a query of the reconcile.
+    Reconcile { epoch: u64, query: ReconcileQuery },
     /// Check that the server still knows the cursor.
     CheckCursor { epoch: u64, cursor: Option<String> },
     /// Fetch the scopes of the key.

@@ -2,11 +2,9 @@
 
 use hearth_contract::schema::Kind;
 
-use super::feed::FeedBatch;
 use super::identity::{FeedHead, Identity};
-use super::outcome::{ExistingRecord, Failure, ReadyEdits, Refusal, SendOutcome};
-use crate::model::BlockCause;
-use crate::model::{Reconcile, ReconcileResponse, SweepOutcome};
+use super::outcome::{ExistingRecord, Failure, Refusal, SendOutcome};
+use crate::model::{BlockCause, FeedBatch, ReadyEdits, Reconcile, ReconcileResponse, SweepOutcome};
 
 /// An input of the core.
 #[derive(Debug)]
@@ -16,7 +14,7 @@ pub(crate) enum Event {
         cursor: Option<String>,
         is_filled: bool,
         home_id: Option<String>,
-        recovery: Option<Reconcile>,
+        reconcile: Option<Reconcile>,
         is_paused: bool,
     },
     /// A person's requests were read from the database. `reconcile`: compare with the server; true accepts all deletions.
@@ -55,7 +53,7 @@ pub(crate) enum Event {
     ReconcileStarted(Option<Reconcile>),
     /// A page or record for the reconcile has an answer.
     ReconcileAnswered { epoch: u64, answer: Result<ReconcileResponse, Failure> },
-    /// Ids of records that the server has in a newer form.
+    /// Ids of records that the server has in a newer version.
     MissingListed(Vec<String>),
     /// A collection was swept, or the sweep was refused.
     Swept { kind: Kind, swept: SweepOutcome },

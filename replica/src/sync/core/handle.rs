@@ -43,9 +43,9 @@ impl Core {
 
     fn dispatch(&mut self, now: Millis, event: Event, actions: &mut Vec<Action>) {
         match event {
-            Event::Started { cursor, is_filled, home_id, recovery, is_paused } => {
+            Event::Started { cursor, is_filled, home_id, reconcile, is_paused } => {
                 (self.cursor, self.is_filled, self.home_id) = (cursor, is_filled, home_id);
-                self.start(recovery, is_paused, actions);
+                self.start(reconcile, is_paused, actions);
             }
             Event::ControlChanged { is_paused, reconcile, retry_now } => {
                 self.set_paused(is_paused, actions);
@@ -81,7 +81,7 @@ impl Core {
             }
             Event::RecordFetched { edit, existing } => self.record_fetched(now, edit, existing, actions),
 
-            Event::ReconcileStarted(recovery) => self.set_reconcile(recovery),
+            Event::ReconcileStarted(reconcile) => self.set_reconcile(reconcile),
             Event::ReconcileAnswered { epoch, answer } => self.reconcile_answered(now, epoch, answer, actions),
             Event::MissingListed(ids) => self.missing_listed(now, ids, actions),
             Event::Swept { kind, swept } => self.swept(now, kind, swept, actions),

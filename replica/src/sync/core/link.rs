@@ -5,13 +5,11 @@ use hearth_contract::problem::ProblemType;
 
 use super::action::{Action, Request};
 use super::clock::Millis;
-use super::feed::FeedBatch;
 use super::goal::EndReason;
 use super::identity::{FeedHead, Identity, ServerInfo};
 use super::outcome::{Expired, Failure, Refusal};
 use super::state::{Core, KEY_RETRY, Link};
-use crate::model::{BlockCause, Phase, Transport};
-use crate::model::{Reconcile, ReconcileCause};
+use crate::model::{BlockCause, FeedBatch, Phase, Reconcile, ReconcileCause, Transport};
 
 /// After a refused write, the next attempt comes at the latest after 5 s: only the local disk is asked.
 const DISK_RETRY: Millis = 5000;
@@ -20,10 +18,10 @@ const TOUCH_INTERVAL: Millis = 10_000;
 
 impl Core {
     /// Starts from the state on disk.
-    pub(super) fn start(&mut self, recovery: Option<Reconcile>, is_paused: bool, actions: &mut Vec<Action>) {
+    pub(super) fn start(&mut self, reconcile: Option<Reconcile>, is_paused: bool, actions: &mut Vec<Action>) {
         (self.disk, self.batches_pending) = (None, 0);
         self.reset_push();
-        self.set_reconcile(recovery);
+        self.set_reconcile(reconcile);
         if is_paused {
             self.pause(actions);
         } else {
@@ -74,9 +72,9 @@ impl Core {
         (self.key_refusal, self.failures) = (None, 0);
         self.stream.on_key_change();
         self.push.forbidden.clear();
-        // Answers to questions with the old key are discarded.
-        let recovery = self.reconciler.as_ref().map(|reconciler| reconciler.recovery.clone());
-        self.set_reconcile(recovery);
+        // Responses to requests with the old key are discarded.
+        let reconcile = self.reconciler.as_ref().map(|reconciler| reconciler.progress.clone());
+        self.set_reconcile(reconcile);
         actions.push(Action::CloseStream);
         self.greet(actions);
     }
@@ -84,7 +82,7 @@ impl Core {
     /// The database refused a write: memory is ahead of the disk, so the next attempt reloads the state.
     pub(super) fn write_failed(&mut self, now: Millis, reason: String, cause: BlockCause, actions: &mut Vec<Action>) {
         self.lost(now, reason, None, actions);
-        self.bump_epoch();
+        self.start_new_epoch();
         if let Link::Down { retry_at, .. } = &mut self.link {
             *retry_at = (*retry_at).min(now + DISK_RETRY);
         }

@@ -1,7 +1,6 @@
 //! Results of requests. Plain values; must not decide what follows from a result.
 
 use hearth_contract::problem::ProblemType;
-use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 use super::clock::Millis;
@@ -94,19 +93,6 @@ pub(crate) struct Expired {
     pub resume: String,
     /// The last position that both histories share. None: unknown.
     pub fork: Option<i64>,
-}
-
-/// Edits that may be sent together in one request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReadyEdits {
-    /// The edits of a frozen request, or an edit with the later edits coalesced into the same request.
-    pub edits: Vec<i64>,
-    /// The kind of their records.
-    pub kind: Kind,
-    /// Whether the request is already frozen in the outbox, so a repeated attempt sends the same bytes.
-    pub is_frozen: bool,
-    /// Approximate size of the request body in bytes.
-    pub bytes: usize,
 }
 
 /// Result of one attempt to send edits.

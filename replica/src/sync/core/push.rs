@@ -13,9 +13,9 @@ use self::choose::Choice;
 use self::state::{IdCollision, Push};
 use super::action::{Action, Request};
 use super::clock::Millis;
-use super::outcome::{EditResponse, ExistingRecord, Failure, ReadyEdits, Refusal, SendOutcome, WriteOutcome};
+use super::outcome::{EditResponse, ExistingRecord, Failure, Refusal, SendOutcome, WriteOutcome};
 use super::state::{Core, KEY_RETRY};
-use crate::model::ReasonCode;
+use crate::model::{ReadyEdits, ReasonCode};
 
 /// Requests in flight: while the server answers the first, the second is saved in the outbox.
 const IN_FLIGHT_MAX: usize = 2;
@@ -143,7 +143,7 @@ impl Core {
             // Any other 404 concerns the path only, for example a proxy's rule.
             404 if refusal.is(ProblemType::NotFound) => {
                 let Refusal { problem, .. } = refusal;
-                WriteOutcome::Conflict { reason: "deleted there".to_owned(), problem, is_deleted: true }
+                WriteOutcome::Conflict { reason: "deleted on the server".to_owned(), problem, is_deleted: true }
             }
             412 => {
                 if self.push.outdated.insert(edit) {

@@ -1,5 +1,5 @@
 //! The reconcile: compares all collections with the server's lists after a gap in the feed, after a server restore, or on a
-//! person's request. Decides the next question and what an answer means. The feed runs at the same time and never waits.
+//! person's request. Decides the next query and what an answer means. The feed runs at the same time and never waits.
 //! Must not know how lists are stored.
 //!
 //! Why the result is correct: the feed brings every change after the cursor at which the reconcile began. The lists bring
@@ -25,11 +25,12 @@ use crate::model::{Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse,
 
 impl Core {
     /// Takes a reconcile from the database, new or interrupted. None: no reconcile.
-    pub(super) fn set_reconcile(&mut self, recovery: Option<Reconcile>) {
-        self.epoch += 1;
+    pub(super) fn set_reconcile(&mut self, reconcile: Option<Reconcile>) {
+        self.connection_epoch += 1;
         let reads = self.reconciler.take().map(|before| before.reads).unwrap_or_default();
-        self.position = self.position.max(recovery.as_ref().and_then(|recovery| recovery.tail_position).unwrap_or(0));
-        self.reconciler = recovery.map(|recovery| Reconciler::new(recovery, self.epoch, reads));
+        self.position =
+            self.position.max(reconcile.as_ref().and_then(|reconcile| reconcile.tail_position).unwrap_or(0));
+        self.reconciler = reconcile.map(|progress| Reconciler::new(progress, self.connection_epoch, reads));
         self.set_reconcile_rate();
     }
 
@@ -42,18 +43,18 @@ impl Core {
     }
 
     /// Starts a new epoch after a refused write. A late answer must not be saved, because an earlier one was not.
-    pub(super) fn bump_epoch(&mut self) {
-        self.epoch += 1;
+    pub(super) fn start_new_epoch(&mut self) {
+        self.connection_epoch += 1;
         if let Some(reconciler) = &mut self.reconciler {
-            reconciler.epoch = self.epoch;
+            reconciler.epoch = self.connection_epoch;
         }
     }
 
     /// Discards pending answers and asks again: the answers may belong to a discarded history.
     pub(super) fn discard_pending_answers(&mut self) {
         if let Some(reconciler) = self.reconciler.as_mut().filter(|reconciler| reconciler.awaits_answer()) {
-            self.epoch += 1;
-            reconciler.discard_answers(self.epoch);
+            self.connection_epoch += 1;
+            reconciler.discard_answers(self.connection_epoch);
         }
     }
 
@@ -72,13 +73,13 @@ impl Core {
             return self.discard_pending_answers();
         }
         let caught_up = reconciler.ahead_of_feed.take_if(|(_, found)| found.as_of <= position);
-        if let Some((question, found)) = caught_up {
-            return self.accept_answer(now, question, found, actions);
+        if let Some((query, found)) = caught_up {
+            return self.accept_answer(now, query, found, actions);
         }
         if reconciler.is_busy() || reconciler.next_at > now {
             return;
         }
-        match reconciler.recovery.step {
+        match reconciler.progress.step {
             ReconcileStep::Sweep { kind, as_of } => {
                 actions.push(Action::Sweep { kind, as_of, next_step: next_collection(Some(kind)) });
                 reconciler.next_at = Millis::MAX; // until `Event::Swept`
@@ -91,7 +92,7 @@ impl Core {
         }
     }
 
-    /// Sends the next question, or the final check of the cursor, within the read limit.
+    /// Sends the next query, or the final check of the cursor, within the read limit.
     fn ask_next(&mut self, now: Millis, actions: &mut Vec<Action>) {
         let Some(reconciler) = &mut self.reconciler else { return };
         let free_at = reconciler.reads.free_at(now);
@@ -100,14 +101,14 @@ impl Core {
             return;
         }
         let epoch = reconciler.epoch;
-        if reconciler.recovery.step == ReconcileStep::Done {
+        if reconciler.progress.step == ReconcileStep::Done {
             reconciler.reads.take(now);
             reconciler.is_checking_cursor = true;
             actions.push(Action::Request(Request::CheckCursor { epoch, cursor: self.cursor.clone() }));
-        } else if let Some(question) = reconciler.next_question() {
+        } else if let Some(query) = reconciler.next_query() {
             reconciler.reads.take(now);
-            reconciler.asked = Some(question.clone());
-            actions.push(Action::Request(Request::Reconcile { epoch, question }));
+            reconciler.awaited_query = Some(query.clone());
+            actions.push(Action::Request(Request::Reconcile { epoch, query }));
         }
     }
 
@@ -116,7 +117,7 @@ impl Core {
         self.reconciler.as_mut().filter(|reconciler| reconciler.epoch == epoch)
     }
 
-    /// A question has an answer. An answer ahead of the feed waits: rows must never be newer than the feed cursor.
+    /// A query has an answer. An answer ahead of the feed waits: rows must never be newer than the feed cursor.
     /// Otherwise a restore in between could go unnoticed.
     pub(super) fn reconcile_answered(
         &mut self,
@@ -127,19 +128,19 @@ impl Core {
     ) {
         let position = self.position;
         let Some(reconciler) = self.reconciler_of(epoch) else { return };
-        let Some(question) = reconciler.asked.take() else { return };
+        let Some(query) = reconciler.awaited_query.take() else { return };
         match answer {
             Ok(found) => {
                 (reconciler.failures, reconciler.next_at, reconciler.key_refusal) = (0, now, None);
                 let is_ahead = found.as_of > position
                     && !hearth_simulated::planted(hearth_simulated::PlantedFault::ListsAheadOfFeed);
                 if is_ahead {
-                    reconciler.ahead_of_feed = Some((question, found));
+                    reconciler.ahead_of_feed = Some((query, found));
                     return self.poll_soon(now);
                 }
-                self.accept_answer(now, question, found, actions);
+                self.accept_answer(now, query, found, actions);
             }
-            Err(failure) => self.question_failed(now, failure, actions),
+            Err(failure) => self.query_failed(now, failure, actions),
         }
     }
 
@@ -147,12 +148,12 @@ impl Core {
     fn accept_answer(
         &mut self,
         now: Millis,
-        question: ReconcileQuery,
+        query: ReconcileQuery,
         found: ReconcileResponse,
         actions: &mut Vec<Action>,
     ) {
         let Some(reconciler) = &mut self.reconciler else { return };
-        if let ReconcileQuery::Record { .. } = question {
+        if let ReconcileQuery::Record { .. } = query {
             reconciler.missing.pop();
             if found.records.is_empty() {
                 // The record was deleted after the list was read. The delete must come from the feed: a row removed now
@@ -161,8 +162,8 @@ impl Core {
                 return;
             }
         }
-        let next_step = step_after(&reconciler.recovery.step, &found);
-        reconciler.recovery.step = next_step.clone();
+        let next_step = step_after(&reconciler.progress.step, &found);
+        reconciler.progress.step = next_step.clone();
         let is_next_page = matches!(
             next_step,
             ReconcileStep::Changes { cursor: Some(_), .. } | ReconcileStep::Ids { cursor: Some(_), .. }
@@ -174,7 +175,7 @@ impl Core {
             // The next page does not depend on the saved answer, so the request leaves before the save.
             self.continue_reconcile(now, actions);
         }
-        actions.push(Action::SaveAnswer { question, found, next_step });
+        actions.push(Action::SaveResponse { query, found, next_step });
     }
 
     /// The final check of the cursor has an answer. A known cursor proves that all answers belong to the feed's history.
@@ -197,11 +198,11 @@ impl Core {
                 self.plan(actions);
             }
             Err(Failure::Refused(refusal)) if refusal.is_of_the_cursor() => self.refused(now, refusal, actions),
-            Err(failure) => self.question_failed(now, failure, actions),
+            Err(failure) => self.query_failed(now, failure, actions),
         }
     }
 
-    fn question_failed(&mut self, now: Millis, failure: Failure, actions: &mut Vec<Action>) {
+    fn query_failed(&mut self, now: Millis, failure: Failure, actions: &mut Vec<Action>) {
         let failures = |reconciler: &Reconciler| reconciler.failures.max(reconciler.restarts);
         let failures = self.reconciler.as_ref().map_or(0, failures);
         let pause = self.backoff.pause(failures);
@@ -218,7 +219,7 @@ impl Core {
             // The server has forgotten the list's cursor, so the list starts again.
             let step = reconciler.restarted_list();
             reconciler.restarts += 1;
-            reconciler.recovery.step = step.clone();
+            reconciler.progress.step = step.clone();
             actions.push(Action::SaveStep(step));
         } else {
             reconciler.next_at = reconciler.next_at.max(now + refusal.retry_after.unwrap_or(0));
@@ -234,9 +235,9 @@ impl Core {
         let Some(reconciler) = &mut self.reconciler else { return };
         reconciler.next_at = now + pause;
         (reconciler.was_missing_deleted, reconciler.delete_event_waits) = (false, waits);
-        if let (ReconcileStep::Records { kind, as_of }, true) = (&reconciler.recovery.step, ids.is_empty()) {
-            reconciler.recovery.step = ReconcileStep::Sweep { kind: *kind, as_of: *as_of };
-            actions.push(Action::SaveStep(reconciler.recovery.step.clone()));
+        if let (ReconcileStep::Records { kind, as_of }, true) = (&reconciler.progress.step, ids.is_empty()) {
+            reconciler.progress.step = ReconcileStep::Sweep { kind: *kind, as_of: *as_of };
+            actions.push(Action::SaveStep(reconciler.progress.step.clone()));
         }
         reconciler.missing = ids;
     }
@@ -246,8 +247,8 @@ impl Core {
         let Some(reconciler) = &mut self.reconciler else { return };
         reconciler.next_at = now;
         match swept {
-            SweepOutcome::Done => reconciler.recovery.step = next_collection(Some(kind)),
-            SweepOutcome::NotListed => reconciler.recovery.step = first_ids_step(kind),
+            SweepOutcome::Done => reconciler.progress.step = next_collection(Some(kind)),
+            SweepOutcome::NotListed => reconciler.progress.step = first_ids_step(kind),
             SweepOutcome::TooMany { .. } => {
                 reconciler.refused_sweep = Some((kind, swept));
                 actions.push(Action::Request(Request::CheckScopes { epoch: reconciler.epoch }));
@@ -272,17 +273,17 @@ impl Core {
                 let question = format!(
                     "{gone} of {of} {collection} are gone on the server; a person must say whether that is right"
                 );
-                reconciler.recovery.question = Some(question.clone());
+                reconciler.progress.question = Some(question.clone());
                 actions.push(Action::AskPerson(question));
             }
             Ok(_) => {
                 // The ids are listed again later: a record invisible to the key may still exist.
                 reconciler.key_refusal = Some(format!("the key has lost the scope {collection}:read"));
                 reconciler.next_at = now + KEY_RETRY;
-                reconciler.recovery.step = first_ids_step(kind);
-                actions.push(Action::SaveStep(reconciler.recovery.step.clone()));
+                reconciler.progress.step = first_ids_step(kind);
+                actions.push(Action::SaveStep(reconciler.progress.step.clone()));
             }
-            Err(failure) => self.question_failed(now, failure, actions),
+            Err(failure) => self.query_failed(now, failure, actions),
         }
     }
 
@@ -290,11 +291,11 @@ impl Core {
     pub(super) fn reconcile_requested(&mut self, accepted: bool, actions: &mut Vec<Action>) {
         match &mut self.reconciler {
             Some(reconciler) if accepted => {
-                reconciler.recovery.accepted = true;
-                reconciler.recovery.question = None;
+                reconciler.progress.accepted = true;
+                reconciler.progress.question = None;
                 actions.push(Action::ClearReconcileRequest { accepted });
             }
-            Some(reconciler) if reconciler.recovery.question.is_none() => {
+            Some(reconciler) if reconciler.progress.question.is_none() => {
                 actions.push(Action::ClearReconcileRequest { accepted });
             }
             // While a question is open, a second request starts over: the server may list the records again by now.

@@ -84,8 +84,8 @@ pub(crate) struct Core {
     pub(super) reconciler: Option<Reconciler>,
     /// Reads per minute of the key. None: unlimited or unknown.
     pub(super) read_limit: Option<u32>,
-    /// The connection epoch given out last. An answer to a question of an earlier epoch is discarded.
-    pub(super) epoch: u64,
+    /// The connection epoch given out last. An answer to a query of an earlier epoch is discarded.
+    pub(super) connection_epoch: u64,
     /// The position up to which the feed is applied.
     pub(super) position: i64,
     /// Phase, reason and retry time as saved last.
@@ -116,7 +116,7 @@ impl Core {
             disk: None,
             reconciler: None,
             read_limit: None,
-            epoch: 0,
+            connection_epoch: 0,
             position: 0,
             shown: None,
             head_at_contact: None,

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::backoff::{BACKOFF_FIRST, BACKOFF_MAX};
 use super::stream_health::STABLE_AFTER;
 use super::*;
-use crate::model::{BlockCause, Phase, Transport};
+use crate::model::{BlockCause, Phase, ReadyEdits, Transport};
 
 /// The end of a batch that reaches the present.
 fn present(head: i64) -> BatchEnd {
@@ -24,7 +24,7 @@ fn started(until: Until) -> Core {
             cursor: Some("c1".into()),
             is_filled: true,
             home_id: Some("home".into()),
-            recovery: None,
+            reconcile: None,
             is_paused: false,
         },
     );
@@ -39,7 +39,7 @@ fn on_disk() -> Event {
         cursor: Some("c0".into()),
         is_filled: true,
         home_id: Some("home".into()),
-        recovery: None,
+        reconcile: None,
         is_paused: false,
     }
 }
@@ -138,7 +138,7 @@ fn ready_batch_proves_live() {
 #[test]
 fn backfill_allows_push() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, recovery: None, is_paused: false });
+    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: false });
     greet(&mut core, 0);
     let actions = core.handle(0, Event::StreamOpened);
     assert_eq!(phases(&actions), [Phase::Backfilling]);
@@ -319,7 +319,7 @@ fn pause_survives_a_restart() {
         let mut core = Core::new(until, 7);
         let mut actions = core.handle(
             0,
-            Event::Started { cursor: None, is_filled: false, home_id: None, recovery: None, is_paused: true },
+            Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: true },
         );
         actions.extend(core.handle(0, Event::ControlChanged { is_paused: true, reconcile: None, retry_now: false }));
         actions

@@ -5,11 +5,10 @@
 
 use super::action::{Action, Request};
 use super::clock::Millis;
-use super::feed::FeedBatch;
 use super::outcome::{Failure, Refusal};
 use super::state::{Core, Link, Polling, RESTORED};
 use super::stream_health::STREAM_PAUSE_MAX;
-use crate::model::Transport;
+use crate::model::{FeedBatch, Transport};
 
 /// Time between two polls after the present is reached.
 const POLL_INTERVAL: Millis = 20_000;

@@ -4,11 +4,11 @@ use super::conversion::{edit_verdict, stored_home, wall_time};
 use super::disk::ignore_disk_full;
 use super::messages::{Command, Moment};
 use super::state::Engine;
-use crate::model::{Phase, Transport};
+use crate::model::{FeedBatch, Phase, Transport};
 use crate::store::edits::{answers, plan};
 use crate::store::{StoreError, disk_reserve, feed, reconcile, sync_log, sync_state};
-use crate::sync::core::{Action, BatchEnd, Event, FeedBatch, ReadyEdits, Request, ServerInfo};
-use crate::sync::page_buffer::PageAnswer;
+use crate::sync::core::{Action, Event, Request, ServerInfo};
+use crate::sync::page_buffer::QueryResponse;
 use crate::sync::wire::HttpRequest;
 
 /// Edits per plan, besides edits that the key may not write: more than all bulk calls in flight carry.
@@ -17,7 +17,7 @@ const PLAN_EDITS: usize = 2000;
 impl Engine {
     /// Carries an action out. Returns events for the core.
     pub(super) fn carry_out(&mut self, now: Moment, action: Action) -> Result<Vec<Event>, StoreError> {
-        if !matches!(action, Action::SaveAnswer { .. } | Action::Request(Request::Reconcile { .. })) {
+        if !matches!(action, Action::SaveResponse { .. } | Action::Request(Request::Reconcile { .. })) {
             self.write_pages()?;
         }
         match action {
@@ -31,7 +31,7 @@ impl Engine {
                     phase: phase.as_str(),
                     reason,
                     transport: transport.as_str(),
-                    current: is_current,
+                    is_current,
                     now: now.wall,
                 };
                 return self.apply_batch(batch, phase, transport, &proof);
@@ -61,8 +61,8 @@ impl Engine {
                 tracing::info!(why = cause.why(), "comparing all records with the server");
                 return Ok(vec![Event::ReconcileStarted(self.write(|c| reconcile::begin(c, &cause))?)]);
             }
-            Action::SaveAnswer { question, found, next_step } => {
-                self.save_answer(PageAnswer { question, found, next_step })?;
+            Action::SaveResponse { query, found, next_step } => {
+                self.save_response(QueryResponse { query, found, next_step })?;
             }
             Action::SaveStep(step) => self.write(|c| reconcile::set_step(c, &step))?,
             Action::ListMissing { kind } => {
@@ -97,41 +97,28 @@ impl Engine {
         transport: Transport,
         proof: &feed::Proof,
     ) -> Result<Vec<Event>, StoreError> {
-        let head = batch.head();
-        // The store takes 0 for an unknown head.
-        let ready = match batch.end {
-            BatchEnd::More => None,
-            BatchEnd::Present { head } => Some(head.unwrap_or(0)),
-        };
-        let batch = feed::Batch { events: batch.events, cursor: batch.cursor, ready };
         let applied = self.write(|c| feed::apply(c, &batch, proof))?;
         self.phase_log.transport(transport);
-        self.log_phase(phase, proof.reason.as_deref(), head)?;
-        if applied.leapt {
+        self.log_phase(phase, proof.reason.as_deref(), batch.head())?;
+        if applied.has_id_gap {
             self.mark_edit_requests_stale();
         }
         // A reconcile first: with a comparison open, the batch does not prove the present.
-        let started = applied.recovering.map(|recovery| Event::ReconcileStarted(Some(recovery)));
+        let started = applied.reconcile.map(|reconcile| Event::ReconcileStarted(Some(reconcile)));
         let batch_applied = Event::BatchApplied {
             cursor: batch.cursor,
             position: applied.position,
-            has_id_gap: applied.leapt,
-            affects_edits: applied.touched_edits,
-            confirms_edits: applied.found_edits,
+            has_id_gap: applied.has_id_gap,
+            affects_edits: applied.affects_edits,
+            confirms_edits: applied.confirms_edits,
         };
         Ok(started.into_iter().chain([batch_applied]).collect())
     }
 
     fn plan_edits(&mut self) -> Result<Vec<Event>, StoreError> {
         let forbidden = self.core.forbidden_kinds();
-        let plan::Plan { ready, open } = self.retry_busy(|c| plan::plan(c, PLAN_EDITS, &forbidden))?;
-        let ready = ready.into_iter().map(|plan::Ready { edits, kind, frozen, bytes }| ReadyEdits {
-            edits,
-            kind,
-            is_frozen: frozen,
-            bytes,
-        });
-        Ok(vec![Event::EditsPlanned { ready: ready.collect(), has_open_edits: open }])
+        let plan::Plan { ready, has_open_edits } = self.retry_busy(|c| plan::plan(c, PLAN_EDITS, &forbidden))?;
+        Ok(vec![Event::EditsPlanned { ready, has_open_edits }])
     }
 
     /// Logs a change of the phase. `head`: the feed head, if just received.
@@ -142,11 +129,11 @@ impl Engine {
         }
     }
 
-    /// Writes an answer of the reconcile, or buffers the answer to write several pages in one transaction.
-    fn save_answer(&mut self, answer: PageAnswer) -> Result<(), StoreError> {
+    /// Writes a response of the reconcile, or buffers the response to write several pages in one transaction.
+    fn save_response(&mut self, response: QueryResponse) -> Result<(), StoreError> {
         match &mut self.unwritten_pages {
-            Some(before) => before.extend(answer),
-            before => *before = Some(answer),
+            Some(before) => before.extend(response),
+            before => *before = Some(response),
         }
         match &self.unwritten_pages {
             Some(pages) if pages.may_wait() => Ok(()),
@@ -156,7 +143,7 @@ impl Engine {
 
     /// Writes the buffered pages.
     pub(super) fn write_pages(&mut self) -> Result<(), StoreError> {
-        let Some(PageAnswer { question, found, next_step }) = self.unwritten_pages.take() else { return Ok(()) };
-        self.write(|c| reconcile::save_response(c, &question, &found, &next_step))
+        let Some(QueryResponse { query, found, next_step }) = self.unwritten_pages.take() else { return Ok(()) };
+        self.write(|c| reconcile::save_response(c, &query, &found, &next_step))
     }
 }

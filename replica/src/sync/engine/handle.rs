@@ -82,9 +82,9 @@ impl Engine {
     /// The events to start from: the state on disk and people's requests.
     pub(super) fn initial_events(&mut self) -> Result<[Event; 2], StoreError> {
         let sync_state::SyncState { cursor, backfilled, home_id } = self.retry_busy(|c| sync_state::load_state(c))?;
-        let recovery = self.retry_busy(|c| reconcile::load(c))?;
+        let reconcile = self.retry_busy(|c| reconcile::load(c))?;
         let is_paused = self.retry_busy(|c| control::load_requests(c))?.paused;
-        let started = Event::Started { cursor, is_filled: backfilled, home_id, recovery, is_paused };
+        let started = Event::Started { cursor, is_filled: backfilled, home_id, reconcile, is_paused };
         Ok([started, self.control_event()?])
     }
 

@@ -31,7 +31,7 @@ impl Engine {
                 }
                 HttpRequest::poll(cursor.as_deref())
             }
-            Request::Reconcile { question, .. } => HttpRequest::reconcile(question),
+            Request::Reconcile { query, .. } => HttpRequest::reconcile(query),
             Request::CheckCursor { cursor, .. } => HttpRequest::check_cursor(cursor.as_deref()),
             Request::SendEdits { groups } => return self.send_edits(now, vec![groups.clone()]),
             Request::FetchRecord { edit } => match self.retry_busy(|c| answers::edit_record(c, *edit))? {

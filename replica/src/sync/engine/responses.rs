@@ -22,8 +22,8 @@ impl Engine {
             Request::Identity => Event::IdentityReceived(response.and_then(|response| wire::identity(&response))),
             Request::FeedHead => Event::FeedHeadReceived(response.and_then(|response| wire::feed_head(&response))),
             Request::Poll { .. } => Event::Polled(response.and_then(|response| wire::poll_batch(&response))),
-            Request::Reconcile { epoch, question } => {
-                let answer = response.and_then(|response| wire::reconcile_answer(&question, &response));
+            Request::Reconcile { epoch, query } => {
+                let answer = response.and_then(|response| wire::reconcile_response(&query, &response));
                 Event::ReconcileAnswered { epoch, answer }
             }
             Request::CheckCursor { epoch, .. } => {

@@ -13,7 +13,7 @@ use crate::store::edits::push;
 use crate::store::presence::OpenedFile;
 use crate::store::{Connection, StoreError, connection, open};
 use crate::sync::core::{Core, Millis, Request, Until};
-use crate::sync::page_buffer::PageAnswer;
+use crate::sync::page_buffer::QueryResponse;
 
 /// While another program locks the database, the cancel flag is checked this often.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
@@ -56,7 +56,7 @@ pub struct Engine {
     /// True: fail instead of waiting for a program that locks the database.
     pub(super) cancel: Arc<AtomicBool>,
     /// Pages of the reconcile that are not written yet.
-    pub(super) unwritten_pages: Option<PageAnswer>,
+    pub(super) unwritten_pages: Option<QueryResponse>,
     pub(super) phase_log: PhaseLog,
 }
 

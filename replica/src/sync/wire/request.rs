@@ -91,13 +91,13 @@ impl HttpRequest {
         HttpRequest::get(format!("{}/{record}", paths::collection(kind)))
     }
 
-    /// Asks a question of a reconcile.
-    pub(in crate::sync) fn reconcile(question: &ReconcileQuery) -> HttpRequest {
+    /// Sends a query of a reconcile.
+    pub(in crate::sync) fn reconcile(query: &ReconcileQuery) -> HttpRequest {
         let list = |kind, sort: &str, cursor: &Option<String>| {
             let cursor = cursor.as_ref().map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
             format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{cursor}", paths::collection(kind))
         };
-        HttpRequest::get(match question {
+        HttpRequest::get(match query {
             ReconcileQuery::Property => paths::PROPERTY.to_owned(),
             ReconcileQuery::Changes { kind, since, cursor } => {
                 let since = since.as_ref().map(|since| format!("&updated_since={since}")).unwrap_or_default();

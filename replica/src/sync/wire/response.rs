@@ -69,14 +69,14 @@ pub(in crate::sync) fn poll_batch(response: &HttpResponse) -> Result<FeedBatch, 
     Ok(FeedBatch { events, cursor, end })
 }
 
-/// The answer to a question of a reconcile.
-pub(in crate::sync) fn reconcile_answer(
-    question: &ReconcileQuery,
+/// The response to a query of a reconcile.
+pub(in crate::sync) fn reconcile_response(
+    query: &ReconcileQuery,
     response: &HttpResponse,
 ) -> Result<ReconcileResponse, Failure> {
     let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
     let no_position = || Failure::NoAnswer("the list does not name its position".to_owned());
-    match question {
+    match query {
         ReconcileQuery::Changes { .. } | ReconcileQuery::Walk { .. } => {
             let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(response)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;

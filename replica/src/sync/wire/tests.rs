@@ -12,7 +12,7 @@ fn response(status: u16, body: &str) -> HttpResponse {
     HttpResponse { status, body: body.as_bytes().to_vec(), ..HttpResponse::default() }
 }
 
-fn record_question() -> ReconcileQuery {
+fn record_query() -> ReconcileQuery {
     ReconcileQuery::Record { kind: Kind::Room, id: "x".to_owned() }
 }
 
@@ -39,7 +39,7 @@ fn foreign_page_refuses_nothing() {
         assert_eq!(reason, format!("the server answered {status}, and not as a Hearth server does"));
         assert_eq!(bulk_outcome(&page, &[(1, "x".to_owned())]), SendOutcome::NoAnswer { reason });
         assert!(matches!(record(&page), Err(Failure::NoAnswer(_))));
-        assert!(matches!(reconcile_answer(&record_question(), &page), Err(Failure::NoAnswer(_))));
+        assert!(matches!(reconcile_response(&record_query(), &page), Err(Failure::NoAnswer(_))));
     }
     // A 502 only asks for patience, also from a proxy.
     assert!(matches!(edit_response(&response(502, "<html>")), Ok(EditResponse::Refused(_))));
@@ -52,7 +52,7 @@ fn only_not_found_means_a_missing_record() {
     assert!(matches!(edit_response(&gone), Ok(EditResponse::Refused(_))));
     let no_route = response(404, r#"{"error":{"type":"route_not_found","message":"There is no such route."}}"#);
     assert!(matches!(record(&no_route), Err(Failure::Refused(_))));
-    assert!(matches!(reconcile_answer(&record_question(), &no_route), Err(Failure::Refused(_))));
+    assert!(matches!(reconcile_response(&record_query(), &no_route), Err(Failure::Refused(_))));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn stream_cursor_is_in_path_and_header() {
 fn cursor_is_percent_encoded_in_every_path() {
     let cursor = "p+1/2=&x=1#%41 é-._~";
     let query = "cursor=p%2B1%2F2%3D%26x%3D1%23%2541%20%C3%A9-._~";
-    let list = |question| HttpRequest::reconcile(&question).path;
+    let list = |query| HttpRequest::reconcile(&query).path;
     for path in [
         HttpRequest::poll(Some(cursor)).path,
         HttpRequest::stream(Some(cursor)).path,
@@ -103,7 +103,7 @@ fn foreign_403_refuses_no_key() {
         let Err(Failure::NoAnswer(reason)) = identity(&page) else { panic!("{status} is taken for a refusal") };
         assert!(reason.contains("between") && reason.contains(&status.to_string()), "{reason}");
         assert!(matches!(poll_batch(&page), Err(Failure::NoAnswer(_))));
-        assert!(matches!(reconcile_answer(&record_question(), &page), Err(Failure::NoAnswer(_))));
+        assert!(matches!(reconcile_response(&record_query(), &page), Err(Failure::NoAnswer(_))));
         // A proxy may object to the text of an edit.
         let Ok(EditResponse::Refused(refusal)) = edit_response(&page) else { panic!("{status}") };
         assert_eq!(refusal.error_type, ErrorType::Foreign);

@@ -18,7 +18,7 @@ use crate::app::frame_cache::{CachedFrames, FrameCache, FrameKey, Lookup, Signal
 use crate::app::limits::Permit;
 use crate::home::feed::{self, PageLimit};
 use crate::http::auth::is_still_valid;
-use crate::store::{HomeNo, StoreError, Tx};
+use crate::store::{HomeNumber, StoreError, Tx};
 use crate::versions::Version;
 
 /// Events and bytes per read, and held for a client that does not read.
@@ -191,7 +191,7 @@ impl StreamReader {
 /// few events can follow its cursor.
 async fn load_frames(
     app: &App,
-    number: HomeNo,
+    number: HomeNumber,
     key: &FrameKey,
     version: &'static Version,
     is_live: bool,

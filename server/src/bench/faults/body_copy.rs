@@ -1,4 +1,5 @@
-//! Copies a request body while the service reads the body, for sending the request again. The reader sets the limits.
+//! Copies a request body while the service reads the body. The copy allows sending the request again. The reader of the
+//! body sets the limits.
 //! Must not know what a body contains.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http_body::Body as _;
 
-/// The bytes that the service read so far.
+/// The bytes of a body that the service has read.
 #[derive(Clone)]
 pub(super) struct BodyCopy(Arc<Mutex<State>>);
 
@@ -18,7 +19,7 @@ struct State {
     is_complete: bool,
 }
 
-/// Returns the same body and its copy, which fills while the body is read.
+/// Returns the body and a copy, which grows while the service reads the body.
 pub(super) fn copy_body(body: Body) -> (Body, BodyCopy) {
     let copy = BodyCopy(Arc::new(Mutex::new(State { bytes: Vec::new(), is_complete: body.is_end_stream() })));
     let (at_chunk, at_end) = (copy.clone(), copy.clone());
@@ -27,7 +28,7 @@ pub(super) fn copy_body(body: Body) -> (Body, BodyCopy) {
             at_chunk.update(|state| state.bytes.extend_from_slice(chunk));
         }
     });
-    // The reader reaches this empty chunk only after all others.
+    // The reader reaches the empty chunk only after all other chunks.
     let end = stream::once(async move {
         at_end.update(|state| state.is_complete = true);
         Ok(Bytes::new())
@@ -36,7 +37,7 @@ pub(super) fn copy_body(body: Body) -> (Body, BodyCopy) {
 }
 
 impl BodyCopy {
-    /// The whole body. None: the service did not read to the end.
+    /// The whole body. None: the service did not read the body to its end.
     pub(super) fn complete(&self) -> Option<Bytes> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_complete.then(|| Bytes::copy_from_slice(&state.bytes))

@@ -40,7 +40,7 @@ pub enum Action {
 }
 
 /// Returns some records of a kind around a relative position in the home, from 0 to 1.
-pub type Look<'a, E> = &'a mut dyn FnMut(Kind, f64) -> Result<Vec<VisibleRecord>, E>;
+pub type RecordSource<'a, E> = &'a mut dyn FnMut(Kind, f64) -> Result<Vec<VisibleRecord>, E>;
 
 /// The habits of a family with their weights, in percent.
 const HABITS: [(u8, Habit); 20] = [
@@ -94,56 +94,54 @@ enum Habit {
 
 /// The next change of the family. None: no visible record fits the habit. Equal random numbers on equal records give
 /// equal changes.
-pub fn next_change<E>(rng: &mut Rng, today: Date, look: Look<'_, E>) -> Result<Option<Change>, E> {
+pub fn next_change<E>(rng: &mut Rng, today: Date, source: RecordSource<'_, E>) -> Result<Option<Change>, E> {
     let (habit, place) = (pick_habit(rng), rng.f64());
-    let mut see = |kind: Kind| look(kind, place);
+    let mut records_of = |kind: Kind| source(kind, place);
     Ok(match habit {
         Habit::AddTask => Some(create(Kind::Task, new_task(rng, today))),
         Habit::StartTask | Habit::FinishTask | Habit::AssignTask | Habit::PostponeTask | Habit::AddNote => {
-            change_task(rng, today, habit, see(Kind::Task)?)
+            change_task(rng, today, habit, records_of(Kind::Task)?)
         }
-        Habit::Drive => drive(rng, see(Kind::Vehicle)?),
-        Habit::UseSupply => use_supply(rng, see(Kind::Inventory)?),
-        Habit::Restock => restock(rng, see(Kind::Inventory)?),
-        Habit::BuyItem => Some(create(Kind::Inventory, new_item(rng, today, see(Kind::Room)?))),
+        Habit::Drive => drive(rng, records_of(Kind::Vehicle)?),
+        Habit::UseSupply => use_supply(rng, records_of(Kind::Inventory)?),
+        Habit::Restock => restock(rng, records_of(Kind::Inventory)?),
+        Habit::BuyItem => Some(create(Kind::Inventory, new_item(rng, today, records_of(Kind::Room)?))),
         Habit::FileDocument => {
-            any(rng, see(Kind::Inventory)?).map(|item| create(Kind::Document, new_document(rng, today, item)))
+            any(rng, records_of(Kind::Inventory)?).map(|item| create(Kind::Document, new_document(rng, today, item)))
         }
         Habit::MoveItem => {
-            let rooms = see(Kind::Room)?;
-            move_item(rng, &rooms, see(Kind::Inventory)?)
+            let rooms = records_of(Kind::Room)?;
+            move_item(rng, &rooms, records_of(Kind::Inventory)?)
         }
         Habit::Appraise => update(
             rng,
             Kind::Inventory,
-            see(Kind::Inventory)?,
+            records_of(Kind::Inventory)?,
             |_| true,
             |rng, _| json!({ "current_value": money(rng.u32(5..900)), "condition": pick(rng, &["good", "fair", "poor"]) }),
         ),
-        Habit::DeleteDoneTask => {
-            any_of(rng, see(Kind::Task)?, |task| has(task, "status", "done")).map(|task| delete(Kind::Task, task))
-        }
-        Habit::DeleteItem => any(rng, see(Kind::Inventory)?).map(|item| delete(Kind::Inventory, item)),
+        Habit::DeleteDoneTask => any_of(rng, records_of(Kind::Task)?, |task| has(task, "status", "done"))
+            .map(|task| delete(Kind::Task, task)),
+        Habit::DeleteItem => any(rng, records_of(Kind::Inventory)?).map(|item| delete(Kind::Inventory, item)),
         Habit::PaintRoom => {
             let paint = |rng: &mut Rng, _: &VisibleRecord| json!({ "paint_color": pick(rng, &PAINTS) });
-            update(rng, Kind::Room, see(Kind::Room)?, |_| true, paint)
+            update(rng, Kind::Room, records_of(Kind::Room)?, |_| true, paint)
         }
         Habit::ServiceHeating => Some(service_heating(rng, today)),
-        Habit::RenewInsurance => renew_insurance(rng, today, see(Kind::Vehicle)?),
+        Habit::RenewInsurance => renew_insurance(rng, today, records_of(Kind::Vehicle)?),
         Habit::AddRoom => Some(create(Kind::Room, new_room(rng))),
         // Rooms of other types stay, because the generator gives each of them a role in the home.
-        Habit::DeleteRoom => {
-            any_of(rng, see(Kind::Room)?, |room| has(room, "room_type", "other")).map(|room| delete(Kind::Room, room))
-        }
+        Habit::DeleteRoom => any_of(rng, records_of(Kind::Room)?, |room| has(room, "room_type", "other"))
+            .map(|room| delete(Kind::Room, room)),
     })
 }
 
 fn pick_habit(rng: &mut Rng) -> Habit {
     let total: u32 = HABITS.iter().map(|(weight, _)| u32::from(*weight)).sum();
-    let mut left = rng.u32(..total);
+    let mut remainder = rng.u32(..total);
     for (weight, habit) in HABITS {
-        match left.checked_sub(u32::from(weight)) {
-            Some(less) => left = less,
+        match remainder.checked_sub(u32::from(weight)) {
+            Some(smaller) => remainder = smaller,
             None => return habit,
         }
     }
@@ -162,7 +160,7 @@ fn new_task(rng: &mut Rng, today: Date) -> Fields {
 }
 
 fn change_task(rng: &mut Rng, today: Date, habit: Habit, tasks: Vec<VisibleRecord>) -> Option<Change> {
-    let is_undone = |task: &VisibleRecord| !has(task, "status", "done");
+    let is_not_done = |task: &VisibleRecord| !has(task, "status", "done");
     match habit {
         Habit::StartTask => {
             let is_open = |task: &VisibleRecord| has(task, "status", "open");
@@ -172,11 +170,11 @@ fn change_task(rng: &mut Rng, today: Date, habit: Habit, tasks: Vec<VisibleRecor
             let is_started = |task: &VisibleRecord| has(task, "status", "in_progress");
             update(rng, Kind::Task, tasks, is_started, |_, _| json!({ "status": "done" }))
         }
-        Habit::AssignTask => update(rng, Kind::Task, tasks, is_undone, |rng, task| {
+        Habit::AssignTask => update(rng, Kind::Task, tasks, is_not_done, |rng, task| {
             let others: Vec<&str> = PEOPLE.into_iter().filter(|name| !has(task, "assignee", name)).collect();
             json!({ "assignee": pick(rng, &others) })
         }),
-        Habit::PostponeTask => update(rng, Kind::Task, tasks, is_undone, |rng, _| {
+        Habit::PostponeTask => update(rng, Kind::Task, tasks, is_not_done, |rng, _| {
             let due = day(today, rng.i64(1..30));
             json!({ "due_on": due, "priority": pick(rng, &["low", "medium", "high", "urgent"]) })
         }),
@@ -196,7 +194,7 @@ fn change_task(rng: &mut Rng, today: Date, habit: Habit, tasks: Vec<VisibleRecor
 }
 
 fn drive(rng: &mut Rng, vehicles: Vec<VisibleRecord>) -> Option<Change> {
-    let fits = |car: &VisibleRecord| number(car, "odometer").is_some_and(|so_far| so_far < 900_000);
+    let fits = |car: &VisibleRecord| number(car, "odometer").is_some_and(|miles| miles < 900_000);
     update(
         rng,
         Kind::Vehicle,
@@ -207,7 +205,7 @@ fn drive(rng: &mut Rng, vehicles: Vec<VisibleRecord>) -> Option<Change> {
 }
 
 fn use_supply(rng: &mut Rng, items: Vec<VisibleRecord>) -> Option<Change> {
-    let fits = |item: &VisibleRecord| number(item, "quantity").is_some_and(|left| left > 1);
+    let fits = |item: &VisibleRecord| number(item, "quantity").is_some_and(|quantity| quantity > 1);
     update(
         rng,
         Kind::Inventory,
@@ -379,8 +377,8 @@ mod tests {
     fn day_of(seed: u64) -> Vec<Change> {
         let mut rng = Rng::with_seed(seed);
         let today = parse_date("2026-11-21").unwrap();
-        let look = &mut |kind: Kind, _: f64| Ok::<_, Infallible>(visible(kind));
-        (0..500).filter_map(|_| next_change(&mut rng, today, look).unwrap()).collect()
+        let source = &mut |kind: Kind, _: f64| Ok::<_, Infallible>(visible(kind));
+        (0..500).filter_map(|_| next_change(&mut rng, today, source).unwrap()).collect()
     }
 
     #[test]
@@ -407,9 +405,9 @@ mod tests {
     #[test]
     fn empty_home_gets_only_creates() {
         let mut rng = Rng::with_seed(3);
-        let look = &mut |_: Kind, _: f64| Ok::<_, Infallible>(Vec::new());
+        let source = &mut |_: Kind, _: f64| Ok::<_, Infallible>(Vec::new());
         let today = parse_date("2026-11-21").unwrap();
-        let made: Vec<Change> = (0..100).filter_map(|_| next_change(&mut rng, today, look).unwrap()).collect();
+        let made: Vec<Change> = (0..100).filter_map(|_| next_change(&mut rng, today, source).unwrap()).collect();
         assert!(made.iter().any(|change| matches!(change.action, Action::Create(_))));
         assert!(!made.iter().any(|change| matches!(change.action, Action::Delete(_))));
     }

@@ -12,7 +12,7 @@ use super::activity::{Action, Change, VisibleRecord};
 use crate::home::apply::WriteOutcome;
 use crate::home::rules;
 use crate::store::records::{self, Bounds, Direction, Sort};
-use crate::store::{HomeNo, StoreError, Tx};
+use crate::store::{HomeNumber, StoreError, Tx};
 
 /// Records that a member of the family sees at once.
 const VISIBLE_RECORDS: usize = 40;
@@ -20,7 +20,7 @@ const VISIBLE_RECORDS: usize = 40;
 /// Reads some records of a kind around a relative position: 0 is the record that changed longest ago, 1 the latest.
 pub(super) fn visible_records(
     tx: &Tx<'_>,
-    number: HomeNo,
+    number: HomeNumber,
     kind: Kind,
     place: f64,
 ) -> Result<Vec<VisibleRecord>, StoreError> {
@@ -51,13 +51,14 @@ pub(super) fn to_command(change: &Change) -> (Command, String) {
             let names: Vec<&str> = fields.keys().map(String::as_str).collect();
             let id = (!kind.is_singleton()).then(|| parse(id));
             (
-                Command::Update { kind, id, body, guard: Preconditions::default() },
+                Command::Update { kind, id, body, preconditions: Preconditions::default() },
                 format!("set {} of {kind}", names.join(", ")),
             )
         }
-        Action::Delete(id) => {
-            (Command::Delete { kind, id: parse(id), guard: Preconditions::default() }, format!("deleted {kind}"))
-        }
+        Action::Delete(id) => (
+            Command::Delete { kind, id: parse(id), preconditions: Preconditions::default() },
+            format!("deleted {kind}"),
+        ),
     }
 }
 
@@ -79,7 +80,7 @@ pub(super) fn describe_outcome(description: &str, outcome: &WriteOutcome) -> Str
 }
 
 /// Whether the home has, or had, the records of all these create commands.
-pub(super) fn are_created(tx: &Tx<'_>, number: HomeNo, commands: &[Command]) -> Result<bool, StoreError> {
+pub(super) fn are_created(tx: &Tx<'_>, number: HomeNumber, commands: &[Command]) -> Result<bool, StoreError> {
     for command in commands {
         let Command::Create { body, .. } = command else { return Ok(false) };
         let Some(id) = body.id else { return Ok(false) };
@@ -91,7 +92,11 @@ pub(super) fn are_created(tx: &Tx<'_>, number: HomeNo, commands: &[Command]) -> 
 }
 
 /// Clears references to deleted records in a create command, as a delete clears the references of existing records.
-pub(super) fn clear_deleted_references(tx: &Tx<'_>, number: HomeNo, command: &mut Command) -> Result<(), StoreError> {
+pub(super) fn clear_deleted_references(
+    tx: &Tx<'_>,
+    number: HomeNumber,
+    command: &mut Command,
+) -> Result<(), StoreError> {
     let Command::Create { kind, body } = command else { return Ok(()) };
     for (_, _, target) in references(*kind, &body.fields) {
         if records::entry(tx, number, target)?.is_some_and(|entry| entry.deleted) {

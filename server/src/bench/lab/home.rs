@@ -20,7 +20,7 @@ use crate::home::rewind::{self, Rewound};
 use crate::operate::Error;
 use crate::random::{fresh_id, random_bytes};
 use crate::store::homes::{self, Home};
-use crate::store::{Db, HomeNo, StoreError, Tx, open, receipts};
+use crate::store::{Db, HomeNumber, StoreError, Tx, open, receipts};
 
 /// Records created in one transaction. Writes of a running server wait for a transaction, so each must be short.
 const RECORDS_PER_STEP: usize = 500;
@@ -43,7 +43,7 @@ pub struct LabHome {
     db: Db,
     clock: Clock,
     data: PathBuf,
-    number: HomeNo,
+    number: HomeNumber,
     /// The write-run of all writes (contract 9.3). A rewind starts a new run, as a restart of the server does.
     run: i64,
     /// The id of the home.
@@ -136,8 +136,8 @@ impl LabHome {
         let (number, run, now) = (self.number, self.run, self.clock.now());
         let change = self.db.write(move |tx| {
             let mut rng = rng_of_turn(seed, turn);
-            let look = &mut |kind, place| visible_records(tx, number, kind, place);
-            let Some(change) = activity::next_change(&mut rng, now.date(), look)? else { return Ok(None) };
+            let source = &mut |kind, place| visible_records(tx, number, kind, place);
+            let Some(change) = activity::next_change(&mut rng, now.date(), source)? else { return Ok(None) };
             let (command, description) = to_command(&change);
             let mut writing = HomeWriter::begin(tx, number, run, now, None)?;
             let before = writing.as_of();

@@ -40,14 +40,14 @@ fn each_failed_write_at_exit_is_told() {
     let delete = Write::Delete { kind, id: id.clone(), title: title.clone() };
     let many = Write::Many { kind, records: vec![(id, title.clone()), ("b".into(), "Oil".into())], change: None };
     let held = || "it is held".to_owned();
-    for (answer, told) in [
+    for (answer, beginning) in [
         (Answer::RecordDeleted(delete.clone()), "the deletion of “Bleed radiators”: "),
         (Answer::Written(delete, Err(held())), "the deletion of “Bleed radiators”: it is held"),
         (Answer::ManyWritten(many, vec![(title, Ok(true)), ("Oil".into(), Err(held()))]), "“Oil”: it is held"),
     ] {
         let mut app = with_tasks(three());
         let (undone, _) = app.end(now(), [Message::DatabaseChanged, Message::Answer(answer)].into_iter());
-        assert!(undone.len() == 1 && undone[0].starts_with(told), "{undone:?}");
+        assert!(undone.len() == 1 && undone[0].starts_with(beginning), "{undone:?}");
     }
 }
 

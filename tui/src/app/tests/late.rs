@@ -96,7 +96,7 @@ fn form_waits_for_answer_to_own_write() {
         let saved = change(press(&mut app, "ctrl-s"));
         hears(&mut app, other);
         assert_eq!((&form(&app).saving, &form(&app).refusal), (&Some(saved.clone()), &None), "{}", notice(&app));
-        assert_ne!(notice(&app), "", "it is told elsewhere");
+        assert_ne!(notice(&app), "", "a notice says so");
         assert_eq!(app.session().draft.unwrap().typed["title"], "Bleed radiators!");
         hears(&mut app, Answer::RecordChanged(saved, Box::new(task("a", "Theirs", None))));
         let sentence = "Not saved: title was changed by someone else. Save again to keep your value.";
@@ -306,7 +306,7 @@ fn leaving_during_write_drops_queued_letters() {
     press(&mut app, "ctrl-c");
     assert_eq!(later(&mut app), [Effect::Quit]);
     let effects = hears(&mut app, Answer::Written(added, Ok("new".to_owned())));
-    assert_eq!(app.context(), Context::List, "what was typed before is not meant any more: {effects:?}");
+    assert_eq!(app.context(), Context::List, "an earlier key acted on the later screen: {effects:?}");
 }
 
 #[test]

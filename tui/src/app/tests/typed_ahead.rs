@@ -294,5 +294,5 @@ fn keys_wait_for_external_editor() {
     burst(&mut scene, &["quickly", "ctrl-o", "tab"]);
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("no form") };
     assert_eq!(form.draft().unwrap().typed["notes"], json!("quickly\nmore"));
-    assert_ne!(form.focus, notes, "the key after it was heard");
+    assert_ne!(form.focus, notes, "the next key acted");
 }

@@ -21,45 +21,45 @@ use crate::words::sanitize::{fit, width};
 use crate::words::{self, choice, month_name, whole_money};
 
 /// The lines of the calendar: the month, the weekdays, six weeks.
-const CALENDAR: u16 = 8;
+const CALENDAR_LINES: u16 = 8;
 
 /// The first panel: the calendar and the parts that fit under the calendar. `wide`: whether a second panel shows the
 /// other parts.
 pub(super) fn first(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, wide: bool) {
-    let mut left = Stack { area };
-    if let Some(part) = left.take(CALENDAR) {
+    let mut stack = Stack { area };
+    if let Some(part) = stack.take(CALENDAR_LINES) {
         calendar(app, theme, frame, part);
     }
     let Some(figures) = &app.home.figures else { return };
-    left.gap();
-    if let Some(part) = left.take(if area.height >= 13 { 2 } else { 0 }) {
+    stack.gap();
+    if let Some(part) = stack.take(if area.height >= 13 { 2 } else { 0 }) {
         activity(app, &figures.activity, theme, frame, part);
-        left.gap();
+        stack.gap();
     }
-    let bars_of = |most: u16, left: &Stack| most.min(left.area.height);
-    let rooms = bars_of(if wide { 12 } else { 6 }, &left);
-    if let Some(part) = left.take(rooms) {
+    let height_of = |most: u16, stack: &Stack| most.min(stack.area.height);
+    let rooms_height = height_of(if wide { 12 } else { 6 }, &stack);
+    if let Some(part) = stack.take(rooms_height) {
         bars(app, "Worth by room", "no room", &figures.rooms, theme, frame, part);
     }
     if !wide {
-        left.gap();
-        let categories = bars_of(5, &left);
-        if let Some(part) = left.take(categories) {
+        stack.gap();
+        let categories_height = height_of(5, &stack);
+        if let Some(part) = stack.take(categories_height) {
             bars(app, "By category", "no category", &with_choice_words(&figures.categories), theme, frame, part);
         }
-        left.gap();
-        profile(app, theme, frame, left.area);
+        stack.gap();
+        profile(app, theme, frame, stack.area);
     }
 }
 
 /// The second panel of a wide screen.
 pub(super) fn second(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
-    let mut left = Stack { area };
-    if let Some(part) = left.take(CALENDAR.min(area.height)) {
+    let mut stack = Stack { area };
+    if let Some(part) = stack.take(CALENDAR_LINES.min(area.height)) {
         profile(app, theme, frame, part);
     }
-    left.gap();
-    if let (Some(figures), Some(part)) = (&app.home.figures, left.take(left.area.height.min(13))) {
+    stack.gap();
+    if let (Some(figures), Some(part)) = (&app.home.figures, stack.take(stack.area.height.min(13))) {
         bars(app, "Worth by category", "no category", &with_choice_words(&figures.categories), theme, frame, part);
     }
 }
@@ -106,8 +106,8 @@ fn calendar(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     if let Some(row) = lines.next() {
         frame.render_widget(Span::styled("Mo  Tu  We  Th  Fr  Sa  Su", theme.quiet()), row);
     }
-    let away = i64::from(first.weekday().number_days_from_monday());
-    let mut date = first.saturating_sub(Duration::days(away));
+    let days_before_first = i64::from(first.weekday().number_days_from_monday());
+    let mut date = first.saturating_sub(Duration::days(days_before_first));
     for row in lines {
         let mut spans = Vec::new();
         for _ in 0..7 {
@@ -179,16 +179,19 @@ fn bars(
     let fits = usize::from(area.height).saturating_sub(1);
     let shown = if all.len() > fits { fits.saturating_sub(1) } else { all.len() };
     let most = all.first().map_or(0, |(_, cents)| *cents).max(1);
-    let names = columns * 2 / 5;
+    let name_columns = columns * 2 / 5;
     for ((name, cents), row) in all.iter().take(shown).zip(&mut lines) {
         let value = whole_money(*cents);
-        let room = columns.saturating_sub(names + width(&value) + 2);
+        let bar_columns = columns.saturating_sub(name_columns + width(&value) + 2);
         let name = if name.is_empty() { unnamed.to_owned() } else { name.clone() };
         frame.render_widget(
             Line::from(vec![
-                Span::raw(padded(app, &name, names, false)),
+                Span::raw(padded(app, &name, name_columns, false)),
                 Span::raw(" "),
-                Span::styled(padded(app, &bar(*cents, most, room, app.setup.ascii), room + 1, false), theme.figure()),
+                Span::styled(
+                    padded(app, &bar(*cents, most, bar_columns, app.setup.ascii), bar_columns + 1, false),
+                    theme.figure(),
+                ),
                 Span::styled(value, theme.quiet()),
             ]),
             row,
@@ -270,7 +273,7 @@ fn profile_details(row: &Row, today: Date) -> Vec<String> {
     let number = |name: &str| row.fields.get(name).and_then(serde_json::Value::as_i64);
     let day = |name: &str| text(name).and_then(|day| parse_date(&day)).map(|date| words::day(today, date));
     let joined = |parts: Vec<Option<String>>| parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let rooms = |field: &str, word: &str| number(field).map(|number| format!("{number} {word}"));
+    let count_with_word = |field: &str, word: &str| number(field).map(|number| format!("{number} {word}"));
     let built = number("year_built").map(|year| format!("built {year}"));
     let area = number("living_area_sq_ft").map(|area| format!("{} sq ft", words::grouped(area)));
     let value = text("estimated_value").map(|sum| {
@@ -280,7 +283,7 @@ fn profile_details(row: &Row, today: Date) -> Vec<String> {
     vec![
         joined(["city", "state", "postal_code"].map(text).into()),
         joined(vec![text("property_type").map(|word| choice(&word)), built]),
-        joined(vec![area, rooms("bedrooms", "bed"), rooms("bathrooms", "bath")]),
+        joined(vec![area, count_with_word("bedrooms", "bed"), count_with_word("bathrooms", "bath")]),
         value.unwrap_or_default(),
         day("hvac_last_serviced_on").map(|day| format!("heating serviced {day}")).unwrap_or_default(),
         text("insurance_provider").map(|name| format!("insured with {name}")).unwrap_or_default(),

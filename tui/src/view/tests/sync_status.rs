@@ -114,14 +114,14 @@ fn retry_without_server_explains_why() {
     app.update(now(), Message::Answer(Answer::Status(Ok(alone.clone()))));
     letter(&mut app, 'S');
     letter(&mut app, 'r');
-    let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&said, &["No server is configured; hearth-replica init connects this home with one."]);
+    let text = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&text, &["No server is configured; hearth-replica init connects this home with one."]);
     // Another process has connected the home since.
     let named = Status { server: Some("http://127.0.0.1:8750".into()), ..alone };
     app.update(now(), Message::Answer(Answer::Status(Ok(named.clone()))));
     letter(&mut app, 'r');
-    let said = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&said, &["No process can try the server: not synced.", "! not synced", "start it again"]);
+    let text = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_says(&text, &["No process can try the server: not synced.", "! not synced", "start it again"]);
     app.update(now(), Message::Answer(Answer::Status(Ok(Status { daemon_pid: Some(7), ..named }))));
     assert!(!screen(&mut app, 80, 24).contains("! not synced"));
 }

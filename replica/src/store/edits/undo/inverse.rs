@@ -9,7 +9,7 @@ use rusqlite::{Connection, Transaction};
 use super::restorable::{complete_subject, left_phrase, remove_dead_references, restorable_fields};
 use crate::model::{EditOutcome, Method, Settled};
 use crate::store::edits::error::EditError;
-use crate::store::edits::pending::{Decided, PendingEdit, refused, said};
+use crate::store::edits::pending::{Decided, PendingEdit, decided, refused};
 use crate::store::edits::{already_applied, revert, write};
 use crate::store::merge::normalized;
 use crate::store::{base, gate, rows};
@@ -55,7 +55,7 @@ pub(super) fn inverse(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decid
     };
     let edit = newest_of(tx, kind, &changed_record)?;
     note_undone(tx, id, edit)?;
-    Ok(Decided { edit, ..said(sentence) })
+    Ok(Decided { edit, ..decided(sentence) })
 }
 
 /// The fields of an update, as undo finds them.
@@ -196,7 +196,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
             (format!("{name}: {names} as it was written{}", left_phrase(&dead)), record.to_owned())
         }
     };
-    Ok(Decided { edit: newest_of(tx, kind, &of)?, ..said(sentence) })
+    Ok(Decided { edit: newest_of(tx, kind, &of)?, ..decided(sentence) })
 }
 
 /// Makes a record anew that was deleted on the server, with another id: the server uses no id twice (contract 6.1). The
@@ -222,7 +222,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestam
     })?;
     // Noted last: ending the old edits removes their undo notes.
     note_undone(tx, *id, edit)?;
-    Ok(Decided { edit, ..said(format!("{name} is made anew, with another id{without}")) })
+    Ok(Decided { edit, ..decided(format!("{name} is made anew, with another id{without}")) })
 }
 
 fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, EditError> {

@@ -1,4 +1,4 @@
-//! Whether the server holds the effect of an edit, as far as its records show. Must not change the state of an edit.
+//! Whether the server's records show the effect of an edit. Must not change the state of an edit.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,27 +26,30 @@ pub(super) enum Scope {
 
 /// The compared edits that the server does not show.
 pub(super) struct LostEdits {
-    /// The server does not hold these edits.
+    /// Edits whose effect the server's records do not show.
     pub lost: Vec<Lost>,
-    /// A later edit wrote over these edits, or deleted their record. The loss of the later edit does not make them lost.
+    /// Edits that a later edit overwrote, or whose record a later edit deleted. When the later edit is lost, only the
+    /// later edit is offered again.
     pub overwritten: Vec<i64>,
 }
 
-/// An edit with what it wrote.
-struct Written {
+/// An edit with the values to look for.
+struct ComparedEdit {
     lost: Lost,
     method: Method,
     patch: Fields,
     base: Fields,
+    /// True when the caller wants to know about the edit. Edits out of scope only tell what they overwrote.
     in_scope: bool,
 }
 
 /// The edits of all records, compared from the newest to the oldest.
 #[derive(Default)]
 struct Comparison {
-    /// The lost edits with what is left of each, the newest first.
-    lost: Vec<Written>,
-    /// The fields of each record that a later edit wrote. Some: the index in `lost` of the later edit, when it is lost.
+    /// The lost edits, the newest first, each without the fields that later edits overwrote.
+    lost: Vec<ComparedEdit>,
+    /// The fields of each record that a later edit wrote. Some: the index of the later edit in `lost`. None: the later
+    /// edit is not lost.
     later: HashMap<(Kind, String), HashMap<String, Option<usize>>>,
     /// Records that a later edit deleted.
     deleted: HashSet<(Kind, String)>,
@@ -55,22 +58,23 @@ struct Comparison {
 
 impl Comparison {
     /// Compares the next older edit with the server's record.
-    fn add(&mut self, mut edit: Written, form: Option<&rows::StoredRecord>) {
+    fn add(&mut self, mut edit: ComparedEdit, server_version: Option<&rows::StoredRecord>) {
         let record = (edit.lost.kind, edit.lost.record.clone());
-        let wrote = if edit.method == Method::Delete { edit.base.clone() } else { edit.patch.clone() };
-        let visible = match edit.method {
-            Method::Update => self.drop_overwritten(&record, &mut edit, &wrote, form),
+        let written = if edit.method == Method::Delete { edit.base.clone() } else { edit.patch.clone() };
+        let remaining = match edit.method {
+            Method::Update => self.drop_overwritten(&record, &mut edit, &written, server_version),
             _ => edit.patch.clone(),
         };
-        let is_over = self.deleted.contains(&record) || edit.method == Method::Update && visible.is_empty();
-        let shows = |values: &Fields| is_there(edit.method, edit.lost.kind, values, form);
-        // An overwritten edit that shows nevertheless was not overwritten in the present history, and may be lost later.
-        if edit.in_scope && is_over && !shows(&wrote) {
+        let is_overwritten = self.deleted.contains(&record) || edit.method == Method::Update && remaining.is_empty();
+        let is_visible = |values: &Fields| shows_effect(edit.method, edit.lost.kind, values, server_version);
+        // When the server still shows the values of an overwritten edit, the server does not have the later edit. The
+        // older edit then counts as confirmed, and can be lost later.
+        if edit.in_scope && is_overwritten && !is_visible(&written) {
             self.overwritten.push(edit.lost.edit);
         }
-        let is_lost = edit.in_scope && !is_over && !shows(&visible);
+        let is_lost = edit.in_scope && !is_overwritten && !is_visible(&remaining);
         let later = self.later.entry(record.clone()).or_default();
-        for (name, _) in wrote {
+        for (name, _) in written {
             later.entry(name).or_insert(is_lost.then_some(self.lost.len()));
         }
         if edit.method == Method::Delete {
@@ -85,36 +89,36 @@ impl Comparison {
     fn drop_overwritten(
         &mut self,
         record: &(Kind, String),
-        edit: &mut Written,
-        wrote: &Fields,
-        form: Option<&rows::StoredRecord>,
+        edit: &mut ComparedEdit,
+        written: &Fields,
+        server_version: Option<&rows::StoredRecord>,
     ) -> Fields {
         let later = self.later.entry(record.clone()).or_default();
-        // A subject is one value in two fields: a half that nobody overwrote keeps the other half.
-        let keeps_half = wrote.keys().any(|name| is_subject(name) && !later.contains_key(name));
-        let mut visible = edit.patch.clone();
-        for (name, value) in wrote {
-            let Some(by) = later.get_mut(name) else { continue };
-            visible.shift_remove(name);
+        // A subject is one value in two fields. While one half is not overwritten, the edit keeps the other half too.
+        let keeps_half = written.keys().any(|name| is_subject(name) && !later.contains_key(name));
+        let mut remaining = edit.patch.clone();
+        for (name, value) in written {
+            let Some(overwriter) = later.get_mut(name) else { continue };
+            remaining.shift_remove(name);
             if keeps_half && is_subject(name) {
                 continue;
             }
             edit.patch.shift_remove(name);
             let before = edit.base.shift_remove(name);
             let field = Fields::from_iter([(name.clone(), value.clone())]);
-            if form.is_some_and(|stored| shows(record.0, &stored.fields, &field)) {
-                *by = None;
-            } else if let (Some(index), Some(before)) = (*by, before) {
-                // Both edits are lost, so the later one begins with the value before the earlier one.
+            if server_version.is_some_and(|stored| shows(record.0, &stored.fields, &field)) {
+                *overwriter = None;
+            } else if let (Some(index), Some(before)) = (*overwriter, before) {
+                // Both edits are lost, so the base of the later edit becomes the value before the earlier edit.
                 self.lost[index].base.insert(name.clone(), before);
             }
         }
-        visible
+        remaining
     }
 }
 
-/// Finds the edits that the server does not hold. Of an edit that a later edit overwrote in part, only the rest is looked
-/// for and kept; the later edit is looked for itself.
+/// Finds the edits whose effect the server does not show. Of an edit that a later edit overwrote in part, only the
+/// other fields are compared and kept.
 pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits, StoreError> {
     let (confirmed, table) = match scope {
         Scope::Acked => ("0", "edits"),
@@ -135,101 +139,101 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits,
     while let Some(row) = found.next()? {
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
-        let form = server_form(tx, &lost)?;
-        let edit = Written {
+        let server_version = server_version(tx, &lost)?;
+        let edit = ComparedEdit {
             lost,
             method: row.get(3)?,
             patch: rows::parse_object(&row.get::<_, String>(4)?)?,
             base: rows::parse_object(&row.get::<_, String>(5)?)?,
             in_scope: row.get::<_, Option<bool>>(6)? == Some(true),
         };
-        comparison.add(edit, form.as_ref());
+        comparison.add(edit, server_version.as_ref());
     }
     drop(found);
     let mut write = tx.prepare_cached(&format!("UPDATE {table} SET patch = ?2, base = ?3 WHERE id = ?1"))?;
     let mut all = Vec::new();
-    for Written { lost, patch, base, .. } in comparison.lost.into_iter().rev() {
+    for ComparedEdit { lost, patch, base, .. } in comparison.lost.into_iter().rev() {
         write.execute((lost.edit, Value::Object(patch).to_string(), Value::Object(base).to_string()))?;
         all.push(lost);
     }
     Ok(LostEdits { lost: all, overwritten: comparison.overwritten })
 }
 
-/// Notes for confirmed edits whether their records show any of their values. An edit without a shown value was
-/// overwritten; an edit with one stands at an unknown position. Correct only while the rows hold one whole history.
+/// Marks confirmed edits of which the records show no value as overwritten. When all confirmed edits are compared, an
+/// overwritten edit with a shown value becomes an edit at an unknown position. Correct only while the rows hold one
+/// whole history.
 pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(), StoreError> {
-    let of = if scope == Scope::UnknownPosition { "rev = 0" } else { "rev >= 0" };
-    let (_, over) = shown(tx, of)?;
+    let condition = if scope == Scope::UnknownPosition { "rev = 0" } else { "rev >= 0" };
+    let (_, overwritten) = split_by_visibility(tx, condition)?;
     if scope == Scope::Confirmed {
         note_shown_again(tx)?;
     }
-    mark_overwritten(tx, &over)
+    mark_overwritten(tx, &overwritten)
 }
 
-/// [`note_overwritten`] for the edits alone that were overwritten before.
+/// Gives overwritten edits an unknown position (rev 0) when their records show one of their values again.
 pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for edit in shown(tx, "rev IS NULL")?.0 {
+    for edit in split_by_visibility(tx, "rev IS NULL")?.0 {
         tx.prepare_cached("UPDATE edit_history SET rev = 0 WHERE id = ?1")?.execute([edit])?;
     }
     Ok(())
 }
 
-/// The confirmed edits of which their records show a value, and those of which they show none. `of`: a condition on
-/// `edit_history`.
-fn shown(tx: &Transaction<'_>, of: &str) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
+/// The confirmed edits of which the record shows a value, and the confirmed edits of which the record shows none.
+/// `condition`: SQL about `edit_history`.
+fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {of}"
+         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {condition}"
     ))?;
     let mut found = statement.query([])?;
-    let (mut there, mut over) = (Vec::new(), Vec::new());
+    let (mut visible, mut overwritten) = (Vec::new(), Vec::new());
     while let Some(row) = found.next()? {
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
         let is_create = row.get::<_, Method>(3)? == Method::Create;
-        let shows_any = match server_form(tx, &lost)? {
+        let shows_any = match server_version(tx, &lost)? {
             None => false,
             Some(_) if is_create => true,
             Some(stored) => rows::parse_object(&row.get::<_, String>(4)?)?
                 .into_iter()
                 .any(|field| shows(kind, &stored.fields, &Fields::from_iter([field]))),
         };
-        if shows_any { &mut there } else { &mut over }.push(lost.edit);
+        if shows_any { &mut visible } else { &mut overwritten }.push(lost.edit);
     }
-    Ok((there, over))
+    Ok((visible, overwritten))
 }
 
-/// Notes that edits of the history were overwritten.
-pub(super) fn mark_overwritten(tx: &Transaction<'_>, over: &[i64]) -> Result<(), StoreError> {
-    for edit in over {
+/// Marks edits of the history as overwritten (`edit_history.rev` NULL).
+pub(super) fn mark_overwritten(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
+    for edit in edits {
         tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
     }
     Ok(())
 }
 
-/// The server's version of an edit's record.
-fn server_form(tx: &Connection, lost: &Lost) -> Result<Option<rows::StoredRecord>, StoreError> {
-    let pending: bool = tx
+/// The server's version of an edit's record. None when the server has no record.
+fn server_version(tx: &Connection, lost: &Lost) -> Result<Option<rows::StoredRecord>, StoreError> {
+    let has_edits: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
         .query_row((lost.kind.as_str(), &lost.record), |row| row.get(0))?;
-    if !pending {
+    if !has_edits {
         return rows::load_row(tx, lost.kind, &lost.record);
     }
-    Ok(base::load(tx, lost.kind, &lost.record)?.and_then(|(stored, gone)| (!gone).then_some(stored)))
+    Ok(base::load(tx, lost.kind, &lost.record)?.and_then(|(stored, is_deleted)| (!is_deleted).then_some(stored)))
 }
 
 /// True when the server's version shows the effect of an edit.
-fn is_there(method: Method, kind: Kind, patch: &Fields, form: Option<&rows::StoredRecord>) -> bool {
-    match (method, form) {
-        (Method::Delete, form) => form.is_none(),
-        (Method::Create, form) => form.is_some(),
+fn shows_effect(method: Method, kind: Kind, patch: &Fields, server_version: Option<&rows::StoredRecord>) -> bool {
+    match (method, server_version) {
+        (Method::Delete, stored) => stored.is_none(),
+        (Method::Create, stored) => stored.is_some(),
         (_, Some(stored)) => shows(kind, &stored.fields, patch),
         (_, None) => false,
     }
 }
 
-/// True when an event is that of an edit: the event carries the request's key, or shows the values when the request
-/// changed nothing.
+/// True when an event belongs to an edit: the event carries the request's key, or its record shows the edit's values.
 pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result<bool, StoreError> {
     let (key, patch): (Option<String>, String) =
         tx.query_row("SELECT idempotency_key, patch FROM edits WHERE id = ?1", [lost.edit], |row| {
@@ -242,7 +246,7 @@ pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result
         })
 }
 
-/// True when a record has these values, compared in the server's form.
+/// True when a record has these values. Values are normalized as the server stores values.
 fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
     values.iter().all(|(name, value)| match resource(kind).field(name) {
         Some(field) => check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name),

@@ -6,7 +6,7 @@ use rusqlite::Transaction;
 
 use super::candidate::{Lost, candidates};
 use super::compare::{self, LostEdits, Scope, find_lost};
-use super::offer::{Why, give_back, keep_form};
+use super::offer::{Why, give_back, save_row_as_base};
 use crate::model::ReasonCode;
 use crate::store::edits::{acked, settle};
 use crate::store::{StoreError, base};
@@ -19,7 +19,7 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
         return Ok(());
     }
     let LostEdits { lost, overwritten } = find_lost(tx, Scope::Acked)?;
-    give_back(tx, if restored { Why::Lost } else { Why::NotThere }, &lost, &[])?;
+    give_back(tx, if restored { Why::Lost } else { Why::NoLongerShown }, &lost, &[])?;
     let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _acked s ON s.edit_id = e.id WHERE s.rev IS NULL";
     let held = candidates(tx, unknown, [])?;
     let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, Some(0))).collect();
@@ -53,8 +53,8 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
     Ok(())
 }
 
-/// At the end of a reconcile with a restored server: confirms an offered delete whose record does not exist. Somebody
-/// else deleted the record, or the position of the response was later than the delete.
+/// At the end of a reconcile with a restored server: confirms an offered delete whose record does not exist. Another
+/// person deleted the record, or the position of the response was later than the delete.
 pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
     let text =
         "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason_code = ?1
@@ -62,20 +62,20 @@ pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<()
                     WHERE i.kind = e.kind AND i.record_id = e.record_id AND NOT deleted)
                 AND NOT EXISTS (SELECT 1 FROM edits o
                     WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
-    let there = candidates(tx, text, [ReasonCode::LostByServer])?;
-    let edits: Vec<acked::Acked> = there.iter().map(|delete| (delete.edit, Some(0))).collect();
+    let deletes = candidates(tx, text, [ReasonCode::LostByServer])?;
+    let edits: Vec<acked::Acked> = deletes.iter().map(|delete| (delete.edit, Some(0))).collect();
     settle::confirm(tx, &edits, now)?;
-    there.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
+    deletes.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
 }
 
 /// Keeps the last version of a record that a restored server lost, until the end of the reconcile: edits of the record
 /// may be offered again then.
-pub(crate) fn keep_last_form(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
+pub(crate) fn keep_last_version(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
                     AND outcome IN ('confirmed', 'merged') AND rev IS NOT NULL)
                 AND EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')";
     if tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))? {
-        keep_form(tx, kind, id)?;
+        save_row_as_base(tx, kind, id)?;
         base::mark_deleted(tx, kind, id, as_of)?;
     }
     Ok(())

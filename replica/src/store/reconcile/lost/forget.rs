@@ -1,4 +1,5 @@
-//! The moment in which the server turns out to be restored: revisions and preconditions of the discarded history are forgotten.
+//! Forgets revisions and preconditions of the discarded history when the replica notices that the server was
+//! restored. Must not read records from the server.
 
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
@@ -10,16 +11,16 @@ use crate::model::OwnEvent;
 use crate::store::StoreError;
 use crate::store::edits::outbox;
 
-/// Sets all revisions of the discarded history to 0, which is lower than any. Gives the number of such records.
-/// `whole`: true when the rows hold that history up to their position, and nothing else.
+/// Sets all revisions of the discarded history to 0, which is lower than any revision. Returns the number of changed
+/// records. `whole`: true when the rows hold only the discarded history, up to `_sync.position`.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
     if whole {
-        // Edits that the records did not show before were overwritten, and are not lost with the history.
+        // Edits that the records did not show before the restore were overwritten. The restore did not lose them.
         compare::note_overwritten(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
     }
     drop_preconditions(tx, fork)?;
     let fork = fork.unwrap_or(0);
-    // The new history may have accepted these edits. Only the present records show that.
+    // The new history may contain these edits too. Only the server's present records can tell.
     tx.execute("UPDATE _acked SET rev = NULL WHERE rev > ?1", [fork])?;
     let mut unknown = 0;
     for kind in Kind::ALL {
@@ -33,22 +34,23 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
     Ok(unknown)
 }
 
-/// Before everything is read again: notes which confirmed edits were overwritten, which must not be taken for lost
-/// later. Correct only while the rows hold one whole history.
+/// Called before all records are read again: marks the confirmed edits that were overwritten, because overwritten
+/// edits are not lost edits. Correct only while the rows hold one whole history.
 pub(crate) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
     compare::note_overwritten(tx, Scope::Confirmed)
 }
 
-/// Drops requests with a revision of the discarded history: the new history may have the same revision with other
-/// values. With a known fork, the request was sent after it, and its effect is lost. Without one, the request may have
-/// been applied; the edit is merged again once its record has come.
+/// Drops requests with a revision of the discarded history, because the new history may have the same revision with
+/// other values. With a known fork, the request was sent after the fork, and its effect is lost. With an unknown
+/// fork, the request may have been applied: the request is given up, and the edit is merged again with the record
+/// that the reconcile brings.
 fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
     let carried = "SELECT id FROM edits WHERE state <> 'sent' AND idempotency_key IN
          (SELECT idempotency_key FROM edits JOIN _outbox ON edit_id = id WHERE if_match > ?1)";
     if fork.is_none() {
         let text = format!(
-            "UPDATE _outbox SET rejected = 1, own_event = '{}', if_match = min(if_match, 0)
-             WHERE NOT rejected AND edit_id IN ({carried})",
+            "UPDATE _outbox SET given_up = 1, own_event = '{}', if_match = min(if_match, 0)
+             WHERE NOT given_up AND edit_id IN ({carried})",
             OwnEvent::MaybeApplied
         );
         tx.execute(&text, [0])?;

@@ -1,4 +1,5 @@
-//! Accepted edits whose position the feed passes without showing them: the server has lost them.
+//! Finds accepted edits that the server has lost: the feed passes an edit's position and does not show the edit. Must
+//! not find edits at an unknown position.
 
 use std::collections::HashSet;
 
@@ -12,9 +13,9 @@ use super::offer::{Why, give_back};
 use crate::store::edits::settle;
 use crate::store::{StoreError, mirror};
 
-/// The feed goes on from an unknown position. Accepted edits up to the end of the first batch may be skipped, so their
-/// positions are forgotten, and the records show at the end of the reconcile whether the server has them. `known`:
-/// edits that were seen with this batch or before.
+/// Forgets the positions of accepted edits that the feed may have skipped, because the feed resumed at an unknown
+/// position. At the end of the reconcile, the records show whether the server has the edits. `known`: edits that the
+/// feed has shown.
 pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
     let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev > ?1 AND s.rev <= ?2";
@@ -26,8 +27,8 @@ pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &H
     Ok(())
 }
 
-/// Accepted edits that the feed has shown although the rows are behind: in a reconcile that begins again before its
-/// end.
+/// Accepted edits that the feed has shown although the rows are behind. A reconcile that restarts before its end has
+/// such edits.
 pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
     let text = "SELECT s.edit_id FROM _acked s JOIN edits e ON e.id = s.edit_id
                     LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
@@ -36,8 +37,8 @@ pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreErro
     Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Adds tombstones for deletes that the server accepted before this position. A backfill does not show records that
-/// were created and deleted during it (contract 9.2).
+/// Adds tombstones for deletes that the server accepted up to a position. A backfill does not show records that were
+/// created and deleted during the backfill (contract 9.2).
 pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
         "INSERT INTO _tombstones (kind, record_id, rev)
@@ -50,21 +51,21 @@ pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), Sto
     Ok(())
 }
 
-/// A stretch of the feed that was applied.
+/// A part of the feed that was applied.
 pub(in crate::store) struct Passed {
-    /// The position before the stretch.
+    /// The position before the part.
     pub before: i64,
-    /// The position after the stretch.
+    /// The position after the part.
     pub position: i64,
-    /// True when the rows show every event up to `before`. In a reconcile they do not, and only edits that the stretch itself
-    /// must show are compared.
+    /// True when the rows show every event up to `before`. False in a reconcile: then only edits with a position in
+    /// the part are compared.
     pub whole: bool,
 }
 
-/// Offers accepted edits again whose position the feed has passed without showing them. The feed leaves nothing out after a
-/// good cursor (contract 9.3): the server was restored to a state before the edit, and not to one before the cursor. Edits
-/// of a record that was deleted here since are confirmed instead. `seen`: edits that the stretch showed. True when an edit
-/// changed.
+/// Offers accepted edits again whose position the feed has passed without showing the edits. The feed leaves no event
+/// out after a valid cursor (contract 9.3), so the server was restored to a state between the cursor and the edit.
+/// When a later edit deletes the record, the edit is confirmed instead. `seen`: edits that the feed has shown. True
+/// when an edit changed.
 pub(in crate::store) fn notice(
     tx: &Transaction<'_>,
     passed: &Passed,
@@ -74,7 +75,7 @@ pub(in crate::store) fn notice(
 ) -> Result<bool, StoreError> {
     let text = "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
          WHERE s.rev <= ?1 AND (?2 OR s.rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
-    let (mut discarded, mut not_there) = (Vec::new(), Vec::new());
+    let (mut discarded, mut no_longer_shown) = (Vec::new(), Vec::new());
     for edit in candidates(tx, text, (passed.position, passed.whole, passed.before))? {
         if seen.contains(&edit.edit) {
             continue;
@@ -82,11 +83,11 @@ pub(in crate::store) fn notice(
         match trace(tx, &edit, passed, events)? {
             Trace::Shown => {}
             Trace::Discarded => discarded.push(edit),
-            Trace::NotThere => not_there.push(edit),
+            Trace::NoLongerShown => no_longer_shown.push(edit),
         }
     }
     let (mut changed, mut unwanted) = (false, Vec::new());
-    for (why, edits) in [(Why::Lost, discarded), (Why::NotThere, not_there)] {
+    for (why, edits) in [(Why::Lost, discarded), (Why::NoLongerShown, no_longer_shown)] {
         let mut wanted = Vec::with_capacity(edits.len());
         for edit in edits {
             match is_deleted_since(tx, &edit)? {
@@ -101,14 +102,14 @@ pub(in crate::store) fn notice(
     Ok(changed || !unwanted.is_empty())
 }
 
-/// What a stretch of the feed shows of an accepted edit.
+/// What a part of the feed shows about an accepted edit.
 enum Trace {
-    /// The edit, or a newer version of its record.
+    /// The feed shows the edit, or a newer version of its record.
     Shown,
-    /// The feed has passed the position of the edit, and the edit is not there.
+    /// The feed has passed the position of the edit and does not show the edit.
     Discarded,
-    /// The record stands before the position of the edit.
-    NotThere,
+    /// The record's revision is lower than the position of the edit.
+    NoLongerShown,
 }
 
 fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<Trace, StoreError> {
@@ -117,7 +118,7 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
         [edit.edit],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    // The response to a delete names the position of the response, which is not that of the delete's event.
+    // The position in the response to a delete is not the position of the delete event.
     if is_delete {
         // A record that was never shown here, or is known to be deleted, has no delete event to come.
         let ended: bool = tx.query_row(
@@ -130,7 +131,7 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
     }
     if rev <= passed.before {
         let stands_before = mirror::newest(tx, edit.kind, &edit.record)? < Some(rev);
-        return Ok(if stands_before { Trace::NotThere } else { Trace::Shown });
+        return Ok(if stands_before { Trace::NoLongerShown } else { Trace::Shown });
     }
     match events.iter().find(|event| event.id == rev && event.resource_id.to_string() == edit.record) {
         Some(event) if is_shown_by(tx, edit, event)? => Ok(Trace::Shown),
@@ -145,8 +146,9 @@ fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) ->
     Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record, edit), |row| row.get(0))?)
 }
 
-/// Offers accepted edits again whose position is after the head. The server accepted them before it reported the head,
-/// so the head belongs to another history. `accepted`: the edits accepted at that time.
+/// Offers accepted edits again whose position is after the head. The server accepted the edits before it reported the
+/// head, so the head belongs to another history. `accepted`: the edits that were accepted before the server reported
+/// the head.
 pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) -> Result<(), StoreError> {
     let above =
         "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";

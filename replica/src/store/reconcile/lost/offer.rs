@@ -14,9 +14,9 @@ use crate::store::{StoreError, base, log, rows};
 pub(super) enum Why {
     /// The server discarded the history that contained the edit.
     Lost,
-    /// The server accepted the edit and does not show it. A backfill does not show records that were created and
-    /// deleted during it (contract 9.2).
-    NotThere,
+    /// The server accepted the edit and no longer shows its effect. A backfill does not show records that were created
+    /// and deleted during the backfill (contract 9.2).
+    NoLongerShown,
 }
 
 impl Why {
@@ -24,7 +24,7 @@ impl Why {
     const fn reason(self) -> Reason<'static> {
         match self {
             Why::Lost => Reason::LostWithHistory,
-            Why::NotThere => Reason::NoLongerThere,
+            Why::NoLongerShown => Reason::NoLongerThere,
         }
     }
 
@@ -34,9 +34,9 @@ impl Why {
             Why::Lost => format!(
                 "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
             ),
-            Why::NotThere => format!(
-                "The server does not hold {count} of this replica's edits any more that it had taken; they are offered again."
-            ),
+            Why::NoLongerShown => {
+                format!("The server no longer holds {count} of this replica's accepted edits; they are offered again.")
+            }
         }
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
         tx.execute("DELETE FROM _acked WHERE edit_id = ?1", [edit])?;
     }
     for Lost { edit, kind, record } in settled {
-        keep_form(tx, *kind, record)?;
+        save_row_as_base(tx, *kind, record)?;
         tx.execute(
             "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
              SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
@@ -92,7 +92,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
 }
 
 /// Saves the row of a record as its base image, before edits are laid over it.
-pub(super) fn keep_form(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
+pub(super) fn save_row_as_base(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
     let has: Option<i64> = tx
         .query_row("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| row.get(0))
         .optional()?;

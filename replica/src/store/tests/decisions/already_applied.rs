@@ -30,10 +30,10 @@ fn undo_leaves_already_applied_fields() {
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
     scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
-    assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
+    assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
-    assert_eq!(scene.undo(None).unwrap().said, "“Paint”: notes as before");
+    assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
     assert_eq!(scene.one("SELECT priority || coalesce(notes, '') FROM tasks"), "high");
 
     // Two coalesced edits, one by one.
@@ -45,7 +45,7 @@ fn undo_leaves_already_applied_fields() {
     scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
     scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![chore(7, "Paint", Some("N"))]);
-    assert_eq!(scene.undo(Some(2)).unwrap().said, "“Paint”: notes as before");
+    assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Paint”: notes as before");
 
     // Beside a field that a person has resolved.
     let mut scene = Scene::new();
@@ -55,7 +55,7 @@ fn undo_leaves_already_applied_fields() {
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, chore(7, "Mine", None));
-    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: title as before");
+    assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: title as before");
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh");
 }
 

@@ -1,14 +1,16 @@
 //! What the history says of ended edits, and for how long.
 
 use super::*;
+use crate::model::{BatchEnd, FeedBatch};
 
 const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
 
 /// A change of the task by somebody else, at the server's time. The local clock is a year ahead.
 fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
     let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
-    let batch = feed::Batch { cursor: Some(format!("c{id}")), events: vec![event], ready: None };
-    let proof = feed::Proof { phase: "live", reason: None, transport: "stream", current: true, now: at(YEAR_MILLIS) };
+    let batch = FeedBatch { cursor: Some(format!("c{id}")), events: vec![event], end: BatchEnd::More };
+    let proof =
+        feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(YEAR_MILLIS) };
     feed::apply(&mut scene.db, &batch, &proof).unwrap();
 }
 

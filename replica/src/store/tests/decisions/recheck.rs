@@ -43,10 +43,10 @@ fn conflict_names_remaining_fields() {
     assert_eq!(scene.outcomes(), "");
 
     let mut scene = in_conflict();
-    assert_eq!(scene.one("SELECT reason FROM edits"), "title changed there too");
+    assert_eq!(scene.one("SELECT reason FROM edits"), "title changed on the server too");
     scene.hear(vec![task(7, "Paint", "urgent")]);
     assert_eq!(scene.states(), "conflict");
-    assert_eq!(scene.one("SELECT reason FROM edits"), "priority changed there too");
+    assert_eq!(scene.one("SELECT reason FROM edits"), "priority changed on the server too");
     assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "priority");
 }
 

@@ -54,7 +54,7 @@ fn undo_create_and_delete() {
     scene.does("DELETE FROM rooms");
     scene.confirm(4, event(9, "deleted", "room", ROOM, Value::Null));
     let decided = scene.undo(None).unwrap();
-    assert!(decided.said.contains("made anew"), "{}", decided.said);
+    assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
     assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed1");
     assert_ne!(scene.one("SELECT id FROM rooms"), ROOM);
 }
@@ -95,7 +95,7 @@ fn recreated_done_task_has_no_recurrence() {
     scene.hear(vec![chore(5, "done")]);
     scene.does("DELETE FROM tasks");
     scene.confirm(1, deleted(6));
-    let said = scene.undo(None).unwrap().said;
+    let said = scene.undo(None).unwrap().sentence;
     assert!(said.ends_with("without recurrence, because a task that is done has had its next one"), "{said}");
     assert_eq!(scene.one(recurrence), "done");
 

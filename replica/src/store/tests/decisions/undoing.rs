@@ -10,7 +10,7 @@ fn undo_confirmed_leaves_later_changes() {
     scene.confirm(1, task(6, "Mine", "high"));
     scene.hear(vec![task(7, "Theirs", "high")]);
     let decided = scene.undo(None).unwrap();
-    assert!(decided.said.contains("left: title"), "{}", decided.said);
+    assert!(decided.sentence.contains("left: title"), "{}", decided.sentence);
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirslow");
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already, by edit 2"));
 
@@ -35,12 +35,12 @@ fn undo_of_done_task_names_next_task() {
         scene.hear(vec![with(5, "open")]);
         scene.does("UPDATE tasks SET status = 'done'");
         scene.confirm(1, with(6, "done"));
-        let said = scene.undo(None).unwrap().said;
+        let said = scene.undo(None).unwrap().sentence;
         let next = "; its next one, which the server makes when it is done, is left: done again, it makes another";
         assert_eq!(said, format!("“Filter”: status as before{}", if recurrence.is_null() { "" } else { next }));
         // A second redo would make another record, and reverts none.
         scene.confirm(2, with(7, "open"));
-        assert_eq!(scene.undo(Some(2)).unwrap().said, "“Filter”: status as before");
+        assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Filter”: status as before");
     }
 }
 
@@ -137,7 +137,7 @@ fn discarded_undo_keeps_change() {
         .answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
     scene.discard(2).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
-    assert_eq!(scene.undo(None).unwrap().said, "“One”: title as before");
+    assert_eq!(scene.undo(None).unwrap().sentence, "“One”: title as before");
 
     // The policy took the server's values.
     let mut scene = undone();
@@ -185,7 +185,7 @@ fn undo_keeps_subject_whole() {
     scene.does(&format!("UPDATE documents SET subject_id = '{second}'"));
     scene.confirm(2, manual(7, "Saw", "inventory", second));
     let decided = scene.undo(Some(1)).unwrap();
-    assert!(decided.said.starts_with("“Saw”: title as before; changed since, and left: "), "{}", decided.said);
+    assert!(decided.sentence.starts_with("“Saw”: title as before; changed since, and left: "), "{}", decided.sentence);
     assert_eq!(scene.one("SELECT title || subject_type || subject_id FROM documents"), format!("Carinventory{second}"));
 }
 
@@ -235,9 +235,9 @@ fn undo_steps_through_coalesced_edits() {
     scene.does("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
     scene.does("UPDATE rooms SET floor = '2'");
     assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
-    assert_eq!(scene.undo(None).unwrap().said, "“Nook”: floor as before");
+    assert_eq!(scene.undo(None).unwrap().sentence, "“Nook”: floor as before");
     assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
-    assert_eq!(scene.undo(None).unwrap().said, "“Nook” is deleted again");
+    assert_eq!(scene.undo(None).unwrap().sentence, "“Nook” is deleted again");
 
     // A rejected coalesced edit is as new as its last part.
     let mut scene = Scene::new();
@@ -253,7 +253,7 @@ fn undo_steps_through_coalesced_edits() {
         .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
-    assert_eq!(scene.undo(None).unwrap().said, "“Shed”: the change is taken back; it was never sent");
+    assert_eq!(scene.undo(None).unwrap().sentence, "“Shed”: the change is taken back; it was never sent");
 }
 
 #[test]
@@ -277,16 +277,19 @@ fn undo_of_equal_value_is_refused() {
 
     scene.does("UPDATE vehicles SET purchase_price = '07.5', make = 'Bolt'");
     scene.confirm(3, car(6, Some("Bolt")));
-    assert_eq!(scene.undo(Some(3)).unwrap().said, "“Car”: make as before");
+    assert_eq!(scene.undo(Some(3)).unwrap().sentence, "“Car”: make as before");
 }
 
 #[test]
 fn decision_sentences_name_record() {
     let mut scene = in_conflict();
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").starts_with("“Mine” needs you"));
-    assert_eq!(scene.resolve(1, &Resolution::mine()).unwrap().said, "“Mine”: settled; the change goes to the server");
-    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: the change is taken back; it was never sent");
-    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Theirs”: title, priority as it was written");
+    assert_eq!(
+        scene.resolve(1, &Resolution::mine()).unwrap().sentence,
+        "“Mine”: settled; the change goes to the server"
+    );
+    assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: the change is taken back; it was never sent");
+    assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Theirs”: title, priority as it was written");
 }
 
 #[test]
@@ -320,7 +323,7 @@ fn undo_leaves_out_dead_references() {
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.confirm(2, item(5, "Old lamp", ROOM));
     scene.hear(vec![event(6, "deleted", "room", HOME, Value::Null)]);
-    let said = scene.undo(Some(2)).unwrap().said;
+    let said = scene.undo(Some(2)).unwrap().sentence;
     assert_eq!(said, "“Old lamp”: name as before; left, because what it named is gone: room_id");
     assert_eq!(scene.one("SELECT name || room_id FROM inventory"), format!("Lamp{ROOM}"));
     scene.undo(Some(3)).unwrap();
@@ -339,7 +342,7 @@ fn undo_leaves_out_dead_references() {
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
     scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
-    let said = scene.undo(Some(1)).unwrap().said;
+    let said = scene.undo(Some(1)).unwrap().sentence;
     assert_eq!(said, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
 
     let mut scene = Scene::new();
@@ -371,7 +374,7 @@ fn undo_sentence_says_how_far_edit_was() {
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         scene.answer(1, verdict);
-        scene.undo(Some(1)).unwrap().said
+        scene.undo(Some(1)).unwrap().sentence
     };
     let problem = || json!({ "type": "validation_failed" });
     let said = taken_back(WriteOutcome::Rejected { reason: "no".to_owned(), problem: problem() });
@@ -381,7 +384,7 @@ fn undo_sentence_says_how_far_edit_was() {
         "“Mine”: the change is taken back; the server does not have it"
     );
     let mut scene = in_conflict();
-    assert_eq!(scene.undo(Some(1)).unwrap().said, "“Mine”: the change is taken back; it was never sent");
+    assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: the change is taken back; it was never sent");
 }
 
 #[test]
@@ -487,7 +490,7 @@ fn undo_newest_skips_impossible_changes() {
     scene.hear(vec![deleted(9)]);
     let decided = scene.undo(None).unwrap();
     assert_eq!(
-        decided.said,
+        decided.sentence,
         "“Shed”: floor as before (passed over: “Paint all” is deleted by now; “Paint all” is deleted by now)"
     );
     assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
@@ -508,7 +511,7 @@ fn undone_edit_without_effect_can_be_redone() {
     assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None, "nothing is left to be undone");
     assert_eq!(
         scene.one("SELECT group_concat(id || ' ' || outcome || ', ' || reason, '; ') FROM edit_history ORDER BY id"),
-        "1 superseded, you took what was there; 2 merged, it changes nothing"
+        "1 superseded, you took the value on the server; 2 merged, it changes nothing"
     );
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");

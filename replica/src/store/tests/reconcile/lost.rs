@@ -85,8 +85,8 @@ fn lost_edits_of_field_are_sent_in_order() {
 #[test]
 fn lost_edits_are_offered() {
     let mut scene = lost_history();
-    let recovery = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
-    assert_eq!(recovery.since, Some(at(4).to_string()), "the newest of what both histories share");
+    let reconcile = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(reconcile.since, Some(at(4).to_string()), "the newest of what both histories share");
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
         scene.one("SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)"),
@@ -121,8 +121,8 @@ fn lost_edits_are_offered() {
 #[test]
 fn unknown_fork_offers_missing_edits() {
     let mut scene = lost_history();
-    let recovery = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
-    assert_eq!((recovery.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
+    let reconcile = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    assert_eq!((reconcile.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
     assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "sent");
     scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 9);
     scene.is_listed(Kind::Room, vec![record(ROOM, 4, json!({ "name": "Shed" }))], 9);
@@ -328,7 +328,7 @@ fn edit_overwritten_in_gap_is_offered() {
     assert_eq!(scene.plan(), [0; 0]);
     assert_eq!(scene.states(), "conflict blocked");
     // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
-    assert!(scene.one("SELECT reason FROM edits WHERE id = 1").contains("deleted there since, or lost"));
+    assert!(scene.one("SELECT reason FROM edits WHERE id = 1").contains("deleted on the server since, or lost"));
     assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
 }
 

@@ -84,7 +84,7 @@ fn existing_create_holds_later_edits() {
     scene.hear(vec![event(9, "updated", "task", TASK, fields)]);
     assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
     assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT reason FROM edits"), "notes changed there too");
+    assert_eq!(scene.one("SELECT reason FROM edits"), "notes changed on the server too");
 }
 
 #[test]

@@ -1,36 +1,36 @@
-//! Which edits are sent next, and which are sent together. Pure. Must not know what responses mean.
+//! Chooses the next request: the edits to send, alone or in a bulk call. Pure. Must not know the meaning of responses.
 
 use hearth_contract::schema::Kind;
 
 use super::super::clock::Millis;
-use super::super::outcome::ReadyEdits;
 use super::state::Push;
+use crate::model::ReadyEdits;
 
 /// Operations of a bulk call (contract 7).
 const OPERATIONS_MAX: usize = 50;
-/// Approximate bytes of a bulk call. A frozen call keeps its bytes for ever, so a call too large for a slow line would never
-/// arrive within the 30 s that the server allows for a body (contract 12).
+/// Bytes of a bulk call at most, approximately. A repetition sends the same bytes, and a call that is too large for a
+/// slow line would never arrive within the 30 s that the server allows for a body (contract 12).
 const BULK_BYTES_MAX: usize = 64 << 10;
-/// Edits of one collection from which on a bulk call is used. Fewer edits arrive sooner one by one.
+/// A bulk call has at least this many edits, all of the same collection. Fewer edits arrive sooner in single requests.
 const BULK_FROM: usize = 5;
 
-/// What can be sent.
+/// The choice of the next request.
 pub(super) enum Choice {
     /// Send these entries of [`Push::ready`], given by index, in one request.
     Send(Vec<usize>),
-    /// Nothing before this time.
+    /// Nothing can be sent before this time.
     Wait(Millis),
-    /// Nothing is ready.
+    /// No edit is ready.
     Nothing,
 }
 
 impl Push {
-    /// Chooses the next request. Edits that have failed before go last, and one at a time: a failing request may occupy a
-    /// place for as long as an answer may take.
+    /// Chooses the next request. Failed edits go last, and only one request with failed edits is in flight: such a
+    /// request may again wait for the whole timeout.
     pub(super) fn choose(&self, now: Millis) -> Choice {
         let mut soonest: Option<Millis> = None;
         let mut not_before = |at: Millis| soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
-        // A backlog uses bulk calls, to leave single writes for new edits.
+        // When single writes are scarce, a backlog uses bulk calls and leaves the single writes to new edits.
         let bulk_from = if self.writes.is_scarce(now) { 2 } else { BULK_FROM };
         let mut waits_for_bulk: Option<Kind> = None;
         let has_failed = |ready: &ReadyEdits| self.failures_of(ready) > 0;
@@ -61,7 +61,7 @@ impl Push {
         soonest.map_or(Choice::Nothing, Choice::Wait)
     }
 
-    /// Whether these edits may be part of a bulk call now.
+    /// True when a bulk call may contain the edits now.
     fn can_join_bulk(&self, now: Millis, ready: &ReadyEdits) -> bool {
         !ready.kind.is_singleton()
             && !ready.is_frozen
@@ -70,7 +70,8 @@ impl Push {
             && ready.edits.first().is_some_and(|edit| !self.send_alone.contains(edit))
     }
 
-    /// The indexes of a bulk call that begins with `first`; only `index` if fewer than `bulk_from` would go together.
+    /// The indexes in [`Push::ready`] of a bulk call that begins with `first`. Only `index` when the bulk call would
+    /// have fewer than `bulk_from` edits.
     fn bulk_of(&self, now: Millis, index: usize, first: &ReadyEdits, bulk_from: usize) -> Vec<usize> {
         let joins = |ready: &ReadyEdits| ready.kind == first.kind && self.can_join_bulk(now, ready);
         let later = self.ready.iter().enumerate().skip(index + 1).filter(|(_, ready)| joins(ready));

@@ -6,9 +6,10 @@ use hearth_contract::schema::Kind;
 
 use super::super::clock::Millis;
 use super::super::identity::Limits;
-use super::super::outcome::{ReadyEdits, Refusal};
+use super::super::outcome::Refusal;
 use super::super::rate_limiter::RateLimiter;
 use super::super::retry_state::RetryState;
+use crate::model::ReadyEdits;
 
 /// Bytes in flight at most, because all requests share the line: sent in 30 s at 13 kB/s.
 const BYTES_IN_FLIGHT_MAX: usize = 384 << 10;

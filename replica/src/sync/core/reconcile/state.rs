@@ -10,11 +10,11 @@ use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse, ReconcileStep, 
 #[derive(Debug)]
 pub(in super::super) struct Reconciler {
     /// The progress as on disk.
-    pub(in super::super) recovery: Reconcile,
+    pub(in super::super) progress: Reconcile,
     /// Answers with another epoch are discarded.
     pub(in super::super) epoch: u64,
-    /// The question that awaits an answer.
-    pub(in super::super) asked: Option<ReconcileQuery>,
+    /// The query that awaits an answer.
+    pub(in super::super) awaited_query: Option<ReconcileQuery>,
     /// An answer read at a position beyond the feed. The answer counts once the feed has reached the position.
     pub(in super::super) ahead_of_feed: Option<(ReconcileQuery, ReconcileResponse)>,
     /// Ids of records still to be fetched one by one.
@@ -32,7 +32,7 @@ pub(in super::super) struct Reconciler {
     pub(in super::super) failures: u32,
     /// Restarts of the present list in a row. The first page works each time, so `failures` does not count restarts.
     pub(in super::super) restarts: u32,
-    /// Why the last question failed.
+    /// Why the last query failed.
     pub(in super::super) last_failure: Option<String>,
     /// When the reconcile continues.
     pub(in super::super) next_at: Millis,
@@ -40,11 +40,11 @@ pub(in super::super) struct Reconciler {
 }
 
 impl Reconciler {
-    pub(in super::super) fn new(recovery: Reconcile, epoch: u64, reads: RateLimiter) -> Reconciler {
+    pub(in super::super) fn new(progress: Reconcile, epoch: u64, reads: RateLimiter) -> Reconciler {
         Reconciler {
-            recovery,
+            progress,
             epoch,
-            asked: None,
+            awaited_query: None,
             ahead_of_feed: None,
             missing: Vec::new(),
             was_missing_deleted: false,
@@ -62,7 +62,7 @@ impl Reconciler {
 
     /// The question for a person, if the reconcile waits for a person.
     pub(in super::super) fn question(&self) -> Option<&String> {
-        self.recovery.question.as_ref()
+        self.progress.question.as_ref()
     }
 
     /// A sentence for people about a comparison that fails again and again. None: no failure.
@@ -72,28 +72,31 @@ impl Reconciler {
     }
 
     pub(in super::super) fn is_busy(&self) -> bool {
-        self.awaits_answer() || self.recovery.question.is_some()
+        self.awaits_answer() || self.progress.question.is_some()
     }
 
     pub(in super::super) fn awaits_answer(&self) -> bool {
-        self.asked.is_some() || self.ahead_of_feed.is_some() || self.refused_sweep.is_some() || self.is_checking_cursor
+        self.awaited_query.is_some()
+            || self.ahead_of_feed.is_some()
+            || self.refused_sweep.is_some()
+            || self.is_checking_cursor
     }
 
-    /// Discards pending answers. The questions are asked again in the new epoch.
+    /// Discards pending answers. The queries are sent again in the new epoch.
     pub(in super::super) fn discard_answers(&mut self, epoch: u64) {
         self.epoch = epoch;
-        (self.asked, self.ahead_of_feed, self.is_checking_cursor) = (None, None, false);
+        (self.awaited_query, self.ahead_of_feed, self.is_checking_cursor) = (None, None, false);
         if self.refused_sweep.take().is_some() {
             self.next_at = Millis::MIN;
         }
     }
 
-    /// The question of the present step. None: the step needs no request.
-    pub(super) fn next_question(&self) -> Option<ReconcileQuery> {
-        match self.recovery.step.clone() {
+    /// The query of the present step. None: the step needs no request.
+    pub(super) fn next_query(&self) -> Option<ReconcileQuery> {
+        match self.progress.step.clone() {
             ReconcileStep::Property => Some(ReconcileQuery::Property),
             ReconcileStep::Changes { kind, cursor } => {
-                Some(ReconcileQuery::Changes { kind, since: self.recovery.since.clone(), cursor })
+                Some(ReconcileQuery::Changes { kind, since: self.progress.since.clone(), cursor })
             }
             ReconcileStep::Ids { kind, cursor, .. } => Some(ReconcileQuery::Ids { kind, cursor }),
             ReconcileStep::Records { kind, .. } => {
@@ -105,7 +108,7 @@ impl Reconciler {
 
     /// The present list from its first page on.
     pub(super) fn restarted_list(&self) -> ReconcileStep {
-        match self.recovery.step.clone() {
+        match self.progress.step.clone() {
             ReconcileStep::Changes { kind, .. } => ReconcileStep::Changes { kind, cursor: None },
             ReconcileStep::Ids { kind, .. } => first_ids_step(kind),
             step => step,
@@ -127,7 +130,7 @@ pub(super) fn next_collection(kind: Option<Kind>) -> ReconcileStep {
     kinds.next().map_or(ReconcileStep::Done, |kind| ReconcileStep::Changes { kind, cursor: None })
 }
 
-/// The step after an answer to the question of `step`.
+/// The step after an response to the query of `step`.
 pub(super) fn step_after(step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
     let next_page = found.next_cursor.clone();
     match step.clone() {

@@ -36,7 +36,7 @@ fn refusal(status: u16, kind: &str) -> Refusal {
     }
 }
 
-fn new_recovery(since: Option<&str>) -> Reconcile {
+fn new_reconcile(since: Option<&str>) -> Reconcile {
     let since = since.map(str::to_owned);
     Reconcile { since, tail_position: None, step: ReconcileStep::Property, accepted: false, question: None }
 }
@@ -52,7 +52,7 @@ struct World {
     not_walked: bool,
     /// The next batch has an id gap.
     has_id_gap: bool,
-    questions: Vec<ReconcileQuery>,
+    queries: Vec<ReconcileQuery>,
     shown: Vec<Phase>,
     finished: Option<EndReason>,
     deleted: usize,
@@ -71,7 +71,7 @@ impl World {
             too_many: false,
             not_walked: false,
             has_id_gap: false,
-            questions: Vec::new(),
+            queries: Vec::new(),
             shown: Vec::new(),
             finished: None,
             deleted: 0,
@@ -82,11 +82,11 @@ impl World {
 
     /// Starts a process from the saved state; the server accepts the cursor. Returns the requests of the reconcile.
     fn start(&mut self) -> Vec<Request> {
-        let recovery = self.saved.clone();
+        let reconcile = self.saved.clone();
         let mut waiting = Vec::new();
         let cursor = Some("c1".to_owned());
         let started =
-            Event::Started { cursor, is_filled: true, home_id: Some("home".into()), recovery, is_paused: false };
+            Event::Started { cursor, is_filled: true, home_id: Some("home".into()), reconcile, is_paused: false };
         for event in [
             started,
             Event::IdentityReceived(Ok(identity(&[]))),
@@ -112,11 +112,11 @@ impl World {
                     Action::Request(request) => requests.push(request),
                     Action::StartReconcile(_) => {
                         let since = self.saved.take().and_then(|before| before.since);
-                        self.saved = Some(new_recovery(since.as_deref()));
+                        self.saved = Some(new_reconcile(since.as_deref()));
                         events.push(Event::ReconcileStarted(self.saved.clone()));
                     }
-                    Action::SaveAnswer { question, next_step, .. } => {
-                        if let ReconcileQuery::Record { id, .. } = &question {
+                    Action::SaveResponse { query, next_step, .. } => {
+                        if let ReconcileQuery::Record { id, .. } = &query {
                             self.missing.retain(|missing| missing != id);
                         }
                         if let Some(saved) = &mut self.saved {
@@ -177,9 +177,9 @@ impl World {
         }
     }
 
-    fn answer(&self, question: &ReconcileQuery) -> ReconcileResponse {
+    fn answer(&self, query: &ReconcileQuery) -> ReconcileResponse {
         let record = |id: &str| json!({ "id": id, "rev": 5 }).as_object().cloned().unwrap();
-        let (records, next_cursor) = match question {
+        let (records, next_cursor) = match query {
             ReconcileQuery::Ids { kind: Kind::Room, cursor } => {
                 let from = cursor.as_ref().map_or(0, |cursor| cursor.parse().unwrap());
                 // The core ignores the ids of a page and uses only the cursor.
@@ -197,9 +197,9 @@ impl World {
         while !requests.is_empty() && answered < limit {
             answered += 1;
             requests = match requests.remove(0) {
-                Request::Reconcile { epoch, question } => {
-                    self.questions.push(question.clone());
-                    let found = self.answer(&question);
+                Request::Reconcile { epoch, query } => {
+                    self.queries.push(query.clone());
+                    let found = self.answer(&query);
                     self.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found) })
                 }
                 Request::CheckCursor { epoch, .. } => self.handle(1, Event::CursorChecked { epoch, answer: Ok(()) }),
@@ -212,18 +212,18 @@ impl World {
 
 #[test]
 fn reconcile_handles_every_collection() {
-    let mut world = World::new(Some(new_recovery(Some("2026-06-01T00:00:00.000Z"))));
+    let mut world = World::new(Some(new_reconcile(Some("2026-06-01T00:00:00.000Z"))));
     world.missing = vec!["b".into()];
     let requests = world.start();
     world.answer_requests(requests, usize::MAX);
     assert_eq!((world.saved.as_ref(), world.deleted), (None, 5));
     assert_eq!((world.shown.last(), world.is_current), (Some(&Phase::Live), true), "the end proves the present");
     assert!(!world.shown.contains(&Phase::CatchingUp), "{:?}", world.shown);
-    assert_eq!(world.questions[0], ReconcileQuery::Property);
+    assert_eq!(world.queries[0], ReconcileQuery::Property);
     let of_rooms: Vec<&ReconcileQuery> = world
-        .questions
+        .queries
         .iter()
-        .filter(|question| match question {
+        .filter(|query| match query {
             ReconcileQuery::Changes { kind, .. }
             | ReconcileQuery::Ids { kind, .. }
             | ReconcileQuery::Record { kind, .. } => *kind == Kind::Room,
@@ -244,14 +244,14 @@ fn reconcile_handles_every_collection() {
 
 #[test]
 fn missing_record_waits_for_its_delete_event() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     world.missing = vec!["b".into(), "c".into()];
     let mut requests = world.start();
     let mut asked = Vec::new();
     let mut now = 1;
     while world.saved.is_some() {
-        let (epoch, question) = match requests.pop() {
-            Some(Request::Reconcile { epoch, question }) => (epoch, question),
+        let (epoch, query) = match requests.pop() {
+            Some(Request::Reconcile { epoch, query }) => (epoch, query),
             Some(Request::CheckCursor { epoch, .. }) => {
                 requests = world.handle(now, Event::CursorChecked { epoch, answer: Ok(()) });
                 continue;
@@ -262,8 +262,8 @@ fn missing_record_waits_for_its_delete_event() {
                 continue;
             }
         };
-        let mut found = world.answer(&question);
-        if let ReconcileQuery::Record { id, .. } = &question {
+        let mut found = world.answer(&query);
+        if let ReconcileQuery::Record { id, .. } = &query {
             asked.push(id.clone());
             assert!(asked.len() < 10, "{asked:?}");
             if id == "b" {
@@ -282,14 +282,14 @@ fn missing_record_waits_for_its_delete_event() {
 #[test]
 fn interrupted_reconcile_continues() {
     let whole = {
-        let mut world = World::new(Some(new_recovery(None)));
+        let mut world = World::new(Some(new_reconcile(None)));
         world.missing = vec!["b".into()];
         let requests = world.start();
         world.answer_requests(requests, usize::MAX);
-        world.questions
+        world.queries
     };
     for cut in 0..=whole.len() {
-        let mut world = World::new(Some(new_recovery(None)));
+        let mut world = World::new(Some(new_reconcile(None)));
         world.missing = vec!["b".into()];
         let requests = world.start();
         world.answer_requests(requests, cut);
@@ -297,17 +297,17 @@ fn interrupted_reconcile_continues() {
         world.core = Core::new(Until::Stopped, 8);
         let requests = world.start();
         world.answer_requests(requests, usize::MAX);
-        assert_eq!(world.questions, whole, "cut after {cut} answers");
+        assert_eq!(world.queries, whole, "cut after {cut} answers");
         assert_eq!((world.saved, world.deleted), (None, 5), "cut after {cut} answers");
     }
 }
 
 #[test]
 fn restore_during_reconcile_is_noticed() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     let requests = world.start();
-    let questions = 1 + 2 * Kind::COLLECTIONS.len() + 1;
-    let requests = world.answer_requests(requests, questions);
+    let queries = 1 + 2 * Kind::COLLECTIONS.len() + 1;
+    let requests = world.answer_requests(requests, queries);
     let [Request::CheckCursor { epoch, cursor }] = &requests[..] else { panic!("{requests:?}") };
     assert_eq!((cursor.as_deref(), world.deleted), (Some("c1"), 5));
     assert!(world.saved.is_some(), "the reconcile continues");
@@ -321,7 +321,7 @@ fn restore_during_reconcile_is_noticed() {
     let expired = Expired { restored: true, resume: "d4".into(), fork: None };
     let gone = Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") };
     world.handle(at, Event::CursorChecked { epoch, answer: Err(Failure::Refused(gone)) });
-    assert_eq!(world.saved, Some(new_recovery(None)), "started again");
+    assert_eq!(world.saved, Some(new_reconcile(None)), "started again");
     world.handle(at, Event::IdentityReceived(Ok(identity(&[]))));
     let actions = world.core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
     assert_eq!(actions, [Action::OpenStream { cursor: Some("d4".into()) }]);
@@ -350,18 +350,18 @@ fn expired_cursor_starts_a_reconcile() {
 
 #[test]
 fn answer_of_earlier_epoch_is_discarded() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     let requests = world.start();
     let Some(Request::Reconcile { epoch, .. }) = requests.first().cloned() else { panic!("{requests:?}") };
-    world.handle(1, Event::ReconcileStarted(Some(new_recovery(None))));
+    world.handle(1, Event::ReconcileStarted(Some(new_reconcile(None))));
     let found = ReconcileResponse { as_of: 3, ..ReconcileResponse::default() };
     assert!(world.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found) }).is_empty());
-    assert_eq!(world.saved, Some(new_recovery(None)));
+    assert_eq!(world.saved, Some(new_reconcile(None)));
 }
 
 #[test]
 fn mass_delete_waits_for_a_person() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     world.too_many = true;
     let requests = world.start();
     let scopes = world.answer_requests(requests, usize::MAX);
@@ -379,7 +379,7 @@ fn mass_delete_waits_for_a_person() {
     world.answer_requests(proof, usize::MAX);
     assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
 
-    let mut once = World::new(Some(Reconcile { question: Some(question.clone()), ..new_recovery(None) }));
+    let mut once = World::new(Some(Reconcile { question: Some(question.clone()), ..new_reconcile(None) }));
     once.core = Core::new(Until::Current, 8);
     once.start();
     assert_eq!(once.finished, Some(EndReason::Asks(question)));
@@ -387,12 +387,13 @@ fn mass_delete_waits_for_a_person() {
 
 #[test]
 fn confirmation_before_start_is_used() {
-    let asked = Reconcile { question: Some("60 of 80".into()), ..new_recovery(None) };
+    let asked = Reconcile { question: Some("60 of 80".into()), ..new_reconcile(None) };
     let mut world = World::new(Some(asked));
     world.core = Core::new(Until::Current, 8);
-    let recovery = world.saved.clone();
+    let reconcile = world.saved.clone();
     let home_id = Some("home".into());
-    world.handle(0, Event::Started { cursor: Some("c1".into()), is_filled: true, home_id, recovery, is_paused: false });
+    world
+        .handle(0, Event::Started { cursor: Some("c1".into()), is_filled: true, home_id, reconcile, is_paused: false });
     world.handle(0, Event::ControlChanged { is_paused: false, reconcile: Some(true), retry_now: false });
     assert_eq!(world.finished, None);
     assert!(world.saved.is_some_and(|saved| saved.accepted && saved.question.is_none()));
@@ -400,7 +401,7 @@ fn confirmation_before_start_is_used() {
 
 #[test]
 fn unreadable_records_are_not_deleted() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     world.too_many = true;
     let requests = world.start();
     world.answer_requests(requests, usize::MAX);
@@ -417,14 +418,14 @@ fn unreadable_records_are_not_deleted() {
 
 #[test]
 fn refused_list_respects_retry_after() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     let requests = world.start();
-    let Some(Request::Reconcile { epoch, question }) = requests.first().cloned() else { panic!("{requests:?}") };
+    let Some(Request::Reconcile { epoch, query }) = requests.first().cloned() else { panic!("{requests:?}") };
     let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
     assert!(world.handle(1, Event::ReconcileAnswered { epoch, answer: Err(Failure::Refused(limited)) }).is_empty());
     assert!(world.core.wake_at().unwrap() >= 30_001);
     let again = world.handle(40_000, Event::Timer);
-    assert_eq!(again, [Request::Reconcile { epoch, question }]);
+    assert_eq!(again, [Request::Reconcile { epoch, query }]);
     let narrowed = refusal(403, "insufficient_scope");
     world.handle(40_001, Event::ReconcileAnswered { epoch, answer: Err(Failure::Refused(narrowed)) });
     assert_eq!((world.shown.last(), world.deleted), (Some(&Phase::NeedsKey), 0));
@@ -434,7 +435,7 @@ fn refused_list_respects_retry_after() {
 
 #[test]
 fn failing_list_is_shown_as_reason() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     let asked = world.start();
     let [Request::Reconcile { epoch, .. }] = asked[..] else { panic!("{asked:?}") };
     let reasons = |actions: Vec<Action>| -> Vec<Option<String>> {
@@ -461,37 +462,37 @@ fn failing_list_is_shown_as_reason() {
     assert!(matches!(&shown[..], [Some(reason)] if reason.contains("cut")), "{shown:?}");
     let at = world.core.wake_at().unwrap();
     let again = world.handle(at, Event::Timer);
-    let [Request::Reconcile { epoch, ref question }] = again[..] else { panic!("{again:?}") };
-    let found = world.answer(question);
+    let [Request::Reconcile { epoch, ref query }] = again[..] else { panic!("{again:?}") };
+    let found = world.answer(query);
     assert_eq!(reasons(world.core.handle(at, Event::ReconcileAnswered { epoch, answer: Ok(found) })), [None]);
 }
 
 #[test]
 fn list_with_unknown_cursor_restarts() {
     let step = ReconcileStep::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
-    let mut world = World::new(Some(Reconcile { step, ..new_recovery(None) }));
+    let mut world = World::new(Some(Reconcile { step, ..new_reconcile(None) }));
     let requests = world.start();
     let Some(Request::Reconcile { epoch, .. }) = requests.first().cloned() else { panic!("{requests:?}") };
     let unknown = Failure::Refused(refusal(400, "invalid_cursor"));
     world.handle(1, Event::ReconcileAnswered { epoch, answer: Err(unknown) });
     let at = world.core.wake_at().unwrap();
     let requests = world.handle(at, Event::Timer);
-    let question = ReconcileQuery::Ids { kind: Kind::Room, cursor: None };
-    assert_eq!(requests, [Request::Reconcile { epoch, question }]);
+    let query = ReconcileQuery::Ids { kind: Kind::Room, cursor: None };
+    assert_eq!(requests, [Request::Reconcile { epoch, query }]);
 }
 
 #[test]
 fn restarting_list_slows_down() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     let mut requests = world.start();
     let (mut now, mut begun) = (0, 0);
     while now < 120_000 {
-        while let [Request::Reconcile { epoch, question }] = &requests[..] {
-            let (epoch, question) = (*epoch, question.clone());
-            begun += u32::from(question == ReconcileQuery::Ids { kind: Kind::Room, cursor: None });
-            let answer = match &question {
+        while let [Request::Reconcile { epoch, query }] = &requests[..] {
+            let (epoch, query) = (*epoch, query.clone());
+            begun += u32::from(query == ReconcileQuery::Ids { kind: Kind::Room, cursor: None });
+            let answer = match &query {
                 ReconcileQuery::Ids { cursor: Some(_), .. } => Err(Failure::Refused(refusal(400, "invalid_cursor"))),
-                question => Ok(world.answer(question)),
+                query => Ok(world.answer(query)),
             };
             requests = world.handle(now, Event::ReconcileAnswered { epoch, answer });
         }
@@ -506,26 +507,24 @@ fn restarting_list_slows_down() {
 #[test]
 fn sweep_without_id_list_lists_ids_first() {
     let kind = Kind::Room;
-    let mut world = World::new(Some(Reconcile { step: ReconcileStep::Sweep { kind, as_of: 4 }, ..new_recovery(None) }));
+    let mut world =
+        World::new(Some(Reconcile { step: ReconcileStep::Sweep { kind, as_of: 4 }, ..new_reconcile(None) }));
     world.not_walked = true;
     let requests = world.start();
-    let question = ReconcileQuery::Ids { kind, cursor: None };
-    assert!(
-        matches!(&requests[..], [Request::Reconcile { question: asked, .. }] if *asked == question),
-        "{requests:?}"
-    );
+    let query = ReconcileQuery::Ids { kind, cursor: None };
+    assert!(matches!(&requests[..], [Request::Reconcile { query: asked, .. }] if *asked == query), "{requests:?}");
     world.answer_requests(requests, usize::MAX);
     assert_eq!(world.saved, None);
 }
 
 #[test]
 fn reconcile_leaves_reads_to_others() {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     let many: Vec<&'static str> = (0..2000).map(|n| &*Box::leak(n.to_string().into_boxed_str())).collect();
     world.rooms = many;
     let requests = world.start();
     world.answer_requests(requests, usize::MAX);
-    assert_eq!(world.questions.len(), 240);
+    assert_eq!(world.queries.len(), 240);
     world.handle(30_000, Event::StreamActive);
     let at = world.core.wake_at().unwrap();
     assert!(at >= 60_000, "{at}");
@@ -533,15 +532,13 @@ fn reconcile_leaves_reads_to_others() {
 
 /// A reconcile whose first answer was read at position 12, with the feed at 9.
 fn ahead_of_feed() -> (World, u64, ReconcileResponse) {
-    let mut world = World::new(Some(new_recovery(None)));
+    let mut world = World::new(Some(new_reconcile(None)));
     let requests = world.start();
-    let [Request::Reconcile { epoch, question: ReconcileQuery::Property }] = requests[..] else {
-        panic!("{requests:?}")
-    };
+    let [Request::Reconcile { epoch, query: ReconcileQuery::Property }] = requests[..] else { panic!("{requests:?}") };
     let found = ReconcileResponse { as_of: 12, ..ReconcileResponse::default() };
     let asked = world.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found.clone()) });
     assert!(asked.is_empty(), "{asked:?}");
-    assert_eq!(world.saved, Some(new_recovery(None)), "no answer is saved");
+    assert_eq!(world.saved, Some(new_reconcile(None)), "no answer is saved");
     (world, epoch, found)
 }
 
@@ -551,8 +548,8 @@ fn answer_ahead_of_feed_waits() {
     let up_to = |head| Event::StreamBatch(FeedBatch { end: present(head), ..FeedBatch::default() });
     assert!(world.handle(2, up_to(11)).is_empty());
     let asked = world.handle(3, up_to(12));
-    assert!(matches!(asked[..], [Request::Reconcile { question: ReconcileQuery::Changes { .. }, .. }]), "{asked:?}");
-    assert_ne!(world.saved, Some(new_recovery(None)));
+    assert!(matches!(asked[..], [Request::Reconcile { query: ReconcileQuery::Changes { .. }, .. }]), "{asked:?}");
+    assert_ne!(world.saved, Some(new_reconcile(None)));
 }
 
 #[test]
@@ -560,8 +557,8 @@ fn id_gap_discards_answer_ahead_of_feed() {
     let (mut world, ..) = ahead_of_feed();
     world.has_id_gap = true;
     let asked = world.handle(2, Event::StreamBatch(FeedBatch { end: present(1_000_012), ..FeedBatch::default() }));
-    assert!(matches!(asked[..], [Request::Reconcile { question: ReconcileQuery::Property, .. }]), "{asked:?}");
-    assert_eq!(world.saved, Some(new_recovery(None)));
+    assert!(matches!(asked[..], [Request::Reconcile { query: ReconcileQuery::Property, .. }]), "{asked:?}");
+    assert_eq!(world.saved, Some(new_reconcile(None)));
 }
 
 #[test]
@@ -581,10 +578,10 @@ fn contact_discards_answer_ahead_of_feed() {
     }
     let recovers = |request: &&Request| matches!(request, Request::Reconcile { .. });
     let again: Vec<_> = asked.iter().filter(recovers).collect();
-    assert!(matches!(again[..], [Request::Reconcile { question: ReconcileQuery::Property, .. }]), "{asked:?}");
+    assert!(matches!(again[..], [Request::Reconcile { query: ReconcileQuery::Property, .. }]), "{asked:?}");
     assert!(
         world.handle(at, Event::ReconcileAnswered { epoch, answer: Ok(found) }).is_empty(),
         "an answer of an earlier epoch"
     );
-    assert_eq!(world.saved, Some(new_recovery(None)));
+    assert_eq!(world.saved, Some(new_reconcile(None)));
 }

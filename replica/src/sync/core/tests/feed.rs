@@ -251,7 +251,7 @@ fn stream_of_comments_only_is_polled() {
 fn foreign_403_is_offline() {
     let mut core = Core::new(Until::Stopped, 7);
     let cursor = Some("c1".into());
-    core.handle(0, Event::Started { cursor, is_filled: true, home_id: None, recovery: None, is_paused: false });
+    core.handle(0, Event::Started { cursor, is_filled: true, home_id: None, reconcile: None, is_paused: false });
     let actions = core.handle(1, Event::IdentityReceived(Err(Failure::Refused(page(403)))));
     assert_eq!(phases(&actions), [Phase::Offline]);
     assert!(core.wake_at().unwrap() < BACKOFF_FIRST + 1, "the network's own pauses");

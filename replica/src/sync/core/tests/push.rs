@@ -579,7 +579,7 @@ fn unanswered_bulk_call_keeps_its_edits() {
 #[test]
 fn backlog_respects_bulk_limit() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, recovery: None, is_paused: false });
+    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: false });
     let limits = Some(Limits { reads: 300, writes: 60, bulk: 2 });
     let identity = Identity {
         home_id: "home".into(),

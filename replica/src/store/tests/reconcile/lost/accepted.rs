@@ -50,7 +50,7 @@ fn edit_overwritten_in_backfill_is_not_lost() {
     scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(21);
     assert_eq!(scene.states(), "conflict");
-    assert!(scene.one("SELECT reason FROM edits").contains("deleted there since, or lost"));
+    assert!(scene.one("SELECT reason FROM edits").contains("deleted on the server since, or lost"));
 }
 
 #[test]

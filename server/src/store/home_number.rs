@@ -2,14 +2,14 @@
 
 /// The number of a home: `homes.number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct HomeNo(pub i64);
+pub struct HomeNumber(pub i64);
 
 /// Bits of a row id that hold the event id: a home has room for 2^40 events.
 const EVENT_ID_BITS: u32 = 40;
 /// The highest event id of a home.
 const EVENT_ID_MAX: i64 = (1 << EVENT_ID_BITS) - 1;
 
-impl HomeNo {
+impl HomeNumber {
     /// The row id of an event: home number * 2^40 + event id. Ids out of range are clamped, because a cursor that a
     /// client made up must never reach the rows of another home.
     pub(super) fn event_rowid(self, event: i64) -> i64 {
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn rowid_of_any_id_stays_in_home() {
-        let home = HomeNo(3);
+        let home = HomeNumber(3);
         for (event, expected) in [(7, 7), (0, 0), (-1, 0), (i64::MIN, 0), (i64::MAX, EVENT_ID_MAX)] {
             let rowid = home.event_rowid(event);
             assert_eq!(event_id(rowid), expected, "{event}");

@@ -7,26 +7,26 @@ use crate::model::OwnEvent;
 use crate::store::StoreError;
 use crate::store::edits::outbox;
 
-/// Drops the preconditions of rejected edits whose record has not changed here since. On a new contact, such an edit is
-/// compared again once the feed has caught up: the server may have been restored, and no event may come. A record at
-/// revision 0 is left out, because a reconcile brings its present version or its delete.
+/// Drops the preconditions of given-up requests. After a new contact, their edits are merged again once the feed has
+/// caught up, also without a newer event of the record: the server may have been restored. A precondition of revision 0
+/// stays, because a reconcile brings the record's present version or its delete.
 pub(crate) fn drop_stale_preconditions(tx: &Connection) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE _outbox SET if_match = NULL, if_absent = 0
-         WHERE rejected AND (if_absent OR if_match <> 0)
+         WHERE given_up AND (if_absent OR if_match <> 0)
              AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
         [],
     )?;
     Ok(())
 }
 
-/// Notes that events are missed from here on. The event of a request without a response may be among them. A rejection says
-/// nothing of earlier attempts of the same request.
+/// Notes that events are missed from now on. The event of a request without a response may be among the missed events.
+/// A rejection says nothing about earlier attempts of the same request.
 pub(crate) fn mark_events_missed(tx: &Connection) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _outbox SET own_event = ?2 WHERE own_event = ?1 AND NOT rejected")?
+    tx.prepare_cached("UPDATE _outbox SET own_event = ?2 WHERE own_event = ?1 AND NOT given_up")?
         .execute((OwnEvent::Awaited, OwnEvent::PerhapsMissed))?;
     let text = format!(
-        "UPDATE _outbox SET own_event = ?2 WHERE own_event = ?1 AND rejected AND edit_id IN ({})",
+        "UPDATE _outbox SET own_event = ?2 WHERE own_event = ?1 AND given_up AND edit_id IN ({})",
         outbox::SENT_BEFORE
     );
     tx.prepare_cached(&text)?.execute((OwnEvent::Awaited, OwnEvent::MaybeApplied))?;
@@ -36,7 +36,7 @@ pub(crate) fn mark_events_missed(tx: &Connection) -> Result<(), StoreError> {
 /// Clears the marks that the present records disprove, after a backfill or a reconcile: a record at the revision of the
 /// precondition shows that the request was not applied. A request without a precondition was the first update of a profile;
 /// it must not be sent again once there is a profile.
-pub(crate) fn clear_maybe_applied(tx: &Connection) -> Result<(), StoreError> {
+pub(crate) fn clear_disproved_marks(tx: &Connection) -> Result<(), StoreError> {
     let rev = "(SELECT i.rev FROM _base i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
                 WHERE e.id = edit_id)";
     tx.execute(
@@ -45,8 +45,8 @@ pub(crate) fn clear_maybe_applied(tx: &Connection) -> Result<(), StoreError> {
     )?;
     let first_updates = "SELECT id FROM edits WHERE method = 'update' AND state IN ('waiting', 'sending', 'blocked')";
     let text = format!(
-        "UPDATE _outbox SET rejected = 1, own_event = ?2
-         WHERE own_event <> ?1 AND NOT rejected AND if_match IS NULL AND edit_id IN ({first_updates})
+        "UPDATE _outbox SET given_up = 1, own_event = ?2
+         WHERE own_event <> ?1 AND NOT given_up AND if_match IS NULL AND edit_id IN ({first_updates})
              AND {rev} IS NOT NULL"
     );
     tx.execute(&text, (OwnEvent::Awaited, OwnEvent::MaybeApplied))?;
