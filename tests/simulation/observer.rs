@@ -123,7 +123,9 @@ pub fn sync_state(database: &Connection) -> rusqlite::Result<SyncState> {
         .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
     let (in_progress, reconcile_tail, question, live_head): (bool, Option<i64>, Option<String>, Option<i64>) = database
         .prepare_cached(
-            "SELECT NOT backfilled OR replaying OR r.tail_position IS NOT NULL, r.tail_position, r.question, CASE phase WHEN 'live' THEN head END
+            "SELECT NOT backfilled OR replaying OR r.one IS NOT NULL,
+                    CASE WHEN r.one IS NOT NULL THEN coalesce(r.tail_position, 0) END, r.question,
+                    CASE phase WHEN 'live' THEN head END
              FROM _sync LEFT JOIN _reconcile r",
         )?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;

@@ -9,7 +9,7 @@ pub(super) fn report(rescue: &RebuildReport) {
     let edits = text::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");
     match &rescue.kept_as {
         Some(kept) => {
-            output::message(&format!("the database was damaged; it is kept as {}", kept.display()));
+            output::message(&format!("the database could not be used; it is kept as {}", kept.display()));
             output::message(&format!("{edits} carried over into a new database"));
         }
         None => {
