@@ -59,10 +59,10 @@ pub(crate) fn screens(testbed: &mut Testbed) -> anyhow::Result<()> {
     let mut searches = Vec::new();
     for words in ["lamp number 77", "receipt", "blue", "b"] {
         screen.type_keys("/");
-        until(|| screen.text().contains("everything is searched"))?;
+        until(|| screen.text().contains("All records are searched"))?;
         let began = Instant::now();
         screen.type_keys(words);
-        until(|| !screen.text().contains("everything is searched") && found(&screen))?;
+        until(|| !screen.text().contains("All records are searched") && found(&screen))?;
         searches.push(millis(began));
         screen.type_keys("\x1b");
         until(|| screen.text().contains("items  "))?;
