@@ -57,7 +57,7 @@ CREATE TABLE _base (
     -- The base image: the server's version of every record that has pending edits.
     kind             TEXT NOT NULL,
     record_id        TEXT NOT NULL,
-    rev              INTEGER NOT NULL,            -- 0: a revision of a discarded history, older than any other
+    rev              INTEGER,                     -- NULL: unknown, see _unknown_revs
     fields           TEXT NOT NULL,               -- JSON object
     created_at       TEXT,
     updated_at       TEXT,
@@ -75,8 +75,9 @@ CREATE TABLE _tombstones (
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _seen (
-    -- Records that a replay over existing rows has seen; empty otherwise.
+CREATE TABLE _unknown_revs (
+    -- Records that the server has although their rev is NULL: the rev was of a history that the server has discarded, or of
+    -- the time before a rebuild. An entry counts only while the rev is NULL. Empty after a reconcile and after a replay.
     kind      TEXT NOT NULL,
     record_id TEXT NOT NULL,
     PRIMARY KEY (kind, record_id)
@@ -105,7 +106,7 @@ CREATE TABLE _walk_pages (
     -- thousand pages.
     page INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
-    ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian; 0: fetched since)
+    ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian)
 ) STRICT;
 
 CREATE TABLE _requests (
@@ -169,6 +170,12 @@ CREATE TABLE _already_applied (
     PRIMARY KEY (edit_id, field)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE _overwritten (
+    -- Confirmed and merged edits that a server restore cannot lose: a later edit has replaced their values, or the edits
+    -- were never sent.
+    edit_id INTEGER PRIMARY KEY
+) STRICT;
+
 CREATE TABLE _search_rows (
     -- Which row of `search` belongs to a record. The key is explicit because implicit rowids change on VACUUM.
     id        INTEGER PRIMARY KEY,
@@ -208,9 +215,8 @@ CREATE TABLE edit_history (
     patch           TEXT NOT NULL,
     base            TEXT NOT NULL,
     outcome         TEXT NOT NULL,                     -- confirmed, merged, superseded, discarded, undone
-    rev             INTEGER,                           -- the position at which the server holds the edit; 0: unknown;
-                                                       -- NULL: a later edit has overwritten the edit, or the server
-                                                       -- never held the edit
+    rev             INTEGER,                           -- the position at which the server holds the edit; NULL: the
+                                                       -- position is unknown, or the server does not hold the edit
     reason          TEXT,
     attempts        INTEGER NOT NULL,
     idempotency_key TEXT,

@@ -40,8 +40,8 @@ pub use store::presence::OpenedFile;
 pub use maintenance::{can_be_replica, database_exists, database_was_removed, rebuild};
 pub use model::ConflictPolicy;
 pub use model::{
-    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Settled,
-    Transport,
+    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, Phase, ReasonCode,
+    Settled, Transport,
 };
 pub use store::StoreError;
 pub use store::edits::Decided;

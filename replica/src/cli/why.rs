@@ -79,7 +79,7 @@ fn location_text(why: &Origins) -> String {
     let there = match (why.rev, why.deleted_at) {
         (Some(rev), _) => format!("the server has it at position {rev}"),
         (None, Some(at)) => format!("deleted on the server at position {at}"),
-        (None, None) if why.edits.is_empty() => "it is not known on the server".to_owned(),
+        (None, None) if why.edits.is_empty() && !why.shown => "it is not known on the server".to_owned(),
         (None, None) => "the server has not confirmed it yet".to_owned(),
     };
     format!("{here}; {there}")

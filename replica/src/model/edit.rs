@@ -123,7 +123,7 @@ pub(crate) enum Precondition {
     None,
     /// The record does not exist.
     Absent,
-    /// The record stands at this revision; 0 is a revision of a discarded history, which no record has.
+    /// The record stands at this revision.
     Rev(i64),
 }
 

@@ -2,14 +2,18 @@
 
 mod edit;
 mod feed;
+mod outcome;
 mod reconcile;
 mod words;
 
 pub use edit::{Conflict, ConflictPolicy, Edit, Settled};
 pub(crate) use edit::{Precondition, ReadyEdits};
 pub use feed::{BatchEnd, FeedBatch};
+pub(crate) use outcome::WriteOutcome;
 pub(crate) use reconcile::{
     ListedId, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome,
 };
 pub(crate) use words::OwnEvent;
-pub use words::{BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, Phase, ReasonCode, Transport};
+pub use words::{
+    BlockCause, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, Phase, ReasonCode, Transport,
+};

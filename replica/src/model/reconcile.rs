@@ -71,8 +71,8 @@ pub(crate) enum ReconcileStep {
     Property,
     /// Changed records are listed, page by page.
     Changes { kind: Kind, cursor: Option<String> },
-    /// Every id is listed, page by page. `as_of`: the position of the first page.
-    Ids { kind: Kind, cursor: Option<String>, as_of: i64 },
+    /// Every id is listed, page by page. `as_of`: the position of the first page; None before that page.
+    Ids { kind: Kind, cursor: Option<String>, as_of: Option<i64> },
     /// Records are fetched of which the server has a newer version.
     Records { kind: Kind, as_of: i64 },
     /// Records that the ids did not show are deleted.

@@ -49,6 +49,16 @@ macro_rules! words {
 }
 
 words! {
+    /// How much a line of the log matters (`sync_log.level`).
+    LogLevel {
+        /// What went as it should.
+        Info = "info",
+        /// A person may have to act, or should know.
+        Warning = "warning",
+    }
+}
+
+words! {
     /// What an edit does to its record (`edits.method`).
     Method {
         /// The edit creates the record.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::Method;
 use crate::store::merge::{BaseImage, normalized};
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, unknown_revs};
 
 /// Saves the server's newest version of a record.
 pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
@@ -44,8 +44,10 @@ pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64)
             &rows::StoredRecord { fields, rev: acked_rev.or(Some(rev)), created_at, updated_at, extra: None },
         )?;
     }
-    tx.prepare_cached("UPDATE _base SET deleted = 1, rev = max(rev, ?3) WHERE kind = ?1 AND record_id = ?2")?
-        .execute((kind.as_str(), id, rev))?;
+    tx.prepare_cached(
+        "UPDATE _base SET deleted = 1, rev = max(coalesce(rev, ?3), ?3) WHERE kind = ?1 AND record_id = ?2",
+    )?
+    .execute((kind.as_str(), id, rev))?;
     Ok(())
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
             Some((_, true)) => rows::delete_row(tx, kind, id)?,
             Some((stored, false)) => rows::write_row(tx, kind, id, &stored)?,
             // Neither the server nor an edit has the record: a create made the row.
-            None if rows::load_rev(tx, kind, id)?.is_none() => rows::delete_row(tx, kind, id)?,
+            None if !unknown_revs::is_on_server(tx, kind, id)? => rows::delete_row(tx, kind, id)?,
             None => {}
         }
         return remove(tx, kind, id);

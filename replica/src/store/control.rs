@@ -5,6 +5,7 @@ use rusqlite::Connection;
 
 use super::sync_log::log;
 use super::{StoreError, gate};
+use crate::model::LogLevel;
 
 /// The requests that people have made so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(crate) fn set_paused(connection: &mut Connection, paused: bool) -> Result<bo
     gate::sync_tx(connection, |tx| {
         let changed = tx.execute("UPDATE _sync SET paused = ?1 WHERE paused <> ?1", [paused])? > 0;
         if changed {
-            log(tx, "info", if paused { "Paused by a person." } else { "Resumed by a person." })?;
+            log(tx, LogLevel::Info, if paused { "Paused by a person." } else { "Resumed by a person." })?;
         }
         Ok(changed)
     })

@@ -10,7 +10,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::model::{FeedBatch, Method, Reconcile};
+use crate::model::{FeedBatch, LogLevel, Method, Reconcile};
 use crate::store::edits::{acked, missed_events, recheck, settle};
 use crate::store::reconcile::{self, lost, replay};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
@@ -189,9 +189,6 @@ impl<'a> Run<'a> {
 
     fn apply_known(&mut self, event: &Event, kind: Kind, event_type: EventType) -> Result<(), StoreError> {
         let (tx, id) = (self.tx, event.resource_id.to_string());
-        if self.start.replaying {
-            replay::note_seen(tx, kind, &id, event_type)?;
-        }
         let mut own = if self.editing { acked::edits_of_record(tx, kind, &id)? } else { Vec::new() };
         // Edits confirmed by this batch move to the history at its end.
         own.retain(|edit| self.confirmed.iter().all(|(confirmed, _)| *confirmed != edit.edit));
@@ -350,7 +347,7 @@ fn log_once(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
     let is_logged = "SELECT EXISTS (SELECT 1 FROM sync_log WHERE text = ?1)";
     match tx.prepare_cached(is_logged)?.query_row([text], |row| row.get(0))? {
         true => Ok(()),
-        false => log(tx, "warning", text),
+        false => log(tx, LogLevel::Warning, text),
     }
 }
 

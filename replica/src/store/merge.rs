@@ -11,7 +11,7 @@ use crate::model::Method;
 /// The server's version of a record: the base image, with the edits that the server has accepted since laid over.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct BaseImage {
-    /// The revision of the record; None when no revision is known.
+    /// The revision of the record; None when the revision is unknown.
     pub rev: Option<i64>,
     pub fields: Fields,
     /// True when the record is deleted on the server; `fields` are its last values.

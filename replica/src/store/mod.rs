@@ -6,7 +6,7 @@
 //! - [`mod@schema`]: the tables, triggers and views that are generated from the contract. [`gate`]: the two kinds of write
 //!   transaction. [`rows`]: rows as values.
 //! - [`feed`], [`mirror`], [`base`], [`merge`]: the server's events and lists become rows, under the pending edits.
-//!   [`reconcile`]: after lost history or a restored server.
+//!   [`reconcile`]: after lost history or a restored server. [`unknown_revs`]: records whose revision is forgotten.
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
@@ -39,6 +39,7 @@ mod sql_words;
 pub(crate) mod status;
 pub(crate) mod sync_log;
 pub(crate) mod sync_state;
+mod unknown_revs;
 
 #[cfg(test)]
 mod tests;

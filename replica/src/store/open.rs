@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::connection::{BUSY_TIMEOUT, configure, has_wal};
 use super::files::{beside, companion, holds_bytes, is_gone, make_private_directory, private_file};
 use super::{StoreError, disk_reserve, gate, migrations, presence, schema, sync_log};
+use crate::model::LogLevel;
 
 /// The line in `sync_log` of a database that replaces one that is gone.
 const REPLACES_LOST: &str = "There was a database here before, and it is gone. Edits that only the old database held are not \
@@ -58,7 +59,7 @@ fn migrate(connection: &mut Connection, replaces_lost: bool) -> Result<(), Store
         migrations::runner().run(connection)?;
         schema::renew(connection)?;
         if replaces_lost {
-            gate::sync_tx(connection, |tx| sync_log::log(tx, "warning", REPLACES_LOST))?;
+            gate::sync_tx(connection, |tx| sync_log::log(tx, LogLevel::Warning, REPLACES_LOST))?;
         }
     }
     Ok(())

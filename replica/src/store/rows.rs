@@ -15,7 +15,7 @@ use super::schema::search;
 pub(crate) struct StoredRecord {
     /// Every field of the kind, with JSON types.
     pub fields: Fields,
-    /// The position of the last change; None until the server has confirmed the record.
+    /// The position of the last change; None until the server has confirmed the record, and while the position is unknown.
     pub rev: Option<i64>,
     /// RFC 3339, UTC, milliseconds.
     pub created_at: Option<String>,
@@ -232,7 +232,8 @@ pub(crate) fn load_row(connection: &Connection, kind: Kind, id: &str) -> Result<
     Ok(statement.query_row([id], |row| record_from_row(kind, row)).optional()?)
 }
 
-/// The position of a row's last change. None when there is no row, or the server has not confirmed the row.
+/// The position of a row's last change. None when there is no row, the server has not confirmed the row, or the position
+/// is unknown.
 pub(crate) fn load_rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
     let mut statement = connection.prepare_cached(&format!("SELECT rev FROM {} WHERE id = ?1", kind.collection()))?;
     Ok(statement.query_row([id], |row| row.get(0)).optional()?.flatten())

@@ -4,7 +4,7 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
 use crate::model::{
-    BlockCause, EditOutcome, EditProgress, EditState, Method, Origin, OwnEvent, Phase, ReasonCode, Transport,
+    BlockCause, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, OwnEvent, Phase, ReasonCode, Transport,
 };
 
 /// The current time in SQL (RFC 3339, UTC, milliseconds). The same value everywhere in one statement.
@@ -33,6 +33,7 @@ stored_as_text!(
     EditOutcome,
     EditProgress,
     EditState,
+    LogLevel,
     Method,
     Origin,
     OwnEvent,

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::{StoreError, gate};
+use crate::model::LogLevel;
 
 /// One line of `sync_log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +12,8 @@ pub struct LogLine {
     pub id: i64,
     /// When the line was written (RFC 3339, UTC, milliseconds).
     pub at: String,
-    /// `info` or `warning`.
-    pub level: String,
+    /// How much the line matters.
+    pub level: LogLevel,
     /// What happened, as sentences for people.
     pub text: String,
 }
@@ -28,13 +29,13 @@ pub(crate) fn newest_lines(connection: &Connection, limit: usize) -> Result<Vec<
 }
 
 /// Adds a line in the transaction of the change that the line describes. The table keeps the newest 10,000 lines.
-pub(crate) fn log(tx: &Connection, level: &str, text: &str) -> Result<(), StoreError> {
+pub(crate) fn log(tx: &Connection, level: LogLevel, text: &str) -> Result<(), StoreError> {
     tx.prepare_cached("INSERT INTO sync_log (level, text) VALUES (?1, ?2)")?.execute((level, text))?;
     tx.prepare_cached("DELETE FROM sync_log WHERE id <= (SELECT max(id) FROM sync_log) - 10000")?.execute([])?;
     Ok(())
 }
 
 /// Adds a line in a transaction of its own, without fsync.
-pub(crate) fn log_alone(connection: &mut Connection, level: &str, text: &str) -> Result<(), StoreError> {
+pub(crate) fn log_alone(connection: &mut Connection, level: LogLevel, text: &str) -> Result<(), StoreError> {
     gate::sync_tx_without_fsync(connection, |tx| log(tx, level, text))
 }

@@ -8,6 +8,7 @@ mod salvage;
 mod scripts;
 mod search;
 mod sending;
+mod unknown_revs;
 mod verify;
 
 use std::path::PathBuf;
@@ -17,8 +18,8 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::model::WriteOutcome;
 use crate::model::{BatchEnd, ConflictPolicy, FeedBatch};
-use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::{answers, plan, push};
 use crate::store::sync_state::Home;
 use crate::store::{feed, open, sync_state};

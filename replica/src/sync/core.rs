@@ -60,9 +60,7 @@ pub(crate) use event::Event;
 pub use goal::{EndReason, Until};
 pub(crate) use identity::{FeedHead, ServerInfo};
 pub use identity::{Identity, Limits};
-pub(crate) use outcome::{
-    EditResponse, ErrorType, ExistingRecord, Expired, Failure, Refusal, SendOutcome, WriteOutcome,
-};
+pub(crate) use outcome::{EditResponse, ErrorType, ExistingRecord, Expired, Failure, Refusal, SendOutcome};
 pub(crate) use state::Core;
 
 pub use crate::model::{BatchEnd, FeedBatch};

@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn pages_wait_until_the_list_ends() {
-        let more = |cursor: &str| ReconcileStep::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()), as_of: 5 };
+        let more =
+            |cursor: &str| ReconcileStep::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()), as_of: Some(5) };
         let mut buffer = page(None, more("b"), 5);
         assert!(buffer.may_wait());
         buffer.extend(page(Some("b"), more("c"), 9));

@@ -193,7 +193,7 @@ pub(super) fn check_known_versions(
             versions.filter_map(|version| version.fields.as_deref()).any(|fields| {
                 let mut fields = fields.clone();
                 // The rev of a discarded history counts as unknown.
-                let is_unknown = matches!(row.get("rev").and_then(Value::as_i64), None | Some(0));
+                let is_unknown = row.get("rev").is_none_or(Value::is_null);
                 if is_unknown && model.was_restored() {
                     fields.insert("rev".to_owned(), row.get("rev").cloned().unwrap_or_default());
                 }

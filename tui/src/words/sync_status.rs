@@ -3,7 +3,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_replica::doctor::DELETION_ADVICE;
-use hearth_replica::{LogLine, Phase, Status, Transport};
+use hearth_replica::{LogLevel, LogLine, Phase, Status, Transport};
 
 use crate::now::Now;
 use crate::words::glyphs::{Sign, Tone};
@@ -229,7 +229,7 @@ pub fn journal(now: Now, log: &[LogLine]) -> Vec<ReportLine> {
     let line = |(index, line): (usize, &LogLine)| ReportLine {
         label: if index == 0 { "Log" } else { "" },
         text: format!("{}  {}", moment(now, &line.at), with_any_labels(&line.text)),
-        tone: if line.level == "warning" { Tone::Notice } else { Tone::Quiet },
+        tone: if line.level == LogLevel::Warning { Tone::Notice } else { Tone::Quiet },
     };
     let gap = ReportLine { label: "", text: String::new(), tone: Tone::Plain };
     (!log.is_empty()).then_some(gap).into_iter().chain(log.iter().enumerate().map(line)).collect()

@@ -96,7 +96,7 @@ fn kind_of(tx: &Connection, record: &str) -> Result<Option<Kind>, StoreError> {
 pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Option<Kind>, StoreError> {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let one = |kind: Kind| {
-            format!("SELECT '{kind}' FROM {} WHERE id = ?1 AND rev > 0 AND ?2 <> '{kind}'", kind.collection())
+            format!("SELECT '{kind}' FROM {} WHERE id = ?1 AND rev IS NOT NULL AND ?2 <> '{kind}'", kind.collection())
         };
         Kind::ALL.map(one).join(" UNION ALL ")
     });

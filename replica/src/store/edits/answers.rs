@@ -7,34 +7,12 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState, ReasonCode};
+use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome};
 use crate::store::edits::prepared::{self, PreparedEdit};
 use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, names, normalize, outbox, settle};
 use crate::store::merge::{BaseImage, MergeResult, three_way_merge};
 use crate::store::{StoreError, base, gate, log};
-
-/// The outcome of a request for one of its edits.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum WriteOutcome {
-    /// The server has accepted the edit, at this position when the response names one.
-    Sent { rev: Option<i64> },
-    /// The server has a record with all values of the create. The record stands at this position, perhaps changed by others;
-    /// more is known only when the feed has brought that position.
-    Exists { rev: i64 },
-    /// The request is sent again, at about this time. `code`: why the attempt failed; None when the key is refused.
-    Later { at: Option<Timestamp>, code: Option<ReasonCode>, reason: String },
-    /// The server refused the key, and did not look at the edit.
-    KeyRefused { reason: String },
-    /// The record has changed (412). The edit is merged again once the feed has brought the change.
-    PreconditionFailed,
-    /// The server refused the whole request without naming an edit. The edit is sent again alone.
-    SendAlone,
-    /// The server refused the edit for good.
-    Rejected { reason: String, problem: Value },
-    /// The record is deleted on the server, or another record has the id of a create.
-    Conflict { reason: String, problem: Value, deleted: bool },
-}
 
 /// The kind and the id of an edit's record.
 pub(crate) fn edit_record(connection: &Connection, edit: i64) -> Result<Option<(Kind, String)>, StoreError> {
@@ -75,7 +53,7 @@ pub(crate) fn record_outcomes(
                     sent.push((*edit, Some(*rev)));
                     met.push(*edit);
                 }
-                outcome => record_one(tx, *edit, outcome)?,
+                outcome => record_one(tx, *edit, outcome, now)?,
             }
             if matches!(outcome, WriteOutcome::KeyRefused { .. }) {
                 turned_away.push(*edit);
@@ -130,7 +108,7 @@ struct Change<'a> {
 
 impl<'a> Change<'a> {
     /// None for accepted edits, which are written together.
-    fn of(outcome: &'a WriteOutcome) -> Option<Change<'a>> {
+    fn of(outcome: &'a WriteOutcome, now: Timestamp) -> Option<Change<'a>> {
         let waits = |code, sentence, at| Change {
             state: EditState::Waiting,
             reason: Reason::Told(code, sentence),
@@ -145,7 +123,9 @@ impl<'a> Change<'a> {
         };
         Some(match outcome {
             WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return None,
-            WriteOutcome::Later { at, code, reason } => waits(*code, reason.as_str(), *at),
+            WriteOutcome::Later { pause, code, reason } => {
+                waits(*code, reason.as_str(), pause.map(|pause| now.plus_millis(pause)))
+            }
             WriteOutcome::KeyRefused { reason } => waits(None, reason.as_str(), None),
             WriteOutcome::PreconditionFailed
                 if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
@@ -168,11 +148,11 @@ impl<'a> Change<'a> {
 }
 
 /// Writes the outcome of one edit. An edit that has ended, or that a person must decide about, stays as it is.
-fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome) -> Result<(), StoreError> {
+fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Timestamp) -> Result<(), StoreError> {
     if let Some(done) = planted_outcome(tx, edit, outcome) {
         return done;
     }
-    let Some(Change { state, reason, problem, next_attempt_at }) = Change::of(outcome) else { return Ok(()) };
+    let Some(Change { state, reason, problem, next_attempt_at }) = Change::of(outcome, now) else { return Ok(()) };
     let (sentence, problem) = (reason.sentence(), problem.map(Value::to_string));
     let changed = tx
         .prepare_cached(
@@ -202,7 +182,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome) -> Result
     }
     if state != EditState::Waiting {
         let name = names::of_edit(tx, edit)?;
-        log(tx, "warning", &format!("{name} needs you (edit {edit}, {state}): {sentence}"))?;
+        log(tx, LogLevel::Warning, &format!("{name} needs you (edit {edit}, {state}): {sentence}"))?;
     }
     Ok(())
 }

@@ -44,6 +44,7 @@ pub(super) fn coalesce(
             sum.patch.clear();
             if sum.method == Method::Create {
                 settle::finish(tx, part.edit, EditOutcome::Merged, Some("it was never sent"), now)?;
+                settle::mark_overwritten(tx, &[part.edit])?;
                 tx.prepare_cached("DELETE FROM _coalesced WHERE edit_id = ?1")?.execute([part.edit])?;
                 settle::finish(tx, sum.edit, EditOutcome::Superseded, Some("deleted again before it was sent"), now)?;
                 base::rebase(tx, sum.kind, &sum.record)?;

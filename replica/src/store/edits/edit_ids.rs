@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, Transaction};
 
+use crate::model::LogLevel;
 use crate::store::{StoreError, gate, log};
 
 /// The highest number that any table still shows.
@@ -38,7 +39,7 @@ pub(crate) fn repair(connection: &mut Connection) -> Result<(), StoreError> {
             "The count of the edits had been set back; it goes on from the highest number, and {} of them got another.",
             twice.len()
         );
-        log(tx, "warning", &text)
+        log(tx, LogLevel::Warning, &text)
     })
 }
 

@@ -68,7 +68,7 @@ fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError
         id: row.get("id")?,
         method: row.get("method")?,
         outcome: row.get("outcome")?,
-        rev: row.get::<_, Option<i64>>("rev")?.filter(|rev| *rev > 0),
+        rev: row.get("rev")?,
         reason: row.get("reason")?,
         origin: row.get("origin")?,
         created_at: row.get("created_at")?,

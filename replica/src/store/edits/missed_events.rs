@@ -8,12 +8,11 @@ use crate::store::StoreError;
 use crate::store::edits::outbox;
 
 /// Drops the preconditions of given-up requests. After a new contact, their edits are merged again once the feed has
-/// caught up, also without a newer event of the record: the server may have been restored. A precondition of revision 0
-/// stays, because a reconcile brings the record's present version or its delete.
+/// caught up, also without a newer event of the record: the server may have been restored.
 pub(crate) fn drop_stale_preconditions(tx: &Connection) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE _outbox SET if_match = NULL, if_absent = 0
-         WHERE given_up AND (if_absent OR if_match <> 0)
+         WHERE given_up AND (if_absent OR if_match IS NOT NULL)
              AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
         [],
     )?;

@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 use serde_json::Value;
 
-use crate::model::{ConflictPolicy, EditOutcome, Method};
+use crate::model::{ConflictPolicy, EditOutcome, LogLevel, Method};
 use crate::store::edits::prepared::{PreparedEdit, save};
 use crate::store::edits::reason::{Reason, field_conflict, need_person};
 use crate::store::edits::{adapt, already_applied, names, normalize, parts, settle};
@@ -51,7 +51,7 @@ pub(super) fn prepare(
         MergeResult::Send if prepared.request_given_up => {
             log(
                 tx,
-                "info",
+                LogLevel::Info,
                 &format!("Edit {edit}: the {kind} was changed on the server meanwhile; both changes stand."),
             )?;
         }
@@ -60,7 +60,7 @@ pub(super) fn prepare(
             let nothing = prepared.method == Method::Update && (prepared.patch.is_empty() || known.is_none());
             let ending = if nothing { Ending::ChangesNothing } else { Ending::AlreadyThere };
             // A server that is restored to before the record's revision has lost the edit too.
-            let rev = known.and_then(|known| known.rev).unwrap_or(0);
+            let rev = known.and_then(|known| known.rev);
             end_edit(tx, edit, kind, &prepared.record, rev, ending, now)?;
             return Ok(None);
         }
@@ -88,13 +88,13 @@ pub(super) enum Ending {
     AlreadyThere,
 }
 
-/// Ends an edit of which nothing is left to send. `rev`: the revision of the record on the server.
+/// Ends an edit of which nothing is left to send. `rev`: the revision of the record on the server, if known.
 pub(super) fn end_edit(
     tx: &Transaction<'_>,
     edit: i64,
     kind: Kind,
     record: &str,
-    rev: i64,
+    rev: Option<i64>,
     why: Ending,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -104,7 +104,7 @@ pub(super) fn end_edit(
     };
     settle::finish_at(tx, edit, rev, EditOutcome::Merged, reason, now)?;
     base::rebase(tx, kind, record)?;
-    log(tx, "info", &format!("Edit {edit}: the {kind} {result}."))
+    log(tx, LogLevel::Info, &format!("Edit {edit}: the {kind} {result}."))
 }
 
 fn wait_for_person<T>(
@@ -117,7 +117,7 @@ fn wait_for_person<T>(
     normalize::normalize_edit(tx, edit)?;
     need_person(tx, edit, reason)?;
     let name = names::title(tx, kind, &prepared.record, &[&prepared.patch, &prepared.base])?;
-    log(tx, "warning", &format!("“{name}” needs you (edit {edit}, conflict): {}.", reason.sentence()))?;
+    log(tx, LogLevel::Warning, &format!("“{name}” needs you (edit {edit}, conflict): {}.", reason.sentence()))?;
     Ok(None)
 }
 
@@ -142,7 +142,7 @@ fn apply_policy(
         prepared.base.extend(theirs);
         log(
             tx,
-            "info",
+            LogLevel::Info,
             &format!("Edit {edit}: {names} changed on both sides; yours was kept (undo {kept} takes theirs)."),
         )?;
         save(tx, prepared)?;
@@ -158,14 +158,14 @@ fn apply_policy(
         settle::finish(tx, edit, EditOutcome::Superseded, Some("the profile keeps the value on the server"), now)?;
         log(
             tx,
-            "info",
+            LogLevel::Info,
             &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {edit} takes yours)."),
         )?;
     } else {
         let kept = settle::keep_loser(tx, edit, &mine, &theirs, &why, now)?;
         log(
             tx,
-            "info",
+            LogLevel::Info,
             &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {kept} takes yours)."),
         )?;
         save(tx, prepared)?;

@@ -63,7 +63,7 @@ pub(super) enum ServerRev {
     NotRead,
     /// The server is not known to have the record.
     NoRecord,
-    /// The server has the record. None when no revision is known; 0 when the revision is of a discarded history.
+    /// The server has the record. None when the revision is unknown.
     At(Option<i64>),
 }
 
@@ -148,7 +148,7 @@ pub(super) fn readiness(edit: &Facts, dependencies: &Dependencies, server: Serve
 fn waits_for_feed(edit: &Facts, in_step: bool, server: ServerRev) -> bool {
     // Others may have changed a record that is not known here. Without a revision to insist on, the request would be
     // rejected, or its effect would be unknown if the response is lost.
-    let is_unknown = matches!(server, ServerRev::NoRecord | ServerRev::At(Some(0)));
+    let is_unknown = matches!(server, ServerRev::NoRecord | ServerRev::At(None));
     if !in_step && edit.method != Method::Create && is_unknown {
         return true;
     }
@@ -213,7 +213,7 @@ mod tests {
             ),
             (Method::Create, RequestState::Frozen, Precondition::None, false, ServerRev::NotRead, Readiness::Resend),
             (Method::Update, RequestState::None, Precondition::None, false, ServerRev::NoRecord, Readiness::Wait),
-            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(Some(0)), Readiness::Wait),
+            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(None), Readiness::Wait),
             (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(Some(5)), Readiness::Send),
             (Method::Create, RequestState::None, Precondition::None, false, ServerRev::NotRead, Readiness::Send),
             (Method::Update, RequestState::GivenUp, rev(5), true, ServerRev::At(Some(5)), Readiness::Wait),

@@ -5,7 +5,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
-use crate::model::{EditState, ReasonCode};
+use crate::model::{EditState, LogLevel, ReasonCode};
 use crate::store::edits::reason::{field_conflict, is_field_conflict, set_state};
 use crate::store::edits::{already_applied, decide, pending, plan, prepare};
 use crate::store::merge::MergeResult;
@@ -19,8 +19,8 @@ pub(crate) fn recheck_record(
     record: &str,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    // At revision 0, the present version of the record is not known.
-    if base::with_acked(tx, kind, record)?.and_then(|known| known.rev).is_none_or(|rev| rev == 0) {
+    // Without a revision, the present version of the record is not known.
+    if base::with_acked(tx, kind, record)?.and_then(|known| known.rev).is_none() {
         return Ok(false);
     }
     let edits: Vec<(i64, EditState, Option<ReasonCode>)> = tx
@@ -39,7 +39,7 @@ pub(crate) fn recheck_record(
                 if is_field_conflict(code) {
                     already_applied::record_fields(tx, edit, kind, &found.patch, known.as_ref())?;
                 }
-                let rev = known.and_then(|known| known.rev).unwrap_or(0);
+                let rev = known.and_then(|known| known.rev);
                 prepare::end_edit(tx, edit, kind, record, rev, prepare::Ending::AlreadyThere, now)?;
                 goes_on = true;
                 continue;
@@ -47,7 +47,11 @@ pub(crate) fn recheck_record(
             // Only for a field conflict is it certain that the server has never had the edit.
             MergeResult::Send if is_field_conflict(code) => {
                 decide::requeue(tx, &found)?;
-                log(tx, "info", &format!("Edit {edit}: nothing stands against it any more; it goes to the server."))?;
+                log(
+                    tx,
+                    LogLevel::Info,
+                    &format!("Edit {edit}: nothing stands against it any more; it goes to the server."),
+                )?;
                 goes_on = true;
             }
             MergeResult::Conflict(conflicts) if is_field_conflict(code) => {

@@ -9,7 +9,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState, Method};
+use crate::model::{EditOutcome, EditState, LogLevel, Method};
 use crate::store::edits::acked::{Acked, id_list};
 use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{names, normalize, outbox};
@@ -70,6 +70,16 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> 
     move_to_history(tx, edits, EditOutcome::Confirmed, None, now)
 }
 
+/// Notes that a server restore cannot lose these edits of the history: a later edit has replaced their values, or the edits
+/// were never sent. Their position says nothing any more.
+pub(crate) fn mark_overwritten(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
+    for edit in edits {
+        tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
+        tx.prepare_cached("INSERT OR IGNORE INTO _overwritten (edit_id) VALUES (?1)")?.execute([edit])?;
+    }
+    Ok(())
+}
+
 /// Deletes old entries from the history. The age is measured from the earlier of the local clock and the server's time,
 /// because a clock that is ahead must not delete everything.
 pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, newest_event: Timestamp) -> Result<(), StoreError> {
@@ -81,6 +91,7 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, newest_event: Tim
         for text in [
             "DELETE FROM _undone WHERE edit_id IN",
             "DELETE FROM _already_applied WHERE edit_id IN",
+            "DELETE FROM _overwritten WHERE edit_id IN",
             "DELETE FROM edit_history WHERE id IN",
         ] {
             tx.prepare_cached(&format!("{text} (SELECT value FROM json_each(?1))"))?.execute([&old])?;
@@ -100,16 +111,16 @@ pub(crate) fn finish(
     move_to_history(tx, &[(edit, None)], outcome, reason, now)
 }
 
-/// [`finish`] for an edit that the server has at a position; 0 when the position is unknown.
+/// [`finish`] for an edit that the server has at a position; None when the position is unknown.
 pub(crate) fn finish_at(
     tx: &Transaction<'_>,
     edit: i64,
-    rev: i64,
+    rev: Option<i64>,
     outcome: EditOutcome,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    move_to_history(tx, &[(edit, Some(rev))], outcome, Some(reason), now)
+    move_to_history(tx, &[(edit, rev)], outcome, Some(reason), now)
 }
 
 /// Moves edits to the history. The history holds the parts of a coalesced edit as separate edits.
@@ -289,7 +300,7 @@ pub(crate) fn record_is_deleted(
             let name = names::of_edit(tx, *edit)?;
             log(
                 tx,
-                "warning",
+                LogLevel::Warning,
                 &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted on the server."),
             )?;
         }

@@ -74,7 +74,7 @@ pub(crate) fn explain_record(connection: &Connection, kind: Kind, id: &str) -> R
     // Without edits the row is the server's version.
     let server = match (&image, &row) {
         (Some((stored, gone)), _) => (!gone).then(|| stored.clone()),
-        (None, Some(stored)) if edits.is_empty() && stored.rev.is_some() => Some(stored.clone()),
+        (None, Some(stored)) if edits.is_empty() => Some(stored.clone()),
         _ => None,
     };
     // The last version of a record that has edits and was deleted on the server.

@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::model::{Reconcile, ReconcileCause};
+use crate::model::{LogLevel, Reconcile, ReconcileCause};
 use crate::store::edits::missed_events;
 use crate::store::reconcile::progress::load;
 use crate::store::reconcile::{listing, lost};
@@ -40,7 +40,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
         missed_events::mark_events_missed(tx)?;
     }
     // The lists show every record that the rest of a replay would have shown.
-    tx.execute_batch("UPDATE _sync SET replaying = 0; DELETE FROM _seen;")?;
+    tx.execute("UPDATE _sync SET replaying = 0", [])?;
     let mut since = match &before {
         Some(reconcile) => reconcile.since.clone(),
         None if replaying => None,
@@ -52,7 +52,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
             tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
             log(
                 tx,
-                "warning",
+                LogLevel::Warning,
                 "This replica was offline for longer than the server keeps history; comparing with the server's lists.",
             )?;
         }
@@ -63,7 +63,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
             since = restored.forget_history(tx, since, replaying)?;
         }
         ReconcileCause::Asked { .. } => {
-            log(tx, "info", "Comparing with the server's lists, as a person asked.")?;
+            log(tx, LogLevel::Info, "Comparing with the server's lists, as a person asked.")?;
         }
     }
     // A person's agreement does not cover deletions that a later state of the server brings.
@@ -125,7 +125,7 @@ impl Restored<'_> {
             Some(at) if is_few => Some(since.map_or(at.clone(), |since| since.min(at))),
             _ => None,
         };
-        log(tx, "warning", "The server was put back to an older copy; comparing with its lists.")?;
+        log(tx, LogLevel::Warning, "The server was put back to an older copy; comparing with its lists.")?;
         if let Some(fork) = self.fork {
             lost::offer_after_fork(tx, fork)?;
         }
@@ -151,7 +151,7 @@ fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, St
     for kind in Kind::ALL {
         // Reads the end of an index: an aggregate function would read every row.
         let text = format!(
-            "SELECT updated_at FROM {} WHERE updated_at IS NOT NULL AND rev BETWEEN 1 AND ?1 ORDER BY {} DESC LIMIT 1",
+            "SELECT updated_at FROM {} WHERE updated_at IS NOT NULL AND rev <= ?1 ORDER BY {} DESC LIMIT 1",
             kind.collection(),
             order::sort_key(kind, "updated_at")
         );

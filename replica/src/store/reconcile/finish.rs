@@ -3,9 +3,10 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 
+use crate::model::LogLevel;
 use crate::store::edits::{missed_events, recheck, settle};
 use crate::store::reconcile::{listing, lost, sentences};
-use crate::store::{StoreError, gate, log};
+use crate::store::{StoreError, gate, log, unknown_revs};
 
 /// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
@@ -27,9 +28,10 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         )?;
         tx.execute("DELETE FROM _reconcile", [])?;
         listing::clear(tx)?;
+        unknown_revs::clear_known(tx)?;
         settle::settle(tx, position, now)?;
         missed_events::clear_disproved_marks(tx)?;
         recheck::recheck_all(tx, now)?;
-        log(tx, "info", &sentences::reconcile_done(gone, restored, lost::is_any_offered(tx)?))
+        log(tx, LogLevel::Info, &sentences::reconcile_done(gone, restored, lost::is_any_offered(tx)?))
     })
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::model::{ListedId, Method};
-use crate::store::StoreError;
+use crate::store::{StoreError, unknown_revs};
 
 /// Records that [`records_to_fetch`] gives at most.
 const FETCH_MAX: usize = 100;
@@ -28,20 +28,10 @@ pub(super) fn clear(tx: &Transaction<'_>) -> Result<(), StoreError> {
 
 /// Saves a page of ids.
 pub(super) fn save_page(tx: &Transaction<'_>, kind: Kind, page: &[ListedId]) -> Result<(), StoreError> {
-    save_entries(tx, kind, page.iter().map(|ListedId { id, rev }| (*id, Some(*rev))))
-}
-
-/// Saves a page of ids with revisions. None: the record was fetched after the server listed it.
-fn save_entries(
-    tx: &Transaction<'_>,
-    kind: Kind,
-    entries: impl Iterator<Item = (Uuid, Option<i64>)>,
-) -> Result<(), StoreError> {
-    let mut bytes = Vec::with_capacity(entries.size_hint().0 * ENTRY_BYTES);
-    for (id, rev) in entries {
+    let mut bytes = Vec::with_capacity(page.len() * ENTRY_BYTES);
+    for ListedId { id, rev } in page {
         bytes.extend(id.as_bytes());
-        // No record has the revision 0.
-        bytes.extend(rev.unwrap_or(0).to_le_bytes());
+        bytes.extend(rev.to_le_bytes());
     }
     tx.prepare_cached("INSERT INTO _walk_pages (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
     Ok(())
@@ -53,15 +43,14 @@ pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreE
     Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
-/// Notes that a listed record was fetched: the replica's version of the record is new enough.
-pub(super) fn note_fetched(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+/// Replaces the listed revision of a record by the fetched revision, which may be lower after a server restore.
+pub(super) fn note_fetched(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
     let id = Uuid::try_parse(id).map_err(|_| StoreError::Unexpected(format!("a listed record with the id {id}")))?;
-    save_entries(tx, kind, [(id, None)].into_iter())
+    save_page(tx, kind, &[ListedId { id, rev }])
 }
 
-/// The listed ids in ascending order, each with the revision of its newest entry. None: the record was fetched after
-/// the server listed it.
-struct ListedIds(Vec<(Uuid, Option<i64>)>);
+/// The listed ids in ascending order, each with the revision of its newest entry.
+struct ListedIds(Vec<(Uuid, i64)>);
 
 impl ListedIds {
     fn load(connection: &Connection, kind: Kind) -> Result<ListedIds, StoreError> {
@@ -75,7 +64,7 @@ impl ListedIds {
             all.extend(bytes.rchunks_exact(ENTRY_BYTES).filter_map(|entry| {
                 let (id, rev) = entry.split_first_chunk::<16>()?;
                 let rev = i64::from_le_bytes(rev.try_into().ok()?);
-                Some((Uuid::from_bytes(*id), (rev != 0).then_some(rev)))
+                Some((Uuid::from_bytes(*id), rev))
             }));
         }
         all.sort_by_key(|(id, _)| *id);
@@ -109,7 +98,7 @@ pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Ve
             }
         }
     }
-    let newer = listed.0.iter().zip(known).filter(|((_, listed), known)| listed > known);
+    let newer = listed.0.iter().zip(known).filter(|((_, listed), known)| Some(*listed) > *known);
     Ok(newer.map(|((id, _), _)| id.to_string()).take(FETCH_MAX).collect())
 }
 
@@ -143,16 +132,17 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
         }
     }
     let mut statement = tx.prepare_cached(&format!(
-        "SELECT max(rev), (SELECT method FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC LIMIT 1)
+        "SELECT count(*) > 0 AND coalesce(max(rev) <= ?3, 1),
+             (SELECT method FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC LIMIT 1)
          FROM ({}) WHERE id = ?2",
         known_text(kind)
     ))?;
     let mut gone = Vec::new();
     for id in unseen {
-        let (rev, last): (Option<i64>, Option<Method>) =
-            statement.query_row((kind.as_str(), &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
         // Changes after the position of the first page arrive by the feed.
-        if rev.is_some_and(|rev| rev <= as_of) {
+        let (is_gone, last): (bool, Option<Method>) =
+            statement.query_row((kind.as_str(), &id, as_of), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if is_gone {
             gone.push(Vanished { id, has_edits: last.is_some(), has_last_edit_delete: last == Some(Method::Delete) });
         }
     }
@@ -182,12 +172,13 @@ pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, Store
 /// SQL for the ids and revisions of a kind's known records; `?1` is the kind. Left out: a deleted record whose row
 /// stays because its edits wait for a person.
 fn known_text(kind: Kind) -> String {
+    let table = kind.collection();
     format!(
-        "SELECT id, rev FROM {} WHERE rev IS NOT NULL
+        "SELECT id, rev FROM {table} WHERE {}
              AND id NOT IN (SELECT record_id FROM _base WHERE kind = ?1 AND deleted)
          UNION ALL SELECT record_id, rev FROM _base WHERE kind = ?1 AND NOT deleted
          UNION ALL SELECT e.record_id, s.rev {SENT_CREATES}",
-        kind.collection()
+        unknown_revs::on_server(kind, table)
     )
 }
 

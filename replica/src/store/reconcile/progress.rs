@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::model::{Reconcile, ReconcileStep};
+use crate::model::{LogLevel, Reconcile, ReconcileStep};
 use crate::store::{StoreError, gate, log};
 
 /// The running reconcile.
@@ -28,14 +28,13 @@ struct StepColumns {
 impl StepColumns {
     fn parse(self) -> Result<ReconcileStep, StoreError> {
         let StepColumns { word, kind, cursor, as_of } = self;
-        let as_of = as_of.unwrap_or_default();
-        Ok(match (word.as_str(), kind.as_deref().and_then(Kind::parse)) {
-            ("property", _) => ReconcileStep::Property,
-            ("changes", Some(kind)) => ReconcileStep::Changes { kind, cursor },
-            ("ids", Some(kind)) => ReconcileStep::Ids { kind, cursor, as_of },
-            ("records", Some(kind)) => ReconcileStep::Records { kind, as_of },
-            ("sweep", Some(kind)) => ReconcileStep::Sweep { kind, as_of },
-            ("done", _) => ReconcileStep::Done,
+        Ok(match (word.as_str(), kind.as_deref().and_then(Kind::parse), as_of) {
+            ("property", ..) => ReconcileStep::Property,
+            ("changes", Some(kind), _) => ReconcileStep::Changes { kind, cursor },
+            ("ids", Some(kind), as_of) => ReconcileStep::Ids { kind, cursor, as_of },
+            ("records", Some(kind), Some(as_of)) => ReconcileStep::Records { kind, as_of },
+            ("sweep", Some(kind), Some(as_of)) => ReconcileStep::Sweep { kind, as_of },
+            ("done", ..) => ReconcileStep::Done,
             _ => return Err(StoreError::InvalidContent(format!("a reconcile at the step {word}"))),
         })
     }
@@ -51,9 +50,9 @@ pub(super) fn advance(tx: &Transaction<'_>, step: &ReconcileStep) -> Result<(), 
     let (kind, cursor, as_of) = match step {
         ReconcileStep::Property | ReconcileStep::Done => (None, None, None),
         ReconcileStep::Changes { kind, cursor } => (Some(kind), cursor.as_ref(), None),
-        ReconcileStep::Ids { kind, cursor, as_of } => (Some(kind), cursor.as_ref(), Some(as_of)),
+        ReconcileStep::Ids { kind, cursor, as_of } => (Some(kind), cursor.as_ref(), *as_of),
         ReconcileStep::Records { kind, as_of } | ReconcileStep::Sweep { kind, as_of } => {
-            (Some(kind), None, Some(as_of))
+            (Some(kind), None, Some(*as_of))
         }
     };
     tx.prepare_cached("UPDATE _reconcile SET step = ?1, kind = ?2, cursor = ?3, as_of = ?4")?.execute((
@@ -69,7 +68,7 @@ pub(super) fn advance(tx: &Transaction<'_>, step: &ReconcileStep) -> Result<(), 
 pub(crate) fn ask_person(connection: &mut Connection, question: &str) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
         tx.execute("UPDATE _reconcile SET question = ?1", [question])?;
-        log(tx, "warning", question)
+        log(tx, LogLevel::Warning, question)
     })
 }
 
@@ -80,7 +79,7 @@ pub(crate) fn note_wish(connection: &mut Connection, accepted: bool) -> Result<(
         if accepted {
             tx.execute("UPDATE _reconcile SET accepted = 1, question = NULL", [])?;
             tx.execute("UPDATE _sync SET phase = 'reconciling' WHERE phase = 'blocked'", [])?;
-            log(tx, "info", "A person has agreed to the deletions.")?;
+            log(tx, LogLevel::Info, "A person has agreed to the deletions.")?;
         }
         Ok(())
     })

@@ -1,26 +1,15 @@
 //! The replay: reads the whole feed again over existing rows, after a rebuild. Records that the replay does not show
 //! are deleted. Must not touch records that the server never had.
 
-use hearth_contract::event::EventType;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
-use crate::model::{Method, ReconcileCause};
+use crate::model::{LogLevel, Method, ReconcileCause};
 use crate::store::edits::settle;
 use crate::store::reconcile::sweep::is_mass_delete;
 use crate::store::reconcile::{listing, sentences};
-use crate::store::{StoreError, base, log, rows};
-
-/// Notes that the replay has shown a record. A delete event removes the note.
-pub(crate) fn note_seen(tx: &Transaction<'_>, kind: Kind, id: &str, event_type: EventType) -> Result<(), StoreError> {
-    let text = match event_type {
-        EventType::Deleted => "DELETE FROM _seen WHERE kind = ?1 AND record_id = ?2",
-        _ => "INSERT INTO _seen (kind, record_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-    };
-    tx.prepare_cached(text)?.execute((kind.as_str(), id))?;
-    Ok(())
-}
+use crate::store::{StoreError, base, log, rows, unknown_revs};
 
 /// Ends the replay at the head, and deletes the records that the replay did not show. Nothing is deleted when a
 /// reconcile is needed; then the result is the cause of the reconcile. A reconcile is needed when a confirmed edit
@@ -59,8 +48,9 @@ pub(crate) fn finish(
             rows::delete_row(tx, kind, &id)?;
         }
     }
-    tx.execute_batch("DELETE FROM _seen; UPDATE _sync SET replaying = 0")?;
-    log(tx, "info", &sentences::rebuild_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
+    unknown_revs::clear_known(tx)?;
+    tx.execute("UPDATE _sync SET replaying = 0", [])?;
+    log(tx, LogLevel::Info, &sentences::rebuild_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
     Ok(None)
 }
 
@@ -81,12 +71,9 @@ impl Missing {
 
 fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError> {
     let mut statement = tx.prepare(&format!(
-        "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = known.id ORDER BY e.id DESC LIMIT 1)
-         FROM (
-             SELECT id FROM {} WHERE rev IS NOT NULL
-             UNION SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted) AS known
-         WHERE id NOT IN (SELECT record_id FROM _seen WHERE kind = ?1)",
-        kind.collection()
+        "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = missing.id ORDER BY e.id DESC LIMIT 1)
+         FROM ({}) AS missing",
+        unknown_revs::still_unknown(kind)
     ))?;
     let found = statement.query_map([kind.as_str()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -104,8 +91,8 @@ fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreErro
     for kind in Kind::ALL {
         let before = format!(
             "SELECT EXISTS (SELECT 1 {confirmed} AND h.kind = ?1 AND h.rev > (
-                 SELECT rev FROM (SELECT coalesce(i.rev, r.rev) AS rev FROM {} r
-                     LEFT JOIN _base i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id) WHERE rev > 0))",
+                 SELECT coalesce(i.rev, r.rev) FROM {} r
+                     LEFT JOIN _base i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id))",
             kind.collection()
         );
         if tx.query_row(&before, [kind.as_str()], |row| row.get(0))? {

@@ -29,7 +29,7 @@ pub(crate) fn save_response(
             ReconcileQuery::Record { kind, id } => {
                 for record in &found.records {
                     save_record(tx, *kind, record)?;
-                    listing::note_fetched(tx, *kind, id)?;
+                    listing::note_fetched(tx, *kind, id, number(record, "rev")?)?;
                 }
             }
             ReconcileQuery::Changes { kind, .. } | ReconcileQuery::Walk { kind, .. } => {
@@ -53,8 +53,9 @@ pub(crate) fn save_response(
 /// Removes a profile that the server does not have. A profile is never deleted, but a restored server may be from
 /// before its creation.
 fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM _base WHERE kind = 'property' AND rev <= ?1", [as_of])?;
-    let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property WHERE rev <= ?1";
+    tx.execute("DELETE FROM _base WHERE kind = 'property' AND coalesce(rev <= ?1, 1)", [as_of])?;
+    let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property
+                 WHERE coalesce(rev <= ?1, 1)";
     let known: Option<(String, bool)> =
         tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     match known {

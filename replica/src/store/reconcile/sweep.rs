@@ -4,7 +4,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::model::{ReconcileStep, SweepOutcome};
+use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
 use crate::store::edits::settle;
 use crate::store::reconcile::progress::advance;
 use crate::store::reconcile::{listing, lost, sentences};
@@ -28,7 +28,7 @@ pub(crate) fn sweep(
 ) -> Result<SweepOutcome, StoreError> {
     gate::sync_tx(connection, |tx| {
         if !listing::is_listed(tx, kind)? {
-            advance(tx, &ReconcileStep::Ids { kind, cursor: None, as_of: 0 })?;
+            advance(tx, &ReconcileStep::Ids { kind, cursor: None, as_of: None })?;
             return Ok(SweepOutcome::NotListed);
         }
         let vanished = listing::vanished(tx, kind, as_of)?;
@@ -48,7 +48,7 @@ pub(crate) fn sweep(
             return Ok(SweepOutcome::TooMany { gone, of });
         }
         if gone > 0 {
-            log(tx, "info", &sentences::deleted_in_collection(tx, kind, &lost, of, restored)?)?;
+            log(tx, LogLevel::Info, &sentences::deleted_in_collection(tx, kind, &lost, of, restored)?)?;
         }
         for record in &vanished {
             delete(tx, kind, record, as_of, now)?;

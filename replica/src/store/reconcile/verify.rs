@@ -12,6 +12,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
+use crate::model::LogLevel;
 use crate::store::edits::settle;
 use crate::store::schema::search;
 use crate::store::{StoreError, base, gate, log, rows};
@@ -125,7 +126,7 @@ fn compare_all(
                 _ => ("records were", "them", "they are"),
             };
             let done = if repair { format!("; {they} repaired") } else { String::new() };
-            log(tx, "warning", &format!("{count} {were} not as the server has {them}{done}."))?;
+            log(tx, LogLevel::Warning, &format!("{count} {were} not as the server has {them}{done}."))?;
         }
         Ok(Some(found))
     })

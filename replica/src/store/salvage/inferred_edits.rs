@@ -27,16 +27,22 @@ pub(super) struct EditTrace {
     shown: Option<Fields>,
 }
 
-/// Finds the records of a damaged database that had edits: records with a base image and records without a revision.
+/// Finds the records of a damaged database that had edits: records with a base image and records that the server does
+/// not have.
 pub(super) fn find_traces(damaged: &Connection, images: &SalvagedTable) -> Result<Vec<EditTrace>, StoreError> {
     let mut traces = Vec::new();
+    let unknown_revs = read_table(damaged, "_unknown_revs")?;
     for kind in Kind::ALL {
+        let is_of_kind = |row: &&Vec<Sql>| unknown_revs.text(row, "kind") == Some(kind.as_str());
+        let on_server = unknown_revs.rows.iter().filter(is_of_kind);
+        let on_server: BTreeSet<&str> = on_server.filter_map(|row| unknown_revs.text(row, "record_id")).collect();
         let of_kind = images.rows.iter().filter(|row| images.text(row, "kind") == Some(kind.as_str()));
         let mut with_image: BTreeSet<&str> = of_kind.filter_map(|row| images.text(row, "record_id")).collect();
         let table = read_table(damaged, kind.collection())?;
         for row in &table.rows {
             let Some(record) = table.text(row, "id").filter(|id| Uuid::try_parse(id).is_ok()) else { continue };
-            let is_new = matches!(table.value(row, "rev"), Some(Sql::Null));
+            let has_no_rev = matches!(table.value(row, "rev"), Some(Sql::Null));
+            let is_new = has_no_rev && unknown_revs.complete && !on_server.contains(record);
             if with_image.remove(record) || is_new {
                 let shown = Some(shown_fields(kind, &table, row));
                 traces.push(EditTrace { kind, record: record.to_owned(), shown });

@@ -7,7 +7,7 @@ use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
 
 /// The tables with data that the server cannot send again.
-pub(in crate::store) const LOCAL_TABLES: [&str; 10] = [
+pub(in crate::store) const LOCAL_TABLES: [&str; 11] = [
     "edits",
     "edit_history",
     "_requests",
@@ -16,6 +16,7 @@ pub(in crate::store) const LOCAL_TABLES: [&str; 10] = [
     "_coalesced",
     "_undone",
     "_already_applied",
+    "_overwritten",
     "_base",
     "sync_log",
 ];
@@ -24,7 +25,7 @@ pub(in crate::store) const LOCAL_TABLES: [&str; 10] = [
 pub(super) const SEQUENCE_TABLE: &str = "sqlite_sequence";
 
 /// The columns that hold edit ids. An id that was ever given is never given again, whatever became of its edit.
-const EDIT_ID_COLUMNS: [(&str, &str); 10] = [
+const EDIT_ID_COLUMNS: [(&str, &str); 11] = [
     ("edits", "id"),
     ("edit_history", "id"),
     ("_outbox", "edit_id"),
@@ -34,6 +35,7 @@ const EDIT_ID_COLUMNS: [(&str, &str); 10] = [
     ("_undone", "edit_id"),
     ("_undone", "by_edit"),
     ("_already_applied", "edit_id"),
+    ("_overwritten", "edit_id"),
     (SEQUENCE_TABLE, "seq"),
 ];
 

@@ -14,6 +14,7 @@ use super::damaged_copies::{
 use super::header::{Header, mend_header};
 use super::report::RebuildReport;
 use super::{extract, reread, restore};
+use crate::model::LogLevel;
 use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
 use crate::store::sync_log::log;
@@ -81,8 +82,8 @@ fn fill_blank(kept: &Path, blank: &Connection, blank_path: &Path) -> Result<Rebu
         let text = format!(
             "The database was replaced by a new one; {edits} {were} carried over. The old file is kept as {name}."
         );
-        log(tx, "warning", &text)?;
-        report.lost.iter().try_for_each(|sentence| log(tx, "warning", sentence))
+        log(tx, LogLevel::Warning, &text)?;
+        report.lost.iter().try_for_each(|sentence| log(tx, LogLevel::Warning, sentence))
     })?;
     Ok(report)
 }

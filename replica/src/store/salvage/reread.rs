@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use super::report::RebuildReport;
+use crate::model::LogLevel;
 use crate::store::reconcile::lost;
 use crate::store::schema::{self, search};
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, open};
+use crate::store::{StoreError, gate, open, unknown_revs};
 
 /// Forgets the position of a sound database: the replica then reads the whole feed again and compares all records.
 /// Rows stay until the server's version replaces them.
@@ -27,7 +27,7 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
         }
         forget_revisions(tx)?;
         forget_position(tx)?;
-        log(tx, "info", "Reading everything again, because a person asked for it.")?;
+        log(tx, LogLevel::Info, "Reading everything again, because a person asked for it.")?;
         Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get::<_, i64>(0))?)
     })?;
     Ok(RebuildReport {
@@ -37,18 +37,11 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
     })
 }
 
-/// Sets every revision to 0, the lowest revision, so that each version of the server counts as newer. Tombstones are
-/// deleted too, because the feed repeats the deletes that are valid in the server's present history.
+/// Forgets every revision, so that each version of the server counts as newer, and every delete: the feed repeats the
+/// deletes that are valid in the server's present history.
 fn forget_revisions(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for kind in Kind::ALL {
-        tx.execute_batch(&format!("UPDATE {} SET rev = 0 WHERE rev IS NOT NULL", kind.collection()))?;
-    }
-    Ok(tx.execute_batch(
-        "UPDATE _base SET rev = 0, deleted = 0;
-         DELETE FROM _tombstones;
-         DELETE FROM _seen;
-         DELETE FROM _walk_pages;",
-    )?)
+    unknown_revs::forget_revs(tx, 0)?;
+    Ok(tx.execute_batch("UPDATE _base SET deleted = 0; DELETE FROM _walk_pages;")?)
 }
 
 /// Sets the cursor to the beginning of the feed. A running reconcile after a server restore starts again instead:

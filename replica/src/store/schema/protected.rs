@@ -2,12 +2,12 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 18] = [
+pub(crate) const TABLES: [&str; 19] = [
     "_schema",
     "_sync",
     "_base",
     "_tombstones",
-    "_seen",
+    "_unknown_revs",
     "_reconcile",
     "_walk_pages",
     "_requests",
@@ -17,6 +17,7 @@ pub(crate) const TABLES: [&str; 18] = [
     "_undone",
     "_blocked",
     "_already_applied",
+    "_overwritten",
     "_search_rows",
     "edits",
     "edit_history",

@@ -32,7 +32,7 @@ pub(super) fn create_table(resource: &Resource) -> String {
         false,
     );
     column("updated_at", &format!("TEXT DEFAULT ({NOW})"), "When the server last changed it", false);
-    column("rev", "INTEGER", "Position of its last change; null until the server has confirmed it once", false);
+    column("rev", "INTEGER", "Position of its last change; null while the server has not confirmed it", false);
     column("extra", "TEXT", "JSON of members that a newer server sent", true);
     text.push_str(") STRICT");
     text

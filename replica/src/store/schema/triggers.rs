@@ -10,6 +10,7 @@ use super::rules::Rule;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, trigger};
 use super::{rules, search};
 use crate::store::sql_words::NOW;
+use crate::store::unknown_revs;
 
 /// The CREATE TRIGGER statements of a typed table.
 pub(crate) fn table_triggers(resource: &Resource) -> Vec<String> {
@@ -167,7 +168,8 @@ fn after_delete(resource: &Resource) -> String {
 /// trigger, and the edit of the INSERT contains such a change.
 fn existed_before(resource: &Resource) -> String {
     let kind = resource.kind.as_str();
-    format!("(OLD.rev IS NOT NULL OR EXISTS (SELECT 1 FROM edits WHERE kind = '{kind}' AND record_id = OLD.id))")
+    let on_server = unknown_revs::on_server(resource.kind, "OLD");
+    format!("({on_server} OR EXISTS (SELECT 1 FROM edits WHERE kind = '{kind}' AND record_id = OLD.id))")
 }
 
 fn refuse_delete(resource: &Resource) -> String {
@@ -184,7 +186,8 @@ fn keep_base_image(resource: &Resource, row: &str) -> String {
     format!(
         "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, extra)\n  \
          SELECT '{kind}', OLD.id, OLD.rev, json_object({members}), OLD.created_at, OLD.updated_at, OLD.extra\n  \
-         WHERE OLD.rev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _base WHERE kind = '{kind}' AND record_id = OLD.id);"
+         WHERE {} AND NOT EXISTS (SELECT 1 FROM _base WHERE kind = '{kind}' AND record_id = OLD.id);",
+        unknown_revs::on_server(resource.kind, "OLD")
     )
 }
 

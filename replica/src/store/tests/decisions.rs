@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
 use crate::model::ConflictPolicy;
+use crate::model::WriteOutcome;
 use crate::model::{Origin, ReasonCode};
 use crate::store::edits::EditError;
-use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::resolve::{self, Choice, Resolution};
 use crate::store::edits::undo;
 use crate::store::edits::{Decided, decide};
@@ -227,7 +227,7 @@ fn discard_maybe_applied_queues_inverse() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     let decided = scene.discard(1).unwrap();
     assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.sentence);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
@@ -246,7 +246,7 @@ fn discard_maybe_applied_twice_is_refused() {
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
         scene.answer(
             1,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
         );
         scene
     };
@@ -269,7 +269,7 @@ fn rejected_retry_is_maybe_applied() {
         let key = scene.send(1).key;
         scene.answer(
             1,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
+            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
         );
         // The server has forgotten the key by the next day.
         scene.send(1);
@@ -301,7 +301,7 @@ fn key_refused_releases_unsent_request() {
     assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("2 discarded", "waiting"));
 
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     for _ in 0..3 {
         scene.send(1);
         scene.answer(1, away());

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
+use crate::model::WriteOutcome;
 use crate::model::{Origin, ReasonCode};
-use crate::store::edits::answers::WriteOutcome;
 use crate::store::{edits, gate, open, status, sync_state};
 
 #[test]
@@ -65,7 +65,8 @@ fn event_with_key_confirms_edit() {
     assert_eq!(scene.one("SELECT id || outcome FROM edit_history"), "1confirmed");
     assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high4", "the second edit is still laid over");
     assert_eq!(scene.plan(), [2]);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
+    scene
+        .answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1", "what is settled stays settled");
 }
 

@@ -33,7 +33,7 @@ impl Scene {
 
     fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
         let question = ReconcileQuery::Changes { kind, since: None, cursor: None };
-        let then = ReconcileStep::Ids { kind, cursor: None, as_of: 0 };
+        let then = ReconcileStep::Ids { kind, cursor: None, as_of: None };
         let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };
         reconcile::save_response(&mut self.db, &question, &found, &then).unwrap();
     }
@@ -266,7 +266,7 @@ fn sweep_without_listing_deletes_nothing() {
     );
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
     let step = reconcile::load(&scene.db).unwrap().map(|reconcile| reconcile.step);
-    assert_eq!(step, Some(ReconcileStep::Ids { kind, cursor: None, as_of: 0 }));
+    assert_eq!(step, Some(ReconcileStep::Ids { kind, cursor: None, as_of: None }));
 }
 
 #[test]
@@ -287,7 +287,10 @@ fn sent_before_a_gap() -> Scene {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     scene.recovers(&gap());
     scene
 }
@@ -322,7 +325,10 @@ fn rejection_before_gap_keeps_maybe_applied() {
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -368,7 +374,10 @@ fn first_profile_update_waits_once_it_exists() {
     scene.is_at_present(5);
     scene.does("INSERT INTO property (city) VALUES ('Bern')");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
@@ -414,7 +423,7 @@ fn listing_fetches_only_newer_records() {
     let pages = [vec![listed(12, 12), listed(10, 10)], vec![listed(13, 20), listed(11, 30)]];
     let (kind, as_of) = (Kind::Room, 40);
     for (ids, cursor) in pages.into_iter().zip([None, Some("c".to_owned())]) {
-        let then = ReconcileStep::Ids { kind, cursor: Some("c".into()), as_of };
+        let then = ReconcileStep::Ids { kind, cursor: Some("c".into()), as_of: Some(as_of) };
         reconcile::save_response(
             &mut scene.db,
             &ReconcileQuery::Ids { kind, cursor },

@@ -4,8 +4,8 @@ use hearth_contract::formats::{Timestamp, is_url};
 use serde_json::{Value, json};
 
 use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
+use crate::model::WriteOutcome;
 use crate::model::{BatchEnd, FeedBatch, Phase};
-use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::edit_ids;
 use crate::store::read::{query, view};
 use crate::store::{feed, gate, schema, status, sync_state};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
 use crate::model::ConflictPolicy;
-use crate::store::edits::answers::WriteOutcome;
+use crate::model::WriteOutcome;
 
 mod reason_code;
 mod unanswered;

@@ -5,9 +5,9 @@ use hearth_contract::schema::Kind;
 use super::clock::Millis;
 use super::goal::EndReason;
 use super::identity::ServerInfo;
-use super::outcome::WriteOutcome;
 use crate::model::{
     BlockCause, FeedBatch, Phase, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, Transport,
+    WriteOutcome,
 };
 
 /// An output of the core. The engine carries actions out in order.

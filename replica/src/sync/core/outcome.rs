@@ -4,7 +4,6 @@ use hearth_contract::problem::ProblemType;
 use serde_json::Value;
 
 use super::clock::Millis;
-use crate::model::ReasonCode;
 
 /// Why a request has no usable answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -128,26 +127,4 @@ pub(crate) enum ExistingRecord {
     Different,
     /// The record could not be fetched.
     Unknown(Failure),
-}
-
-/// What follows from an attempt for one edit.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum WriteOutcome {
-    /// The server holds the edit, at this position if known.
-    Accepted { rev: Option<i64> },
-    /// The server holds a record with all values of the create. Others may have changed the record since; `rev` is its
-    /// present revision.
-    AlreadyExists { rev: i64 },
-    /// The edit is sent again, at `at` if the time is known. `code`: None when the key is refused.
-    Retry { at: Option<Millis>, code: Option<ReasonCode>, reason: String },
-    /// The server refused the key before looking at the edit. The edit is sent again.
-    KeyRefused { reason: String },
-    /// 412: the record has changed on the server. The feed brings the new version; then the edit is merged again.
-    Outdated,
-    /// A bulk call was refused as a whole. The edit is sent again in a request of its own.
-    SendAlone,
-    /// The server rejects the edit for good.
-    Rejected { reason: String, problem: Value },
-    /// Another person has changed the record, or deleted the record (`is_deleted`). A person must decide.
-    Conflict { reason: String, problem: Value, is_deleted: bool },
 }

@@ -13,9 +13,9 @@ use self::choose::Choice;
 use self::state::{IdCollision, Push};
 use super::action::{Action, Request};
 use super::clock::Millis;
-use super::outcome::{EditResponse, ExistingRecord, Failure, Refusal, SendOutcome, WriteOutcome};
+use super::outcome::{EditResponse, ExistingRecord, Failure, Refusal, SendOutcome};
 use super::state::{Core, KEY_RETRY};
-use crate::model::{ReadyEdits, ReasonCode};
+use crate::model::{ReadyEdits, ReasonCode, WriteOutcome};
 
 /// Requests in flight: while the server answers the first, the second is saved in the outbox.
 const IN_FLIGHT_MAX: usize = 2;
@@ -83,7 +83,7 @@ impl Core {
         let mut outcomes = Vec::with_capacity(responses.len());
         for (edit, response) in responses {
             match response {
-                EditResponse::Accepted { rev } => outcomes.push((edit, WriteOutcome::Accepted { rev })),
+                EditResponse::Accepted { rev } => outcomes.push((edit, WriteOutcome::Sent { rev })),
                 EditResponse::Refused(refusal) => {
                     let again = ReadyEdits { edits: vec![edit], ..request.clone() };
                     outcomes.extend(self.edit_refused(now, edit, again, refusal));
@@ -143,7 +143,7 @@ impl Core {
             // Any other 404 concerns the path only, for example a proxy's rule.
             404 if refusal.is(ProblemType::NotFound) => {
                 let Refusal { problem, .. } = refusal;
-                WriteOutcome::Conflict { reason: "deleted on the server".to_owned(), problem, is_deleted: true }
+                WriteOutcome::Conflict { reason: "deleted on the server".to_owned(), problem, deleted: true }
             }
             412 => {
                 if self.push.outdated.insert(edit) {
@@ -152,7 +152,7 @@ impl Core {
                     // The feed has brought no newer version, or the edit had no precondition to wait for.
                     self.delay_request(now, &again, false, refusal.retry_after);
                 }
-                WriteOutcome::Outdated
+                WriteOutcome::PreconditionFailed
             }
             _ => WriteOutcome::Rejected { reason: refusal.message, problem: refusal.problem },
         };
@@ -162,7 +162,7 @@ impl Core {
     /// A refusal that is not about the edits: the same request may succeed later.
     fn refused_for_now(&mut self, now: Millis, again: ReadyEdits, refusal: &Refusal) -> Outcomes {
         let at = self.retry_time(now, &again, refusal);
-        self.send_again(again, at, delay_code(refusal.status), &refusal.message)
+        self.send_again(again, at.map(|at| at - now), delay_code(refusal.status), &refusal.message)
     }
 
     /// When a refused request may be sent again. None: the time depends on the key, not on the request.
@@ -200,7 +200,7 @@ impl Core {
             _ => None,
         };
         let at = self.delay_request(now, &again, false, floor);
-        self.send_again(again, Some(at), Some(ReasonCode::Unreachable), reason)
+        self.send_again(again, Some(at - now), Some(ReasonCode::Unreachable), reason)
     }
 
     /// Counts a failure of a request and returns the time of the next attempt. `floor`: the shortest pause in milliseconds.
@@ -213,15 +213,15 @@ impl Core {
     }
 
     /// Queues edits again with the same bytes, behind the other ready edits: a request that breaks each connection must
-    /// delay nothing else.
+    /// delay nothing else. `pause`: until the next attempt; None when the time is not known.
     fn send_again(
         &mut self,
         again: ReadyEdits,
-        at: Option<Millis>,
+        pause: Option<Millis>,
         code: Option<ReasonCode>,
         reason: &str,
     ) -> Outcomes {
-        let retry = |edit: &i64| (*edit, WriteOutcome::Retry { at, code, reason: reason.to_owned() });
+        let retry = |edit: &i64| (*edit, WriteOutcome::Later { pause, code, reason: reason.to_owned() });
         let outcomes = again.edits.iter().map(retry).collect();
         if !again.edits.is_empty() {
             self.push.ready.push_back(again);
@@ -232,7 +232,7 @@ impl Core {
     /// Forgets retry state of answered edits, saves the outcomes, and plans again if only delayed edits are left.
     fn settle(&mut self, kind: Kind, outcomes: Outcomes, actions: &mut Vec<Action>) {
         for (edit, outcome) in &outcomes {
-            if matches!(outcome, WriteOutcome::Retry { .. } | WriteOutcome::KeyRefused { .. }) {
+            if matches!(outcome, WriteOutcome::Later { .. } | WriteOutcome::KeyRefused { .. }) {
                 continue;
             }
             self.push.failures = 0;
@@ -240,10 +240,10 @@ impl Core {
             if self.push.is_allowed_all() {
                 self.key_refusal = None;
             }
-            if *outcome != WriteOutcome::Outdated {
+            if *outcome != WriteOutcome::PreconditionFailed {
                 self.push.retries.on_success(*edit);
             }
-            if !matches!(outcome, WriteOutcome::Outdated | WriteOutcome::SendAlone) {
+            if !matches!(outcome, WriteOutcome::PreconditionFailed | WriteOutcome::SendAlone) {
                 self.push.outdated.remove(edit);
             }
             if *outcome != WriteOutcome::SendAlone {
@@ -273,10 +273,10 @@ impl Core {
         let kind = again.kind;
         self.push.has_open_edits = None;
         let outcomes = match existing {
-            ExistingRecord::SameValues { rev } => vec![(edit, WriteOutcome::AlreadyExists { rev })],
+            ExistingRecord::SameValues { rev } => vec![(edit, WriteOutcome::Exists { rev })],
             ExistingRecord::Different => {
                 let Refusal { message: reason, problem, .. } = refusal;
-                vec![(edit, WriteOutcome::Conflict { reason, problem, is_deleted: false })]
+                vec![(edit, WriteOutcome::Conflict { reason, problem, deleted: false })]
             }
             ExistingRecord::Unknown(Failure::Refused(refusal)) => self.refused_for_now(now, again, &refusal),
             ExistingRecord::Unknown(Failure::NoAnswer(reason)) => self.unanswered(now, again, &reason),

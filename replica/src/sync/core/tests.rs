@@ -9,7 +9,7 @@ use serde_json::json;
 use super::backoff::{BACKOFF_FIRST, BACKOFF_MAX};
 use super::stream_health::STABLE_AFTER;
 use super::*;
-use crate::model::{BlockCause, Phase, ReadyEdits, Transport};
+use crate::model::{BlockCause, Phase, ReadyEdits, Transport, WriteOutcome};
 
 /// The end of a batch that reaches the present.
 fn present(head: i64) -> BatchEnd {

@@ -1,6 +1,6 @@
 //! Carries out actions of the core on the database. Must not decide anything.
 
-use super::conversion::{edit_verdict, stored_home, wall_time};
+use super::conversion::{stored_home, wall_time};
 use super::disk::ignore_disk_full;
 use super::messages::{Command, Moment};
 use super::state::Engine;
@@ -41,9 +41,7 @@ impl Engine {
             }
             Action::PlanEdits => return self.plan_edits(),
             Action::SaveOutcomes { outcomes } => {
-                let verdicts: Vec<_> =
-                    outcomes.into_iter().map(|(edit, outcome)| (edit, edit_verdict(now, outcome))).collect();
-                self.write(|c| answers::record_outcomes(c, &verdicts, now.wall))?;
+                self.write(|c| answers::record_outcomes(c, &outcomes, now.wall))?;
             }
             Action::ShowPhase { phase, blocked_by, reason, retry_at } => {
                 let retry_at = retry_at.map(|at| wall_time(now, at));

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Phase, Transport};
+use crate::model::{LogLevel, Phase, Transport};
 
 /// An entry for `sync_log`: level and text.
-pub(super) type Entry = (&'static str, String);
+pub(super) type Entry = (LogLevel, String);
 
 /// What was logged last.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl PhaseLog {
             Phase::Live => tracing::info!(head, "in step"),
             _ => tracing::info!(phase = phase.as_str(), reason, "phase"),
         }
-        is_accepted_again.then(|| ("info", "The server takes the key again.".to_owned()))
+        is_accepted_again.then(|| (LogLevel::Info, "The server takes the key again.".to_owned()))
     }
 
     /// Logs a refused key once per reason: a refused key is tried each minute, perhaps for weeks.
@@ -70,6 +70,6 @@ impl PhaseLog {
         }
         tracing::warn!(reason, "the server wants another key");
         let is_known = self.known_refusal.as_deref() == Some(reason);
-        (!is_known).then(|| ("warning", format!("The server wants another key: {reason}")))
+        (!is_known).then(|| (LogLevel::Warning, format!("The server wants another key: {reason}")))
     }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::candidate::Lost;
 use crate::model::Method;
+use crate::store::edits::settle;
 use crate::store::{StoreError, base, rows};
 
 /// Which edits are compared.
@@ -20,9 +21,15 @@ pub(super) enum Scope {
     Acked,
     /// Edits that the history calls confirmed, at any position.
     Confirmed,
-    /// Edits that the history calls confirmed at an unknown position (rev 0).
+    /// Edits that the history calls confirmed at an unknown position .
     UnknownPosition,
 }
+
+/// Entries of `edit_history` that no later edit has overwritten.
+const NOT_OVERWRITTEN: &str = "id NOT IN (SELECT edit_id FROM _overwritten)";
+
+/// Entries of `edit_history` at an unknown position that no later edit has overwritten.
+const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _overwritten)";
 
 /// The compared edits that the server does not show.
 pub(super) struct LostEdits {
@@ -122,8 +129,8 @@ impl Comparison {
 pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits, StoreError> {
     let (confirmed, table) = match scope {
         Scope::Acked => ("0", "edits"),
-        Scope::Confirmed => ("rev >= 0", "edit_history"),
-        Scope::UnknownPosition => ("rev = 0", "edit_history"),
+        Scope::Confirmed => (NOT_OVERWRITTEN, "edit_history"),
+        Scope::UnknownPosition => (AT_UNKNOWN_POSITION, "edit_history"),
     };
     let accepted = if scope == Scope::Acked { "s.rev IS NULL" } else { "0" };
     let text = format!(
@@ -145,7 +152,7 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits,
             method: row.get(3)?,
             patch: rows::parse_object(&row.get::<_, String>(4)?)?,
             base: rows::parse_object(&row.get::<_, String>(5)?)?,
-            in_scope: row.get::<_, Option<bool>>(6)? == Some(true),
+            in_scope: row.get(6)?,
         };
         comparison.add(edit, server_version.as_ref());
     }
@@ -163,18 +170,18 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits,
 /// overwritten edit with a shown value becomes an edit at an unknown position. Correct only while the rows hold one
 /// whole history.
 pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(), StoreError> {
-    let condition = if scope == Scope::UnknownPosition { "rev = 0" } else { "rev >= 0" };
+    let condition = if scope == Scope::UnknownPosition { AT_UNKNOWN_POSITION } else { NOT_OVERWRITTEN };
     let (_, overwritten) = split_by_visibility(tx, condition)?;
     if scope == Scope::Confirmed {
         note_shown_again(tx)?;
     }
-    mark_overwritten(tx, &overwritten)
+    settle::mark_overwritten(tx, &overwritten)
 }
 
-/// Gives overwritten edits an unknown position (rev 0) when their records show one of their values again.
+/// Gives overwritten edits an unknown position when their records show one of their values again.
 pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for edit in split_by_visibility(tx, "rev IS NULL")?.0 {
-        tx.prepare_cached("UPDATE edit_history SET rev = 0 WHERE id = ?1")?.execute([edit])?;
+    for edit in split_by_visibility(tx, "id IN (SELECT edit_id FROM _overwritten)")?.0 {
+        tx.prepare_cached("DELETE FROM _overwritten WHERE edit_id = ?1")?.execute([edit])?;
     }
     Ok(())
 }
@@ -202,14 +209,6 @@ fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64
         if shows_any { &mut visible } else { &mut overwritten }.push(lost.edit);
     }
     Ok((visible, overwritten))
-}
-
-/// Marks edits of the history as overwritten (`edit_history.rev` NULL).
-pub(super) fn mark_overwritten(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
-    for edit in edits {
-        tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
-    }
-    Ok(())
 }
 
 /// The server's version of an edit's record. None when the server has no record.

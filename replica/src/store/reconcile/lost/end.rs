@@ -22,12 +22,12 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
     give_back(tx, if restored { Why::Lost } else { Why::NoLongerShown }, &lost, &[])?;
     let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _acked s ON s.edit_id = e.id WHERE s.rev IS NULL";
     let held = candidates(tx, unknown, [])?;
-    let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, Some(0))).collect();
+    let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
     settle::confirm(tx, &edits, now)?;
     for Lost { kind, record, .. } in &held {
         base::rebase(tx, *kind, record)?;
     }
-    compare::mark_overwritten(tx, &overwritten)
+    settle::mark_overwritten(tx, &overwritten)
 }
 
 /// At the end of a reconcile with a restored server: offers confirmed edits again that the server does not hold.
@@ -35,7 +35,7 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
 pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
     let LostEdits { lost, overwritten } =
         find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
-    compare::mark_overwritten(tx, &overwritten)?;
+    settle::mark_overwritten(tx, &overwritten)?;
     give_back(tx, Why::Lost, &[], &lost)?;
     tx.execute(
         "DELETE FROM _base WHERE deleted AND NOT EXISTS
@@ -44,7 +44,7 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
     )?;
     if fork.is_none() {
         // The remaining edits are compared now. Positions of the discarded history must not be used again.
-        tx.execute("UPDATE edit_history SET rev = 0 WHERE rev > 0", [])?;
+        tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
         // The edit that overwrote another one may be lost itself; the other then shows again, and can be lost later.
         compare::note_overwritten(tx, Scope::Confirmed)?;
     } else {
@@ -63,7 +63,7 @@ pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<()
                 AND NOT EXISTS (SELECT 1 FROM edits o
                     WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
     let deletes = candidates(tx, text, [ReasonCode::LostByServer])?;
-    let edits: Vec<acked::Acked> = deletes.iter().map(|delete| (delete.edit, Some(0))).collect();
+    let edits: Vec<acked::Acked> = deletes.iter().map(|delete| (delete.edit, None)).collect();
     settle::confirm(tx, &edits, now)?;
     deletes.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
 }
@@ -72,7 +72,7 @@ pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<()
 /// may be offered again then.
 pub(crate) fn keep_last_version(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
-                    AND outcome IN ('confirmed', 'merged') AND rev IS NOT NULL)
+                    AND outcome IN ('confirmed', 'merged') AND id NOT IN (SELECT edit_id FROM _overwritten))
                 AND EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')";
     if tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))? {
         save_row_as_base(tx, kind, id)?;

@@ -1,18 +1,16 @@
 //! Forgets revisions and preconditions of the discarded history when the replica notices that the server was
 //! restored. Must not read records from the server.
 
-use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use super::candidate::candidates;
 use super::compare::{self, Scope};
 use super::offer::{Why, give_back};
 use crate::model::OwnEvent;
-use crate::store::StoreError;
 use crate::store::edits::outbox;
+use crate::store::{StoreError, unknown_revs};
 
-/// Sets all revisions of the discarded history to 0, which is lower than any revision. Returns the number of changed
-/// records. `whole`: true when the rows hold only the discarded history, up to `_sync.position`.
+/// Forgets all revisions of the discarded history. Returns the number of records whose revision is now unknown. `whole`: true when the rows hold only the discarded history, up to `_sync.position`.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
     if whole {
         // Edits that the records did not show before the restore were overwritten. The restore did not lose them.
@@ -22,16 +20,10 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
     let fork = fork.unwrap_or(0);
     // The new history may contain these edits too. Only the server's present records can tell.
     tx.execute("UPDATE _acked SET rev = NULL WHERE rev > ?1", [fork])?;
-    let mut unknown = 0;
-    for kind in Kind::ALL {
-        let text = format!("UPDATE {} SET rev = 0 WHERE rev > ?1", kind.collection());
-        unknown += i64::try_from(tx.execute(&text, [fork])?).unwrap_or(i64::MAX);
-    }
     // A deleted record without edits has no row.
     let edited = "EXISTS (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)";
-    tx.execute(&format!("UPDATE _base SET rev = 0, deleted = deleted AND NOT {edited} WHERE rev > ?1"), [fork])?;
-    unknown += i64::try_from(tx.execute("DELETE FROM _tombstones WHERE rev > ?1", [fork])?).unwrap_or(i64::MAX);
-    Ok(unknown)
+    tx.execute(&format!("UPDATE _base SET deleted = 0 WHERE deleted AND rev > ?1 AND {edited}"), [fork])?;
+    unknown_revs::forget_revs(tx, fork)
 }
 
 /// Called before all records are read again: marks the confirmed edits that were overwritten, because overwritten
@@ -49,8 +41,7 @@ fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Sto
          (SELECT idempotency_key FROM edits JOIN _outbox ON edit_id = id WHERE if_match > ?1)";
     if fork.is_none() {
         let text = format!(
-            "UPDATE _outbox SET given_up = 1, own_event = '{}', if_match = min(if_match, 0)
-             WHERE NOT given_up AND edit_id IN ({carried})",
+            "UPDATE _outbox SET given_up = 1, own_event = '{}', if_match = NULL WHERE NOT given_up AND edit_id IN ({carried})",
             OwnEvent::MaybeApplied
         );
         tx.execute(&text, [0])?;

@@ -4,10 +4,10 @@ use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Transaction};
 
 use super::candidate::Lost;
-use crate::model::{Method, ReasonCode};
+use crate::model::{LogLevel, Method, ReasonCode};
 use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{normalize, outbox};
-use crate::store::{StoreError, base, log, rows};
+use crate::store::{StoreError, base, log, rows, unknown_revs};
 
 /// How certain the loss of an edit is.
 #[derive(Debug, Clone, Copy)]
@@ -76,8 +76,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
                     (kind.as_str(), record),
                 )?;
             }
-            let text = format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection());
-            tx.execute(&text, [record])?;
+            unknown_revs::note_not_on_server(tx, *kind, record)?;
         }
     }
     for Lost { edit, kind, record } in sent.iter().chain(settled) {
@@ -86,7 +85,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
     }
     let count = sent.len() + settled.len();
     if count > 0 {
-        log(tx, "warning", &why.log_line(count))?;
+        log(tx, LogLevel::Warning, &why.log_line(count))?;
     }
     Ok(())
 }
@@ -97,7 +96,9 @@ pub(super) fn save_row_as_base(tx: &Transaction<'_>, kind: Kind, record: &str) -
         .query_row("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| row.get(0))
         .optional()?;
     match rows::load_row(tx, kind, record)? {
-        Some(stored) if has.is_none() && stored.rev.is_some() => base::save(tx, kind, record, &stored),
+        Some(stored) if has.is_none() && unknown_revs::is_on_server(tx, kind, record)? => {
+            base::save(tx, kind, record, &stored)
+        }
         _ => Ok(()),
     }
 }

@@ -29,7 +29,7 @@ fn undo_leaves_already_applied_fields() {
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));

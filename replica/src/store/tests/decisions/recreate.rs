@@ -13,7 +13,7 @@ fn recreate_waits_for_delete() {
         scene.send(1);
         scene.answer(
             1,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
         );
         scene.discard(1).unwrap();
         assert_eq!(scene.one("SELECT group_concat(id || method) FROM edits"), "1delete,2create");

@@ -207,10 +207,16 @@ fn unanswered_before(cause: &ReconcileCause) -> Scene {
     scene.is_at_present(6);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     scene.does("UPDATE rooms SET floor = '2'");
     scene.send(2);
-    scene.answer(2, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        2,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     scene.recovers(cause);
     scene
 }
@@ -263,7 +269,7 @@ fn bulk_with_lost_revision_is_dropped_whole() {
     for edit in [1, 2] {
         scene.answer(
             edit,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
         );
     }
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });

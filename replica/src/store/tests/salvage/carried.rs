@@ -130,7 +130,7 @@ fn edits_of_unknown_home_are_parked() {
 #[test]
 fn each_table_is_local_or_from_server() {
     let told_again =
-        ["_schema", "_sync", "_tombstones", "_seen", "_search_rows", "_reconcile", "_walk_pages", "_blocked"];
+        ["_schema", "_sync", "_tombstones", "_unknown_revs", "_search_rows", "_reconcile", "_walk_pages", "_blocked"];
     for table in schema::protected::TABLES {
         assert_ne!(
             LOCAL_TABLES.contains(&table),

@@ -29,7 +29,7 @@ fn answered(outcome: WriteOutcome) -> (String, String) {
 
 #[test]
 fn reason_code_follows_the_response() {
-    let later = |code| WriteOutcome::Later { at: None, code, reason: "later".to_owned() };
+    let later = |code| WriteOutcome::Later { pause: None, code, reason: "later".to_owned() };
     let rejected = |problem| WriteOutcome::Rejected { reason: "no".to_owned(), problem };
     let conflict = |gone| WriteOutcome::Conflict {
         reason: "no".to_owned(),

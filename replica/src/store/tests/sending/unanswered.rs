@@ -46,7 +46,7 @@ fn separated_edit_is_confirmed_by_key() {
             |scene: &mut Scene, verdict: WriteOutcome| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
         each(
             &mut scene,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
         );
         // The request was applied. A proxy then rejects the next attempt.
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
@@ -75,7 +75,10 @@ fn existing_create_holds_later_edits() {
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     scene.does("UPDATE tasks SET notes = 'Mine too'");
     // A day later the id is used, by the edit itself, and somebody has added notes since.
     scene.answer(1, WriteOutcome::Exists { rev: 9 });
@@ -121,7 +124,10 @@ fn backfilled_profile_marks_update_maybe_applied() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
     // newest version.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
@@ -136,7 +142,10 @@ fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET state = 'Flanders'");
@@ -171,7 +180,10 @@ fn existing_profile_is_merged_after_feed() {
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
     let first = scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -208,7 +220,10 @@ fn edit_after_412_waits_for_feed_on_contact() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(
+        1,
+        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
+    );
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);

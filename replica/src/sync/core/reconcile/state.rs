@@ -118,7 +118,7 @@ impl Reconciler {
 
 /// The step that lists all ids of a collection from the first page on.
 pub(super) fn first_ids_step(kind: Kind) -> ReconcileStep {
-    ReconcileStep::Ids { kind, cursor: None, as_of: 0 }
+    ReconcileStep::Ids { kind, cursor: None, as_of: None }
 }
 
 /// The first step of the collection after `kind`. None: the first collection.
@@ -139,10 +139,10 @@ pub(super) fn step_after(step: &ReconcileStep, found: &ReconcileResponse) -> Rec
             cursor @ Some(_) => ReconcileStep::Changes { kind, cursor },
             None => first_ids_step(kind),
         },
-        ReconcileStep::Ids { kind, cursor, as_of } => {
-            let as_of = if cursor.is_none() { found.as_of } else { as_of };
+        ReconcileStep::Ids { kind, as_of, .. } => {
+            let as_of = as_of.unwrap_or(found.as_of);
             match next_page {
-                cursor @ Some(_) => ReconcileStep::Ids { kind, cursor, as_of },
+                cursor @ Some(_) => ReconcileStep::Ids { kind, cursor, as_of: Some(as_of) },
                 None => ReconcileStep::Records { kind, as_of },
             }
         }

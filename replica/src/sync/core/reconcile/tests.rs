@@ -469,7 +469,7 @@ fn failing_list_is_shown_as_reason() {
 
 #[test]
 fn list_with_unknown_cursor_restarts() {
-    let step = ReconcileStep::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: 4 };
+    let step = ReconcileStep::Ids { kind: Kind::Room, cursor: Some("2".into()), as_of: Some(4) };
     let mut world = World::new(Some(Reconcile { step, ..new_reconcile(None) }));
     let requests = world.start();
     let Some(Request::Reconcile { epoch, .. }) = requests.first().cloned() else { panic!("{requests:?}") };

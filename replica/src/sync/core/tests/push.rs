@@ -52,7 +52,7 @@ fn lost_answer_is_retried_on_contact() {
     let mut core = sending(&[1]);
     core.handle(1, ready(9));
     let actions = core.handle(5, no_answer(&[1]));
-    assert!(matches!(outcomes(&actions)[..], [(1, WriteOutcome::Retry { .. })]), "{actions:?}");
+    assert!(matches!(outcomes(&actions)[..], [(1, WriteOutcome::Later { .. })]), "{actions:?}");
     let frozen = ReadyEdits { edits: vec![1], kind: Kind::Task, is_frozen: true, bytes: 100 };
     assert!(sent(&core.handle(5, Event::EditsPlanned { ready: vec![frozen], has_open_edits: true })).is_empty());
     core.handle(6, Event::StreamEnded { reason: "cut".into() });
@@ -76,7 +76,7 @@ fn rejected_edit_does_not_stop_others() {
 #[test]
 fn only_not_found_is_a_deleted_record() {
     let ends = |kind: &str| outcomes(&sending(&[1]).handle(1, refused(1, refusal(404, kind)))).remove(0).1;
-    assert!(matches!(ends("not_found"), WriteOutcome::Conflict { is_deleted: true, .. }));
+    assert!(matches!(ends("not_found"), WriteOutcome::Conflict { deleted: true, .. }));
     for of_the_path in ["route_not_found", "not_here", ""] {
         assert!(matches!(ends(of_the_path), WriteOutcome::Rejected { .. }), "{of_the_path}");
     }
@@ -241,7 +241,7 @@ fn edits_forbidden_by_a_proxy_are_split() {
         outcome: SendOutcome::Refused(page()),
     };
     let actions = core.handle(1, forbidden(&[1]));
-    let [(1, WriteOutcome::Retry { at: Some(again), reason, .. })] = &outcomes(&actions)[..] else {
+    let [(1, WriteOutcome::Later { pause: Some(pause), reason, .. })] = &outcomes(&actions)[..] else {
         panic!("{actions:?}")
     };
     assert_eq!((reason.as_str(), sent(&actions)), ("something between", vec![3]));
@@ -249,7 +249,7 @@ fn edits_forbidden_by_a_proxy_are_split() {
     core.handle(1, accepted(2, 10));
     core.handle(1, accepted(3, 11));
     core.handle(1, planned(&[1], true));
-    assert_eq!(sent(&core.handle(*again, Event::Timer)), [1], "the next attempt");
+    assert_eq!(sent(&core.handle(1 + pause, Event::Timer)), [1], "the next attempt");
 
     // A refused bulk call is repeated with the same bytes, then split. Missing answers do not count as refusals.
     let unanswered = |edits: &[i64]| Event::SendCompleted {
@@ -266,7 +266,7 @@ fn edits_forbidden_by_a_proxy_are_split() {
         assert_eq!(calls(&actions), std::slice::from_ref(&all));
         actions = core.handle(now, input);
         assert!(
-            outcomes(&actions).iter().all(|(_, outcome)| matches!(outcome, WriteOutcome::Retry { .. })),
+            outcomes(&actions).iter().all(|(_, outcome)| matches!(outcome, WriteOutcome::Later { .. })),
             "{actions:?}"
         );
         let frozen = ReadyEdits { edits: all.clone(), kind: Kind::Task, is_frozen: true, bytes: 1000 };
@@ -358,7 +358,7 @@ fn id_collision_fetches_the_record() {
     assert!(actions.contains(&Action::Request(Request::FetchRecord { edit: 1 })), "{actions:?}");
     assert!(sent(&core.handle(1, planned(&[1, 2], true))).is_empty(), "the record is being fetched");
     let actions = core.handle(1, Event::RecordFetched { edit: 1, existing: ExistingRecord::SameValues { rev: 4 } });
-    assert_eq!(outcomes(&actions), [(1, WriteOutcome::AlreadyExists { rev: 4 })]);
+    assert_eq!(outcomes(&actions), [(1, WriteOutcome::Exists { rev: 4 })]);
     core.handle(1, refused(2, taken()));
     let actions = core.handle(1, Event::RecordFetched { edit: 2, existing: ExistingRecord::Different });
     assert!(matches!(outcomes(&actions)[..], [(2, WriteOutcome::Conflict { .. })]), "{actions:?}");
@@ -386,7 +386,7 @@ fn id_collision_is_forgotten_on_contact() {
 fn outdated_edit_waits_for_the_feed() {
     let mut core = sending(&[1]);
     let actions = core.handle(1, refused(1, refusal(412, "precondition_failed")));
-    assert_eq!(outcomes(&actions), [(1, WriteOutcome::Outdated)]);
+    assert_eq!(outcomes(&actions), [(1, WriteOutcome::PreconditionFailed)]);
     core.handle(1, planned(&[], true));
     assert_eq!(core.wake_at(), Some(45_000), "the stream limit");
     let actions = core.handle(
@@ -411,7 +411,7 @@ fn repeatedly_outdated_edit_is_sent_less_often() {
         times += 1;
         assert!(times < 30, "an endless loop");
         let actions = core.handle(now, refused(1, refusal(412, "precondition_failed")));
-        assert_eq!(outcomes(&actions), [(1, WriteOutcome::Outdated)], "merged again each time");
+        assert_eq!(outcomes(&actions), [(1, WriteOutcome::PreconditionFailed)], "merged again each time");
         // A create has no precondition, so the plan offers the create again at once.
         if sent(&core.handle(now, planned(&[1], true))).is_empty() {
             core.handle(now, Event::StreamActive);
@@ -485,9 +485,9 @@ fn many_edits_form_bulk_calls() {
     let outcome = SendOutcome::Answered(responses.collect());
     let actions = core.handle(2, Event::SendCompleted { sent: first.clone(), carried: first, outcome });
     let ends = outcomes(&actions);
-    assert_eq!(ends[0], (1, WriteOutcome::Accepted { rev: Some(101) }));
+    assert_eq!(ends[0], (1, WriteOutcome::Sent { rev: Some(101) }));
     assert!(matches!(ends[6], (7, WriteOutcome::Rejected { .. })));
-    assert_eq!(ends[8], (9, WriteOutcome::Outdated));
+    assert_eq!(ends[8], (9, WriteOutcome::PreconditionFailed));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Once;
 
 use super::*;
+use crate::model::LogLevel;
 
 thread_local! {
     /// Lines logged by this thread since the capture has begun.
@@ -68,7 +69,7 @@ impl Scene {
         }));
     }
 
-    fn journal(&self) -> Vec<(String, String)> {
+    fn journal(&self) -> Vec<(LogLevel, String)> {
         let lines = self.replica.log(50).unwrap().into_iter().rev();
         lines.map(|line| (line.level, line.text)).collect()
     }
@@ -118,7 +119,7 @@ fn refused_key_is_logged_once() {
     }
     let warnings = |lines: &Lines| lines.take().iter().filter(|line| line.contains("key")).cloned().collect::<Vec<_>>();
     assert_eq!(warnings(&lines), ["WARN the server wants another key reason=\"Unknown key.\""]);
-    let entry = ("warning".to_owned(), "The server wants another key: Unknown key.".to_owned());
+    let entry = (LogLevel::Warning, "The server wants another key: Unknown key.".to_owned());
     assert_eq!(scene.journal(), std::slice::from_ref(&entry));
 
     // Another refused key is logged again.
@@ -128,7 +129,7 @@ fn refused_key_is_logged_once() {
     assert_eq!(warnings(&lines).len(), 1);
     scene.reconnect();
     assert_eq!(warnings(&lines), ["INFO the server takes the key again"]);
-    let end = ("info".to_owned(), "The server takes the key again.".to_owned());
+    let end = (LogLevel::Info, "The server takes the key again.".to_owned());
     assert_eq!(scene.journal(), [entry.clone(), entry, end]);
 }
 

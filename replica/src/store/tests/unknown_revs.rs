@@ -1,0 +1,62 @@
+//! Records that the server has at an unknown revision, after a server restore and during a rebuild.
+
+use super::*;
+use crate::model::{Origin, ReconcileCause};
+use crate::store::edits::decide;
+use crate::store::{reconcile, salvage};
+
+/// A task of the server whose revision was forgotten, because the server was restored to an unknown state.
+fn restored() -> Scene {
+    let mut scene = Scene::new();
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.is_at_present(5);
+    reconcile::begin(&mut scene.db, &ReconcileCause::Restored { resume: "r".into(), fork: None }).unwrap().unwrap();
+    assert_eq!(scene.one("SELECT coalesce(rev, 'null') FROM tasks"), "null");
+    scene
+}
+
+#[test]
+fn edit_at_unknown_rev_keeps_base_image() {
+    let mut scene = restored();
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    assert_eq!(scene.one("SELECT coalesce(rev, 'null') || (fields ->> 'title') FROM _base"), "nullPaint");
+    assert_eq!(scene.plan(), [0_i64; 0], "the request would have no precondition");
+    decide::discard(&mut scene.db, Origin::Cli, 1, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM _base) FROM tasks"), "Paint0");
+
+    // A record that the server never had has no revision either.
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does("UPDATE rooms SET name = 'Hut'");
+    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM _base"), "02");
+    decide::discard(&mut scene.db, Origin::Cli, 2, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "00");
+}
+
+#[test]
+fn any_version_replaces_unknown_rev() {
+    let mut scene = restored();
+    scene.hear(vec![task(2, "Older", "low")]);
+    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Older2");
+
+    let mut scene = restored();
+    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.hear(vec![deleted(2)]);
+    assert_eq!(scene.one("SELECT rev || deleted FROM _base"), "21");
+    assert_eq!(scene.states(), "conflict");
+}
+
+#[test]
+fn rebuild_during_replay_infers_no_creates() {
+    let mut scene = Scene::new();
+    let db = scene.directory.join("replica.db");
+    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    assert!(salvage::rebuild(&db, at(0)).unwrap().kept_as.is_none(), "a sound database is read again");
+    assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE rev IS NULL"), "1");
+    scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let mut file = std::fs::read(&db).unwrap();
+    file[..100].fill(0xff);
+    std::fs::write(&db, file).unwrap();
+    let report = salvage::rebuild(&db, at(1)).unwrap();
+    assert_eq!((report.edits, report.lost.as_slice()), (1, [].as_slice()));
+}
