@@ -17,7 +17,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::model::{BatchEnd, ConflictPolicy, FeedBatch};
+use crate::model::{BatchEnd, ConflictPolicy, EditOutcome, EditState, FeedBatch};
 use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::{answers, plan, push};
 use crate::store::sync_state::Home;
@@ -84,6 +84,22 @@ impl Scene {
         )
     }
 
+    /// The rows that a query finds: a JSON array of rows, each an array of its columns.
+    fn rows(&self, text: &str) -> Value {
+        rows_of(&self.db, text)
+    }
+
+    /// The only row that a query finds, as a JSON array of its columns.
+    fn row(&self, text: &str) -> Value {
+        row_of(&self.db, text)
+    }
+
+    /// The only column of each row that a query finds, as a JSON array.
+    fn column(&self, text: &str) -> Value {
+        let rows = rows_of(&self.db, text);
+        rows.as_array().unwrap().iter().map(|row| row[0].clone()).collect()
+    }
+
     fn hear(&mut self, events: Vec<Event>) {
         let batch = FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More };
         feed::apply(
@@ -104,21 +120,22 @@ impl Scene {
         .unwrap();
     }
 
-    /// The first edit of each parcel that may go.
+    /// The first edit of each group that may be sent.
     fn plan(&mut self) -> Vec<i64> {
-        self.parcels().iter().map(|parcel| parcel[0]).collect()
+        self.ready_groups().iter().map(|group| group[0]).collect()
     }
 
-    fn parcels(&mut self) -> Vec<Vec<i64>> {
+    /// The edits that may be sent, in groups: the edits of a group are sent as one.
+    fn ready_groups(&mut self) -> Vec<Vec<i64>> {
         plan::plan(&mut self.db, 64, &[]).unwrap().ready.into_iter().map(|ready| ready.edits).collect()
     }
 
-    fn freeze(&mut self, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        self.freeze_as(&format!("key-{}", parcels[0][0]), parcels, policy)
+    fn freeze(&mut self, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+        self.freeze_as(&format!("key-{}", groups[0][0]), groups, policy)
     }
 
-    fn freeze_as(&mut self, key: &str, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        let wanted = push::NewRequest { groups: parcels.to_vec(), new_key: key.to_owned() };
+    fn freeze_as(&mut self, key: &str, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+        let wanted = push::NewRequest { groups: groups.to_vec(), new_key: key.to_owned() };
         push::freeze(&mut self.db, &[wanted], policy, at(0)).unwrap().remove(0)
     }
 
@@ -141,17 +158,47 @@ impl Scene {
         scene
     }
 
-    /// The states of the edits, by id.
-    fn states(&self) -> String {
-        self.one("SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM edits ORDER BY id)")
+    /// The rows that a query finds, each as a tuple.
+    fn tuples<T>(&self, text: &str) -> Vec<T>
+    where
+        T: for<'row> TryFrom<&'row rusqlite::Row<'row>, Error = rusqlite::Error>,
+    {
+        let mut statement = self.db.prepare(text).unwrap();
+        statement.query_map([], |row| T::try_from(row)).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// The outcomes in the history, by id.
-    fn outcomes(&self) -> String {
-        self.one(
-            "SELECT coalesce(group_concat(id || ' ' || outcome), '') FROM (SELECT * FROM edit_history ORDER BY id)",
-        )
+    /// The states of the edits, by id.
+    fn states(&self) -> Vec<EditState> {
+        self.edit_states().into_iter().map(|(_, state)| state).collect()
     }
+
+    /// The edits and their states, by id.
+    fn edit_states(&self) -> Vec<(i64, EditState)> {
+        self.tuples("SELECT id, state FROM edits ORDER BY id")
+    }
+
+    /// The ended edits and their outcomes, by id.
+    fn outcomes(&self) -> Vec<(i64, EditOutcome)> {
+        self.tuples("SELECT id, outcome FROM edit_history ORDER BY id")
+    }
+}
+
+/// The rows that a query finds: a JSON array of rows, each an array of its columns.
+fn rows_of(db: &Connection, text: &str) -> Value {
+    let mut statement = db.prepare(text).unwrap();
+    let columns = statement.column_count();
+    let columns_of = |row: &rusqlite::Row<'_>| {
+        (0..columns).map(|at| Ok(super::rows::sql_to_json(row.get_ref(at)?))).collect::<rusqlite::Result<Value>>()
+    };
+    statement.query_map([], columns_of).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// The only row that a query finds, as a JSON array of its columns.
+fn row_of(db: &Connection, text: &str) -> Value {
+    let rows = rows_of(db, text);
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 1, "{text}");
+    rows[0].clone()
 }
 
 fn event(id: i64, event_type: &str, kind: &str, record: &str, payload: Value) -> Event {

@@ -38,7 +38,8 @@ impl Scene {
         reconcile::save_response(&mut self.db, &question, &found, &then).unwrap();
     }
 
-    pub(super) fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+    /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
+    pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
         let ids = ids.iter().map(|(id, rev)| ListedId { id: id.parse().unwrap(), rev: *rev });
         let found = ReconcileResponse { ids: ids.collect(), as_of, ..ReconcileResponse::default() };
         let question = ReconcileQuery::Ids { kind, cursor: None };
@@ -50,7 +51,7 @@ impl Scene {
     fn lists_rooms(&mut self, numbers: std::ops::RangeInclusive<i64>, as_of: i64) -> SweepOutcome {
         let rooms: Vec<(String, i64)> = numbers.map(|n| (room_id(n), n)).collect();
         let rooms: Vec<(&str, i64)> = rooms.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-        self.is_walked(Kind::Room, &rooms, as_of)
+        self.sweeps(Kind::Room, &rooms, as_of)
     }
 }
 
@@ -77,7 +78,7 @@ fn deleted_in_gap() -> Scene {
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.recovers(&gap());
     scene.is_at_present(90);
-    scene.is_walked(Kind::Task, &[], 90);
+    scene.sweeps(Kind::Task, &[], 90);
     reconcile::finish(&mut scene.db, at(0)).unwrap();
     scene
 }
@@ -94,20 +95,20 @@ fn gap_reconcile_keeps_pending_edits() {
     scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
     scene.does("UPDATE rooms SET name = 'My shed'");
     assert_eq!(scene.recovers(&gap()).since, Some(at(7).to_string()));
-    assert_eq!(scene.one("SELECT phase || position FROM sync_status"), "reconciling7");
+    assert_eq!(scene.row("SELECT phase, position FROM sync_status"), json!(["reconciling", 7]));
     scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    assert_eq!(scene.one("SELECT position || head FROM _sync"), "791", "what the tail says is not all there is");
+    assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([7, 91]), "what the tail says is not all there is");
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
-    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
-    assert_eq!(scene.is_walked(Kind::Room, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Room, &[], 90), SweepOutcome::Done);
     reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT position || '/' || backfilled FROM _sync"), "91/1");
-    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
+    assert_eq!(scene.row("SELECT position, backfilled FROM _sync"), json!([91, 1]));
+    assert_eq!(scene.column("SELECT title FROM tasks"), json!(["Mine"]));
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
     assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
     assert_eq!(scene.one("SELECT name FROM rooms"), "My shed");
-    assert_eq!(scene.one("SELECT group_concat(state) FROM (SELECT state FROM edits ORDER BY id)"), "waiting,conflict");
+    assert_eq!(scene.states(), [EditState::Waiting, EditState::Conflict]);
 }
 
 #[test]
@@ -116,8 +117,8 @@ fn record_after_listing_is_not_deleted() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.recovers(&gap());
     scene.hear(vec![event(92, "created", "task", ROOM, json!({ "title": "New" }))]);
-    scene.is_walked(Kind::Task, &[], 91);
-    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "New");
+    scene.sweeps(Kind::Task, &[], 91);
+    assert_eq!(scene.column("SELECT title FROM tasks"), json!(["New"]));
     scene.hear(vec![task(5, "Paint", "low")]);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "deleted ids stay deleted");
 }
@@ -131,10 +132,10 @@ fn acked_edit_stays_until_record_comes() {
     scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
     scene.recovers(&gap());
     scene.is_at_present(90);
-    assert_eq!(scene.one("SELECT title || state FROM tasks JOIN edits"), "Minesent");
+    assert_eq!(scene.row("SELECT title, state FROM tasks JOIN edits"), json!(["Mine", "sent"]));
     scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
     reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Mine8");
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 8]));
     assert_eq!(scene.one("SELECT outcome FROM edit_history"), "confirmed");
 }
 
@@ -190,10 +191,10 @@ fn deleted_visible_record_is_counted_once() {
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
-    assert_eq!((scene.states().as_str(), scene.one(sentence).as_str()), ("conflict", "1"));
+    assert_eq!((scene.states(), scene.one(sentence).as_str()), (vec![EditState::Conflict], "1"));
     scene.recovers(&gap());
-    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
-    assert_eq!(scene.one("SELECT deleted_count || (counts_at_start ->> 'task') FROM _reconcile"), "00");
+    assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.row("SELECT deleted_count, counts_at_start ->> 'task' FROM _reconcile"), json!([0, 0]));
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(sentence).as_str()), ("Mine", "1"));
 }
 
@@ -201,7 +202,7 @@ fn deleted_visible_record_is_counted_once() {
 #[test]
 fn delete_in_gap_is_confirmed_with_position() {
     let scene = deleted_in_gap();
-    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed90");
+    assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 90]));
 }
 
 /// Only records that a person would miss are counted, and named by their titles.
@@ -217,7 +218,8 @@ fn guard_ignores_records_deleted_here() {
     };
     let sentence = |scene: &mut Scene| {
         reconcile::finish(&mut scene.db, at(0)).unwrap();
-        scene.one("SELECT group_concat(text, ' ') FROM (SELECT text FROM sync_log ORDER BY id DESC LIMIT 2)")
+        let newest = scene.tuples::<(String,)>("SELECT text FROM sync_log ORDER BY id DESC LIMIT 2");
+        newest.into_iter().map(|(text,)| text).collect::<Vec<_>>().join(" ")
     };
 
     // No question: 60 rooms are missing, and all but 10 of them were deleted here.
@@ -229,11 +231,11 @@ fn guard_ignores_records_deleted_here() {
         "{words}"
     );
     assert!(words.contains("10 of 50 rooms were deleted on the server: Room 51, Room 52, "), "{words}");
-    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
+    assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM rooms"), json!([40, 0]));
 
     // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
     let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
-    assert_eq!(scene.is_walked(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
     let words = sentence(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
     assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
@@ -294,7 +296,7 @@ fn sent_before_a_gap() -> Scene {
 
 fn ends(scene: &mut Scene, rev: i64, fields: Value) {
     scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 90);
-    scene.is_walked(Kind::Task, &[(TASK, rev)], 90);
+    scene.sweeps(Kind::Task, &[(TASK, rev)], 90);
     scene.is_at_present(90);
     reconcile::finish(&mut scene.db, at(0)).unwrap();
 }
@@ -309,7 +311,7 @@ fn maybe_applied_edit_is_not_applied_twice() {
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
     decide::retry(&mut scene.db, 1).unwrap();
     assert_eq!(scene.plan(), [1]);
@@ -329,7 +331,7 @@ fn rejection_before_gap_keeps_maybe_applied() {
     scene.recovers(&gap());
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
 }
 
 #[test]
@@ -339,7 +341,7 @@ fn edit_shown_after_gap_is_merged() {
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
 }
 
 #[test]
@@ -377,7 +379,7 @@ fn first_profile_update_waits_once_it_exists() {
     reconcile::finish(&mut scene.db, at(0)).unwrap();
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.one("SELECT e.state || city FROM edits e JOIN property"), "conflictBern");
+    assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Bern"]));
 }
 
 #[test]
@@ -430,15 +432,15 @@ fn listing_fetches_only_newer_records() {
         ..ReconcileResponse::default()
     };
     reconcile::save_response(&mut scene.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
-    let rooms = "SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)";
+    let rooms = "SELECT rev, name FROM rooms ORDER BY id";
     // A record that is missing now existed at the time of the list. Its delete event is still to come.
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);
-    assert_eq!(scene.one(rooms), "10Room,11Room,12Room,25Newer");
+    assert_eq!(scene.rows(rooms), json!([[10, "Room"], [11, "Room"], [12, "Room"], [25, "Newer"]]));
     scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);
     assert!(reconcile::records_to_fetch(&scene.db, kind).unwrap().is_empty());
-    assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
+    assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a listing is of one collection");
     assert_eq!(reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(), SweepOutcome::Done);
-    assert_eq!(scene.one(rooms), "10Room,12Room,25Newer");
+    assert_eq!(scene.rows(rooms), json!([[10, "Room"], [12, "Room"], [25, "Newer"]]));
     assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "0");
 }
 
@@ -452,8 +454,8 @@ fn conflict_is_rechecked_after_reconcile() {
     scene.recovers(&gap());
     let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
     scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
-    assert_eq!(scene.states(), "conflict");
+    assert_eq!(scene.states(), [EditState::Conflict]);
     scene.is_at_present(9);
     reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
+    assert_eq!((scene.states(), scene.plan()), (vec![EditState::Waiting], vec![1]));
 }

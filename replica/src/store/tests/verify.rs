@@ -66,7 +66,7 @@ fn revision_beyond_feed_is_reported() {
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
         assert_eq!((found.compared, found.changed_meanwhile, found.differences.len()), (1, 0, 1), "{wrong}");
-        assert_eq!(scene.one("SELECT title || rev || coalesce(notes, '') FROM tasks"), "Paint5", "{wrong}");
+        assert_eq!(scene.row("SELECT title, rev, notes FROM tasks"), json!(["Paint", 5, null]), "{wrong}");
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
     }
 }
@@ -80,7 +80,7 @@ fn repair_refills_emptied_search() {
     assert!(scene.compared_with_nothing(5).search_differs);
     let listing = |kind| (kind, Listing { as_of: 5, ..Listing::default() });
     assert!(verify(&mut scene.db, &[listing(Kind::Room)], true, at(0)).unwrap().unwrap().search_differs);
-    assert_eq!(scene.one("SELECT group_concat(title) FROM search"), "Paint");
+    assert_eq!(scene.column("SELECT title FROM search"), json!(["Paint"]));
     assert!(!scene.compared_with_nothing(5).search_differs);
 }
 
@@ -98,7 +98,7 @@ fn row_with_edits_is_verified() {
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
         let fields = |how: &How| matches!(how, How::Fields(fields) if fields.len() == 1 && fields[0].0 == "assignee");
         assert!(if is_field { fields(&found[0].how) } else { found[0].how == How::Missing }, "{wrong}: {found:?}");
-        assert_eq!(scene.one("SELECT title || coalesce(assignee, '') FROM tasks"), "Mine", "{wrong}");
+        assert_eq!(scene.row("SELECT title, assignee FROM tasks"), json!(["Mine", null]), "{wrong}");
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
     }
 }
@@ -112,6 +112,6 @@ fn changed_search_text_is_reported() {
         scene.does(&format!("UPDATE search SET {wrong}"));
         assert!(verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().search_differs, "{wrong}");
         assert!(!verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().search_differs, "{wrong}");
-        assert_eq!(scene.one("SELECT group_concat(title) FROM search"), "Paint", "{wrong}");
+        assert_eq!(scene.column("SELECT title FROM search"), json!(["Paint"]), "{wrong}");
     }
 }

@@ -19,7 +19,7 @@ fn undo_leaves_already_applied_fields() {
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Paint", "high")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
     assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 
@@ -34,7 +34,7 @@ fn undo_leaves_already_applied_fields() {
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
-    assert_eq!(scene.one("SELECT priority || coalesce(notes, '') FROM tasks"), "high");
+    assert_eq!(scene.row("SELECT priority, notes FROM tasks"), json!(["high", null]));
 
     // Two coalesced edits, one by one.
     let mut scene = Scene::new();
@@ -56,7 +56,7 @@ fn undo_leaves_already_applied_fields() {
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, chore(7, "Mine", None));
     assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: title as before");
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn undo_leaves_fields_set_during_conflict() {
     scene.hear(vec![task(6, "Paint", "urgent")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.hear(vec![task(7, "Paint", "high")]);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
     assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
 }
 
@@ -85,5 +85,5 @@ fn undo_after_412_restores_fields() {
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, task(8, "Mine", "high"));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painturgent");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "urgent"]));
 }
