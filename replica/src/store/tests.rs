@@ -17,7 +17,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::model::{BatchEnd, ConflictPolicy, EditOutcome, EditState, FeedBatch};
+use crate::model::{BatchEnd, ConflictPolicy, EditOutcome, EditState, FeedBatch, ReasonCode};
 use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::{answers, plan, push};
 use crate::store::sync_state::Home;
@@ -57,12 +57,36 @@ fn greeting(head: i64, accepted: &[i64]) -> sync_state::Greeting {
     sync_state::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
 }
 
+/// The request was not answered, so it may have been applied.
+fn no_answer() -> WriteOutcome {
+    WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() }
+}
+
+/// The server refuses the values of the edit.
+fn rejected() -> WriteOutcome {
+    WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) }
+}
+
 impl Scene {
     fn new() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
         let mut db = open::read_write(&directory.join("replica.db")).unwrap();
         assert!(sync_state::adopt_home(&mut db, &home()).unwrap());
         Scene { directory, db }
+    }
+
+    /// A replica with one task of the server, at revision 5.
+    fn with_task() -> Scene {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene
+    }
+
+    /// The same, and the feed has reached its head.
+    fn with_task_at_present() -> Scene {
+        let mut scene = Scene::with_task();
+        scene.is_at_present(5);
+        scene
     }
 
     fn sql(&self, text: &str) -> Result<usize, String> {
@@ -101,23 +125,21 @@ impl Scene {
     }
 
     fn hear(&mut self, events: Vec<Event>) {
-        let batch = FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More };
-        feed::apply(
-            &mut self.db,
-            &batch,
-            &feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) },
-        )
-        .unwrap();
+        self.apply(FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More });
     }
 
     fn is_at_present(&mut self, head: i64) {
-        let batch = FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() };
-        feed::apply(
-            &mut self.db,
-            &batch,
-            &feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) },
-        )
-        .unwrap();
+        self.apply(FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() });
+    }
+
+    fn apply(&mut self, batch: FeedBatch) {
+        let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) };
+        feed::apply(&mut self.db, &batch, &proof).unwrap();
+    }
+
+    /// The server reports its head. The edits were accepted before the report.
+    fn greets(&mut self, head: i64, accepted: &[i64]) {
+        sync_state::record_greeting(&mut self.db, &greeting(head, accepted), at(0)).unwrap();
     }
 
     /// The first edit of each group that may be sent.
@@ -149,8 +171,7 @@ impl Scene {
 
     /// A scene with a changed task that a response reports as deleted on the server.
     fn deleted_by_an_answer() -> Scene {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         let problem = json!({ "type": "not_found" });

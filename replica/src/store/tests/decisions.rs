@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
-use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin, ReasonCode};
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, no_answer, rejected, task, with_key};
+use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin};
 use crate::store::edits::EditError;
 use crate::store::edits::answers::WriteOutcome;
 use crate::store::edits::resolve::{self, Choice, Resolution};
@@ -38,10 +38,7 @@ impl Scene {
     }
     fn reject(&mut self, edit: i64) {
         self.send(edit);
-        self.answer(
-            edit,
-            WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
-        );
+        self.answer(edit, rejected());
     }
     /// The edit is confirmed, and the feed has passed its position.
     fn confirm(&mut self, edit: i64, event: hearth_contract::event::Event) {
@@ -61,8 +58,7 @@ fn object(value: Value) -> Fields {
 
 /// A task whose title both sides changed, and whose priority only this replica changed.
 fn in_conflict() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -153,8 +149,7 @@ fn resolve_theirs_updates_later_base() {
 
 #[test]
 fn edit_of_deleted_record_keeps_title() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.does("DELETE FROM tasks");
     let titles: Vec<String> =
@@ -224,11 +219,10 @@ fn discard_create_ends_later_edits() {
 
 #[test]
 fn discard_maybe_applied_queues_inverse() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, no_answer());
     let decided = scene.discard(1).unwrap();
     assert_eq!(
         (scene.states(), decided.edit),
@@ -244,16 +238,11 @@ fn discard_maybe_applied_queues_inverse() {
 #[test]
 fn discard_maybe_applied_twice_is_refused() {
     let deleted = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("DELETE FROM tasks");
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(
-            1,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
-        );
+        scene.answer(1, no_answer());
         scene
     };
     for undo in [Scene::discard as fn(&mut Scene, i64) -> _, |scene, _| scene.undo(Some(2))] {
@@ -268,15 +257,10 @@ fn discard_maybe_applied_twice_is_refused() {
 #[test]
 fn rejected_retry_is_maybe_applied() {
     let refused = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET title = 'Mine'");
         let key = scene.send(1).key;
-        scene.answer(
-            1,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
-        );
+        scene.answer(1, no_answer());
         // The server has forgotten the key by the next day.
         scene.send(1);
         scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -307,7 +291,7 @@ fn key_refused_releases_unsent_request() {
     assert_eq!((scene.outcomes(), scene.states()), (vec![(2, EditOutcome::Discarded)], vec![EditState::Waiting]));
 
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, no_answer());
     for _ in 0..3 {
         scene.send(1);
         scene.answer(1, away());
@@ -318,8 +302,7 @@ fn key_refused_releases_unsent_request() {
 
 #[test]
 fn revert_keeps_later_edits_in_order() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'First', priority = 'high'");
     scene.does("UPDATE tasks SET title = 'Second'");
     scene.undo(Some(1)).unwrap();
@@ -381,8 +364,7 @@ fn undo_restores_losing_value() {
 #[test]
 fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.hear(vec![deleted(6)]);
         assert_eq!(scene.states(), [EditState::Conflict]);
@@ -439,7 +421,7 @@ fn response_404_is_forgotten_on_contact() {
     let mut scene = Scene::deleted_by_an_answer();
     // The server is restored to before the delete, but not before the position of this replica: only another response
     // shows the record.
-    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
+    scene.greets(5, &[]);
     scene.does("DELETE FROM tasks");
     scene.discard(1).unwrap();
     assert_eq!(scene.plan(), [2]);
@@ -449,8 +431,7 @@ fn response_404_is_forgotten_on_contact() {
 #[test]
 fn resolve_conflicting_delete() {
     let conflict = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("DELETE FROM tasks");
         scene.hear(vec![task(6, "Paint", "urgent")]);
         assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);

@@ -2,15 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
-use crate::model::{EditOutcome, EditState, Origin, ReasonCode};
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, no_answer, task, with_key};
+use crate::model::{EditOutcome, EditState, Origin};
 use crate::store::edits::answers::WriteOutcome;
 use crate::store::{edits, gate, open, status, sync_state};
 
 #[test]
 fn update_queues_changes_and_saves_base() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Paint', priority = 'high'");
     scene.does("UPDATE tasks SET title = title");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
@@ -68,7 +67,7 @@ fn event_with_key_confirms_edit() {
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
     assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 4]), "the second edit is still laid over");
     assert_eq!(scene.plan(), [2]);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
+    scene.answer(1, no_answer());
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1", "what is settled stays settled");
 }
 
@@ -113,15 +112,13 @@ fn delete_waits_for_referring_edits() {
 
 #[test]
 fn edit_of_deleted_record_stays_visible() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
     assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "deleted on the server"]));
 
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     scene.hear(vec![deleted(6)]);
@@ -168,8 +165,7 @@ fn unknown_members_are_kept() {
 
 #[test]
 fn unknown_event_type_applies_payload() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     let again = |id, word: &str, title: &str| event(id, word, "task", TASK, json!({ "title": title }));
     scene.hear(vec![again(6, "restored", "Paint all")]);
     assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 6]));
@@ -215,7 +211,7 @@ fn unknown_event_is_logged_once() {
 fn lost_head_is_not_claimed() {
     let mut scene = Scene::new();
     // The server reported its head, was restored to an older copy, and then sent its feed from the beginning.
-    sync_state::record_greeting(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
+    scene.greets(17, &[]);
     scene.is_at_present(6);
     assert_eq!(scene.row("SELECT position, head FROM sync_status"), json!([6, 6]));
 }
@@ -226,10 +222,10 @@ fn greeting_head_is_not_position() {
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
     // The disk had no room for the offline phase, and the process ends before the next phase is written.
-    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    scene.greets(7, &[]);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "catching_up");
     scene.is_at_present(7);
-    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    scene.greets(7, &[]);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
 }
 

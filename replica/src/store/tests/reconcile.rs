@@ -5,8 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{ListedId, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
-use crate::model::{Phase, ReasonCode};
+use crate::model::{ListedId, Phase, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
 use crate::store::edits::decide;
 use crate::store::{control, reconcile, status, sync_state};
 
@@ -47,6 +46,10 @@ impl Scene {
         reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
 
+    pub(super) fn finishes(&mut self) {
+        reconcile::finish(&mut self.db, at(0)).unwrap();
+    }
+
     /// The server lists these rooms, each at the revision of its number.
     fn lists_rooms(&mut self, numbers: std::ops::RangeInclusive<i64>, as_of: i64) -> SweepOutcome {
         let rooms: Vec<(String, i64)> = numbers.map(|n| (room_id(n), n)).collect();
@@ -70,17 +73,20 @@ fn with_rooms(count: i64) -> Scene {
 
 /// A task whose accepted delete lies in a gap: by position 90 the task is not listed.
 fn deleted_in_gap() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("DELETE FROM tasks");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.sweeps(Kind::Task, &[], 90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     scene
+}
+
+/// The server was restored to an older copy.
+fn restored(fork: Option<i64>) -> ReconcileCause {
+    ReconcileCause::Restored { resume: "r".into(), fork }
 }
 
 fn gap() -> ReconcileCause {
@@ -102,7 +108,7 @@ fn gap_reconcile_keeps_pending_edits() {
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
     assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
     assert_eq!(scene.sweeps(Kind::Room, &[], 90), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.row("SELECT position, backfilled FROM _sync"), json!([91, 1]));
     assert_eq!(scene.column("SELECT title FROM tasks"), json!(["Mine"]));
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
@@ -113,8 +119,7 @@ fn gap_reconcile_keeps_pending_edits() {
 
 #[test]
 fn record_after_listing_is_not_deleted() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.recovers(&gap());
     scene.hear(vec![event(92, "created", "task", ROOM, json!({ "title": "New" }))]);
     scene.sweeps(Kind::Task, &[], 91);
@@ -125,8 +130,7 @@ fn record_after_listing_is_not_deleted() {
 
 #[test]
 fn acked_edit_stays_until_record_comes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
@@ -134,7 +138,7 @@ fn acked_edit_stays_until_record_comes() {
     scene.is_at_present(90);
     assert_eq!(scene.row("SELECT title, state FROM tasks JOIN edits"), json!(["Mine", "sent"]));
     scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 8]));
     assert_eq!(scene.one("SELECT outcome FROM edit_history"), "confirmed");
 }
@@ -176,7 +180,7 @@ fn guard_ignores_records_fetched_meanwhile() {
 #[test]
 fn guard_reports_present_count() {
     let mut scene = with_rooms(60);
-    let put_back = ReconcileCause::Restored { resume: "r".into(), fork: Some(60) };
+    let put_back = restored(Some(60));
     scene.recovers(&put_back);
     scene.is_listed(Kind::Room, (61..=100).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect(), 100);
     scene.recovers(&put_back);
@@ -185,9 +189,7 @@ fn guard_reports_present_count() {
 
 #[test]
 fn deleted_visible_record_is_counted_once() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
@@ -217,7 +219,7 @@ fn guard_ignores_records_deleted_here() {
         scene
     };
     let sentence = |scene: &mut Scene| {
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         let newest = scene.tuples::<(String,)>("SELECT text FROM sync_log ORDER BY id DESC LIMIT 2");
         newest.into_iter().map(|(text,)| text).collect::<Vec<_>>().join(" ")
     };
@@ -234,7 +236,7 @@ fn guard_ignores_records_deleted_here() {
     assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM rooms"), json!([40, 0]));
 
     // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
-    let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    let mut scene = of_rooms(3, 1, &restored(Some(0)));
     assert_eq!(scene.sweeps(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
     let words = sentence(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
@@ -245,7 +247,7 @@ fn guard_ignores_records_deleted_here() {
 fn wish_during_question_keeps_listing() {
     // An interrupted backfill, a restore, and a question of the reconcile.
     let mut scene = with_rooms(100);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
+    scene.recovers(&restored(Some(100)));
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
     reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
     let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
@@ -257,8 +259,7 @@ fn wish_during_question_keeps_listing() {
 
 #[test]
 fn sweep_without_listing_deletes_nothing() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.recovers(&gap());
     let (kind, as_of) = (Kind::Task, 90);
     reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of }).unwrap();
@@ -273,9 +274,7 @@ fn sweep_without_listing_deletes_nothing() {
 
 #[test]
 fn agreement_covers_asked_deletions_only() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     assert!(scene.recovers(&ReconcileCause::Asked { accepted: true }).accepted);
     let again = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap().unwrap();
     assert!(again.accepted, "of the same server");
@@ -284,12 +283,10 @@ fn agreement_covers_asked_deletions_only() {
 
 /// A task whose update was sent at 5 without a response; then a gap in which somebody changed the task.
 fn sent_before_a_gap() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     scene.recovers(&gap());
     scene
 }
@@ -298,7 +295,7 @@ fn ends(scene: &mut Scene, rev: i64, fields: Value) {
     scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 90);
     scene.sweeps(Kind::Task, &[(TASK, rev)], 90);
     scene.is_at_present(90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
 }
 
 #[test]
@@ -319,12 +316,10 @@ fn maybe_applied_edit_is_not_applied_twice() {
 
 #[test]
 fn rejection_before_gap_keeps_maybe_applied() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -354,8 +349,7 @@ fn edit_not_applied_in_gap_is_resent() {
     scene.hear(vec![task(91, "Theirs", "low")]);
     assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
     // The rejection may also answer the only attempt.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.recovers(&gap());
@@ -370,13 +364,13 @@ fn first_profile_update_waits_once_it_exists() {
     scene.is_at_present(5);
     scene.does("INSERT INTO property (city) VALUES ('Bern')");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
     reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &found, &ReconcileStep::Done).unwrap();
     scene.is_at_present(90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
     assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Bern"]));
@@ -389,7 +383,7 @@ fn update_of_lost_profile_creates_profile() {
     scene.is_at_present(3);
     scene.does("UPDATE property SET city = 'Basel'");
     scene.send(1);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    scene.recovers(&restored(Some(0)));
     scene.answer(1, WriteOutcome::PreconditionFailed);
     reconcile::save_response(
         &mut scene.db,
@@ -399,16 +393,15 @@ fn update_of_lost_profile_creates_profile() {
     )
     .unwrap();
     scene.is_at_present(0);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(0, &[]), at(0)).unwrap();
+    scene.finishes();
+    scene.greets(0, &[]);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
 }
 
 #[test]
 fn listing_fetches_only_newer_records() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
     scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect());
     scene.recovers(&gap());
@@ -446,8 +439,7 @@ fn listing_fetches_only_newer_records() {
 
 #[test]
 fn conflict_is_rechecked_after_reconcile() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -456,6 +448,6 @@ fn conflict_is_rechecked_after_reconcile() {
     scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
     assert_eq!(scene.states(), [EditState::Conflict]);
     scene.is_at_present(9);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!((scene.states(), scene.plan()), (vec![EditState::Waiting], vec![1]));
 }

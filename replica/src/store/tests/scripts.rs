@@ -12,8 +12,7 @@ use crate::store::{feed, gate, schema, status, sync_state};
 
 #[test]
 fn user_table_may_reference_records() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
     scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks");
     scene.hear(vec![deleted(6)]);
@@ -404,8 +403,7 @@ fn query_is_read_only() {
 
 #[test]
 fn renew_keeps_rows_and_edits() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     schema::renew(&mut scene.db).unwrap();
     assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 5]));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
+use super::{HOME, ROOM, Scene, TASK, deleted, event, no_answer, rejected, task, with_key};
 use crate::model::{ConflictPolicy, EditOutcome, EditState};
 use crate::store::edits::answers::WriteOutcome;
 
@@ -15,8 +15,7 @@ fn body(request: &crate::store::edits::push::Request) -> Value {
 
 #[test]
 fn update_sends_if_match() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     let request = scene.send(1);
     assert_eq!(request.if_match, Some(5));
@@ -83,8 +82,7 @@ fn position_of_other_history_confirms_nothing() {
 
 #[test]
 fn field_changed_on_both_sides_conflicts() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -97,8 +95,7 @@ fn field_changed_on_both_sides_conflicts() {
 #[test]
 fn policy_decides_and_keeps_loser() {
     let conflict = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
         scene.hear(vec![task(6, "Theirs", "low")]);
         scene
@@ -114,8 +111,7 @@ fn policy_decides_and_keeps_loser() {
     assert_eq!(scene.row("SELECT patch, outcome FROM edit_history"), json!([r#"{"title":"Mine"}"#, "superseded"]));
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
 
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Theirs), None);
@@ -137,8 +133,7 @@ fn equal_values_are_not_sent() {
 #[test]
 fn value_changed_back_is_not_sent() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("UPDATE tasks SET title = 'Paint'");
         scene.hear(vec![task(6, "Theirs", "low")]);
@@ -199,8 +194,7 @@ fn create_with_id_of_other_kind_is_not_sent() {
 #[test]
 fn delete_of_changed_record_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("DELETE FROM tasks");
         scene.hear(vec![task(6, "Paint", "urgent")]);
         assert_eq!(scene.freeze(&[vec![1]], policy), None);
@@ -209,8 +203,7 @@ fn delete_of_changed_record_asks() {
         assert_eq!(scene.row(view), json!(["priority", "low", null, "urgent"]));
     }
     // Only the revision has changed.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("DELETE FROM tasks");
     scene.hear(vec![task(6, "Paint", "low")]);
     let request = scene.send(1);
@@ -377,8 +370,7 @@ fn created_and_deleted_record_is_not_sent() {
 
 #[test]
 fn update_and_delete_coalesce_to_delete() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     assert_eq!(scene.ready_groups(), [[1, 2]]);
@@ -459,8 +451,7 @@ fn mutual_references_do_not_deadlock() {
 
 #[test]
 fn bulk_operations_have_own_if_match() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
     let request = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();

@@ -17,8 +17,7 @@ impl Scene {
 
 #[test]
 fn deleted_record_in_conflict_is_equal() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "the row stays visible while the edit waits");
@@ -58,8 +57,7 @@ fn revision_beyond_feed_is_reported() {
         "UPDATE tasks SET rev = 999, notes = 'Rot'",
         "INSERT INTO _tombstones (kind, record_id, rev) SELECT 'task', id, 999 FROM tasks; DELETE FROM tasks",
     ] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.is_at_present(7);
         gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
         let record = task(5, "Paint", "low").payload.unwrap();
@@ -73,8 +71,7 @@ fn revision_beyond_feed_is_reported() {
 
 #[test]
 fn repair_refills_emptied_search() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     assert!(!scene.compared_with_nothing(5).search_differs);
     scene.does("DELETE FROM search");
     assert!(scene.compared_with_nothing(5).search_differs);
@@ -87,8 +84,7 @@ fn repair_refills_emptied_search() {
 #[test]
 fn row_with_edits_is_verified() {
     for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.is_at_present(7);
         scene.does("UPDATE tasks SET title = 'Mine'");
         let record = task(5, "Paint", "low").payload.unwrap();
@@ -105,8 +101,7 @@ fn row_with_edits_is_verified() {
 
 #[test]
 fn changed_search_text_is_reported() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     let listing = [(Kind::Room, Listing { as_of: 5, ..Listing::default() })];
     for wrong in ["title = 'Zebra'", "body = 'stripes'"] {
         scene.does(&format!("UPDATE search SET {wrong}"));

@@ -17,8 +17,7 @@ fn changed_there(scene: &mut Scene, id: i64, title: &str, millis: i64) {
 #[test]
 fn history_names_undoing_edits() {
     const REASONS: &str = "SELECT id, reason FROM edit_history ORDER BY id";
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(None).unwrap();
@@ -37,8 +36,7 @@ fn history_names_undoing_edits() {
     );
 
     // A coalesced edit names its undo too, and a discarded edit is made again.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET notes = 'N'");
@@ -58,8 +56,7 @@ fn history_names_undoing_edits() {
 
 #[test]
 fn clock_ahead_keeps_history() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET title = 'Two'");
@@ -71,8 +68,7 @@ fn clock_ahead_keeps_history() {
 
 #[test]
 fn old_history_is_deleted_without_edits() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     // As many as one batch deletes.

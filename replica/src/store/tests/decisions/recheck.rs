@@ -55,9 +55,7 @@ fn conflict_names_remaining_fields() {
 
 #[test]
 fn recheck_after_412_sends_new_request() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -74,9 +72,7 @@ fn maybe_applied_waits_unless_values_match() {
     for (title, states) in
         [("Paint", vec![EditState::Conflict]), ("Other", vec![EditState::Conflict]), ("Mine", vec![])]
     {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
@@ -94,8 +90,7 @@ fn maybe_applied_waits_unless_values_match() {
 
 #[test]
 fn rejected_edit_is_not_rechecked() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.reject(1);
     scene.hear(vec![task(6, "Mine", "low")]);
@@ -104,9 +99,7 @@ fn rejected_edit_is_not_rechecked() {
 
 #[test]
 fn recheck_keeps_order_of_edits() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'One'");
     let key = scene.send(1).key;
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });

@@ -1,20 +1,14 @@
 //! Records that are made anew after their delete or their create was undone.
 
 use super::*;
-use crate::model::ReasonCode;
 
 #[test]
 fn recreate_waits_for_delete() {
     for is_in in [true, false] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("DELETE FROM tasks");
         scene.send(1);
-        scene.answer(
-            1,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-        );
+        scene.answer(1, no_answer());
         scene.discard(1).unwrap();
         assert_eq!(scene.rows("SELECT id, method FROM edits"), json!([[1, "delete"], [2, "create"]]));
         assert_eq!(scene.plan(), [1], "it may be there after all");

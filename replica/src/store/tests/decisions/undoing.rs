@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn undo_confirmed_leaves_later_changes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.confirm(1, task(6, "Mine", "high"));
     scene.hear(vec![task(7, "Theirs", "high")]);
@@ -46,8 +45,7 @@ fn undo_of_done_task_names_next_task() {
 
 /// Two changes of a task, made before the first was sent, in one request.
 fn on_the_way_as_one() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
     assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
@@ -56,8 +54,7 @@ fn on_the_way_as_one() -> Scene {
 
 #[test]
 fn undo_of_key_refused_delete_leaves_nothing() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
@@ -90,8 +87,7 @@ fn undo_part_of_sending_edit() {
 #[test]
 fn undo_of_rejected_sum_reverts_all_parts() {
     let mut scene = on_the_way_as_one();
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     assert!(scene.undo(Some(2)).unwrap_err().contains("refused as one"));
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
@@ -125,8 +121,7 @@ fn undo_part_of_key_refused_edit() {
 #[test]
 fn discarded_undo_keeps_change() {
     let undone = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'One'");
         scene.confirm(1, task(6, "One", "low"));
         scene
@@ -136,8 +131,7 @@ fn discarded_undo_keeps_change() {
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene
-        .answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(2, rejected());
     scene.discard(2).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     assert_eq!(scene.undo(None).unwrap().sentence, "“One”: title as before");
@@ -153,8 +147,7 @@ fn discarded_undo_keeps_change() {
 
 #[test]
 fn superseded_undo_keeps_change() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(Some(1)).unwrap();
@@ -255,8 +248,7 @@ fn undo_steps_through_coalesced_edits() {
     scene.does("UPDATE rooms SET floor = '2'");
     scene.does("UPDATE tasks SET priority = 'high'");
     assert!(scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).is_some());
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     scene.undo(None).unwrap();
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Shed”: the change is taken back; it was never sent");
@@ -300,8 +292,7 @@ fn decision_sentences_name_record() {
 
 #[test]
 fn undo_steps_through_history() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET title = 'Two'");
@@ -375,8 +366,7 @@ fn undo_leaves_out_dead_references() {
 #[test]
 fn undo_sentence_says_how_far_edit_was() {
     let taken_back = |verdict: WriteOutcome| {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         scene.answer(1, verdict);
@@ -407,9 +397,7 @@ fn undo_first_profile_update() {
 
 #[test]
 fn discard_updates_base_of_later_part() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'Lost'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
@@ -430,8 +418,7 @@ const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 
 #[test]
 fn history_of_parts_has_their_outcomes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
@@ -448,8 +435,7 @@ fn history_of_parts_has_their_outcomes() {
     );
 
     // The same when the policy decides.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
@@ -469,8 +455,7 @@ fn history_of_parts_has_their_outcomes() {
 #[test]
 fn history_of_changed_parts_has_new_values() {
     let mut scene = on_the_way_as_one();
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     scene.change(1, json!({ "title": "Three", "notes": "N" })).unwrap();
     scene.confirm(1, event(6, "updated", "task", TASK, json!({ "title": "Three", "priority": "high", "notes": "N" })));
     assert_eq!(
@@ -486,8 +471,7 @@ fn history_of_changed_parts_has_new_values() {
 
 #[test]
 fn change_updates_base_of_next_edit() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'A', notes = 'N'");
     scene.reject(1);
     scene.does("UPDATE tasks SET title = 'B'");
@@ -521,8 +505,7 @@ fn undo_newest_skips_impossible_changes() {
 
 #[test]
 fn undone_edit_without_effect_can_be_redone() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));

@@ -1,7 +1,7 @@
 //! Edits that a restored server has lost, or only seems to have lost: offered again, confirmed, or waiting.
 
 use super::*;
-use crate::model::{Origin, ReasonCode};
+use crate::model::Origin;
 use crate::store::edits::resolve::{self, Resolution};
 
 mod accepted;
@@ -32,9 +32,7 @@ fn lost_history() -> Scene {
 
 /// A task whose update the server has accepted at 6. The replica is at 5.
 fn accepted_at_6() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
@@ -44,9 +42,7 @@ fn accepted_at_6() -> Scene {
 /// During a reconcile, the server accepted the create of a car at 8 and an update of a task at 9. Neither event has
 /// come.
 fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(cause);
     if let Some(head) = present {
         scene.is_at_present(head);
@@ -62,18 +58,17 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
 
 #[test]
 fn lost_edits_of_field_are_sent_in_order() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
         scene.does(&format!("UPDATE tasks SET title = '{title}'"));
         scene.send(edit);
         scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
         scene.hear(vec![task(rev, title, "low")]);
     }
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     scene.is_listed(Kind::Task, vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], 5);
     scene.sweeps(Kind::Task, &[(TASK, 5)], 5);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     let refused = decide::retry(&mut scene.db, 2).unwrap_err().to_string();
     assert_eq!(refused, "“Two”: edit 1 comes before this one; retry or discard that first");
     for edit in [1, 2] {
@@ -85,7 +80,7 @@ fn lost_edits_of_field_are_sent_in_order() {
 #[test]
 fn lost_edits_are_offered() {
     let mut scene = lost_history();
-    let reconcile = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    let reconcile = scene.recovers(&restored(Some(5)));
     assert_eq!(reconcile.since, Some(at(4).to_string()), "the newest of what both histories share");
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
@@ -105,7 +100,7 @@ fn lost_edits_are_offered() {
     let question = ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() };
     reconcile::save_response(&mut scene.db, &question, &fetched, &ReconcileStep::Done).unwrap();
     scene.is_at_present(6);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 5]));
     assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Barn", "2", 6]));
     assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
@@ -121,7 +116,7 @@ fn lost_edits_are_offered() {
 #[test]
 fn unknown_fork_offers_missing_edits() {
     let mut scene = lost_history();
-    let reconcile = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    let reconcile = scene.recovers(&restored(None));
     assert_eq!((reconcile.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
     assert_eq!(scene.states(), [EditState::Sent]);
     scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 9);
@@ -135,7 +130,7 @@ fn unknown_fork_offers_missing_edits() {
         scene.sweeps(kind, &ids, 9);
     }
     scene.is_at_present(9);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.edit_states(), [(2, EditState::Conflict), (3, EditState::Conflict)]);
     assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
     assert_eq!(scene.row("SELECT floor, rev FROM rooms"), json!(["2", 4]));
@@ -151,17 +146,17 @@ fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
         scene.sweeps(kind, &ids, as_of);
     }
     scene.is_at_present(as_of);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
 }
 
 #[test]
 fn second_restore_rechecks_found_edits() {
     let mut scene = lost_history();
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
     assert_eq!(scene.edit_states(), [(2, EditState::Conflict)], "the others are there");
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
     assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
 }
@@ -171,7 +166,7 @@ fn unknown_fork_ignores_overwritten_edits() {
     let mut scene = lost_history();
     scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
     scene.is_at_present(10);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     // The copy had everything but the room's floor.
     let room = record(ROOM, 4, json!({ "name": "Shed" }));
     ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
@@ -183,9 +178,9 @@ fn unknown_fork_ignores_overwritten_edits() {
 #[test]
 fn unknown_fork_stays_unknown() {
     let mut scene = lost_history();
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     // The server is restored again before the first reconcile has found what is lost.
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
+    scene.recovers(&restored(Some(100)));
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
     assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
@@ -198,17 +193,17 @@ fn unanswered_before(cause: &ReconcileCause) -> Scene {
     scene.is_at_present(6);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     scene.does("UPDATE rooms SET floor = '2'");
     scene.send(2);
-    scene.answer(2, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(2, no_answer());
     scene.recovers(cause);
     scene
 }
 
 #[test]
 fn request_with_lost_revision_is_dropped() {
-    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    let mut scene = unanswered_before(&restored(Some(5)));
     // Position 6 is now a change by somebody else.
     let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
@@ -218,7 +213,7 @@ fn request_with_lost_revision_is_dropped() {
     let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((room.key.as_str(), room.if_match), ("key-2", Some(4)), "what both histories share, it may insist on");
     // When nobody changed the same field, the edit is sent in a new request.
-    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    let mut scene = unanswered_before(&restored(Some(5)));
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
     let request = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
@@ -227,8 +222,8 @@ fn request_with_lost_revision_is_dropped() {
 
 #[test]
 fn unknown_fork_holds_requests_with_if_match() {
-    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: None });
-    sync_state::record_greeting(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
+    let mut scene = unanswered_before(&restored(None));
+    scene.greets(6, &[]);
     assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
@@ -252,12 +247,9 @@ fn bulk_with_lost_revision_is_dropped_whole() {
     let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
     assert!(call.bulk);
     for edit in [1, 2] {
-        scene.answer(
-            edit,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-        );
+        scene.answer(edit, no_answer());
     }
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM _outbox"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
@@ -272,7 +264,7 @@ fn merged_edit_is_offered_when_lost() {
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["merged", 6]));
     scene.is_at_present(6);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     assert_eq!(scene.states(), [EditState::Conflict]);
 }
 
@@ -315,7 +307,7 @@ fn edit_overwritten_in_gap_is_offered() {
     scene.recovers(&gap());
     scene.is_at_present(90);
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 90), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.plan(), [0; 0]);
     assert_eq!(scene.states(), [EditState::Conflict, EditState::Blocked]);
     // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
@@ -335,7 +327,7 @@ fn edit_acked_before_tail_is_compared_by_lists() {
     for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])] {
         assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
     }
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Conflict], vec![(2, EditOutcome::Confirmed)]));
     assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
 }
@@ -345,9 +337,7 @@ fn edit_acked_in_gap_is_compared_by_lists() {
     for (shown, states, outcomes) in
         [("high", vec![], vec![(1, EditOutcome::Confirmed)]), ("low", vec![EditState::Conflict], vec![])]
     {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET priority = 'high'");
         scene.send(1);
         scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
@@ -356,7 +346,7 @@ fn edit_acked_in_gap_is_compared_by_lists() {
         let task = record(TASK, 70, json!({ "title": "Paint it", "priority": shown }));
         scene.is_listed(Kind::Task, vec![task], 90);
         assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 70)], 90), SweepOutcome::Done);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         assert_eq!((scene.states(), scene.outcomes()), (states, outcomes), "{shown}");
     }
 }
@@ -377,7 +367,7 @@ fn edit_acked_by_new_history_is_not_lost() {
     scene.send(4);
     // The server was restored to 5, unnoticed.
     scene.answer(4, WriteOutcome::Sent { rev: Some(7) });
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     scene.does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
     let listed = json!({ "name": "Shed", "paint_color": "red" });
@@ -391,7 +381,7 @@ fn edit_acked_by_new_history_is_not_lost() {
         scene.sweeps(kind, &ids, 8);
     }
     scene.is_at_present(8);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.outcomes(), [(4, EditOutcome::Confirmed)]);
     assert_eq!(
         scene.edit_states(),
@@ -406,7 +396,7 @@ fn edit_in_tail_is_not_lost() {
         scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
         scene.hear(vec![with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
         assert_eq!(scene.states(), [EditState::Sent, EditState::Sent], "{cause:?}");
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)], "{cause:?}");
     }
 }
@@ -421,15 +411,13 @@ fn skipped_edit_is_compared_by_lists() {
     assert_eq!(scene.states(), [EditState::Sent, EditState::Sent]);
     scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
 }
 
 #[test]
 fn delete_of_missing_record_is_confirmed() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.does("DELETE FROM tasks");
@@ -439,22 +427,20 @@ fn delete_of_missing_record_is_confirmed() {
     scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
     assert_eq!(scene.states(), [EditState::Sent]);
     assert_eq!(scene.sweeps(Kind::Task, &[], 92), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
 }
 
 #[test]
 fn delete_lost_in_reconcile_is_offered() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(&ReconcileCause::Asked { accepted: false });
     scene.does("DELETE FROM tasks");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(7, "created", "document", HOME, json!({ "title": "Theirs" }))]);
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     scene.is_at_present(7);
     assert_eq!(scene.states(), [EditState::Conflict]);
 }
@@ -462,41 +448,37 @@ fn delete_lost_in_reconcile_is_offered() {
 #[test]
 fn head_below_acked_edit_means_restore() {
     let mut scene = accepted_at_6();
-    let greet = |scene: &mut Scene, head, accepted: &[i64]| {
-        sync_state::record_greeting(&mut scene.db, &greeting(head, accepted), at(0)).unwrap();
-    };
-    greet(&mut scene, 5, &[]);
+    scene.greets(5, &[]);
     assert_eq!(scene.one("SELECT state FROM edits"), "sent", "the server accepted the edit after the greeting");
-    greet(&mut scene, 6, &[1]);
+    scene.greets(6, &[1]);
     assert_eq!(scene.one("SELECT state FROM edits"), "sent");
-    greet(&mut scene, 5, &[1]);
+    scene.greets(5, &[1]);
     assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 }
 
 #[test]
 fn delete_of_discarded_history_is_offered() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("DELETE FROM tasks");
     // Somebody else deleted the record first, and both sides agree.
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     assert_eq!(scene.row("SELECT method, state FROM edits"), json!(["delete", "conflict"]));
 }
 
 #[test]
 fn lost_edit_of_deleted_record_is_offered() {
     let mut scene = lost_history();
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(3) });
+    scene.recovers(&restored(Some(3)));
     for (kind, ids) in
         [(Kind::Document, vec![]), (Kind::Task, vec![(TASK, 5)]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]
     {
         scene.sweeps(kind, &ids, 6);
     }
     scene.is_at_present(6);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
     assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "2"]));
 }
@@ -513,10 +495,10 @@ fn lost_update_can_recreate_lost_record() {
         let red = json!({ "name": "Car", "make": "Volvo", "color": "red" });
         scene.hear(vec![event(7, "updated", "vehicle", CAR, red)]);
         assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
-        scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork });
+        scene.recovers(&restored(fork));
         assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
         scene.is_at_present(20);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         assert_eq!(scene.row("SELECT state, method FROM edits"), json!(["conflict", "update"]), "{fork:?}");
         assert_eq!(scene.row("SELECT name, make, color FROM vehicles"), json!(["Car", "Volvo", "red"]), "{fork:?}");
         let refused = decide::retry(&mut scene.db, 1).unwrap_err().to_string();

@@ -72,7 +72,7 @@ fn rebuild_keeps_pending_restore() {
     for kind in [Kind::Task, Kind::Room] {
         assert_eq!(scene.sweeps(kind, &[], 3), SweepOutcome::Done);
     }
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.row("SELECT method, state FROM edits WHERE id = 2"), json!(["create", "conflict"]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
@@ -108,7 +108,7 @@ fn rebuild_detects_restored_server() {
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
             assert_eq!(scene.sweeps(kind, ids, head), SweepOutcome::Done);
         }
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([head, head]));
         let offered = "SELECT id, method, state FROM edits ORDER BY id";
         assert_eq!(

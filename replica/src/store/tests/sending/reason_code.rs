@@ -5,8 +5,7 @@ use crate::model::{Method, ReasonCode};
 
 /// The task at revision 5, with one local edit.
 fn edited(sql: &str) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let scene = Scene::with_task();
     scene.does(sql);
     scene
 }
@@ -89,8 +88,7 @@ fn reason_code_of_a_blocked_edit_names_the_dependency() {
     let mut scene = edited(UPDATE);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     scene.plan();
     let blocked = "SELECT state, reason_code, by_edit FROM edits JOIN _blocked ON edit_id = id";
     assert_eq!(scene.row(blocked), json!(["blocked", "depends_on_another", 1]));

@@ -1,13 +1,11 @@
 //! Requests that may have been applied: without a response, or rejected in a later attempt.
 
-use super::super::{at, greeting};
+use super::super::at;
 use super::*;
-use crate::model::ReasonCode;
 
 #[test]
 fn edit_after_412_is_sent_with_new_key() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -23,8 +21,7 @@ fn edit_after_412_is_sent_with_new_key() {
 
 #[test]
 fn edit_after_412_is_confirmed_by_key() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
     // The response was lost, the server has forgotten the key, and somebody has reversed the change.
@@ -44,10 +41,7 @@ fn separated_edit_is_confirmed_by_key() {
         let first = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
         let each =
             |scene: &mut Scene, verdict: WriteOutcome| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
-        each(
-            &mut scene,
-            WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-        );
+        each(&mut scene, no_answer());
         // The request was applied. A proxy then rejects the next attempt.
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
         each(&mut scene, WriteOutcome::SendAlone);
@@ -56,7 +50,7 @@ fn separated_edit_is_confirmed_by_key() {
     let (mut scene, key) = parted();
     scene.does(&format!("DELETE FROM tasks WHERE id = '{TASK}'"));
     assert_eq!(scene.ready_groups(), [[1], [2]], "its delete waits for the create");
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(4, &[]), at(0)).unwrap();
+    scene.greets(4, &[]);
     assert_eq!(scene.ready_groups(), [[0; 0]; 0], "the feed has more to tell");
     scene.hear(vec![with_key(event(3, "created", "task", TASK, json!({ "title": "Mine" })), &key)]);
     scene.hear(vec![with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key)]);
@@ -78,7 +72,7 @@ fn existing_create_holds_later_edits() {
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     scene.does("UPDATE tasks SET notes = 'Mine too'");
     // A day later the id is used, by the edit itself, and somebody has added notes since.
     scene.answer(1, WriteOutcome::Exists { rev: 9 });
@@ -98,7 +92,7 @@ fn first_profile_update_resends_in_step_only() {
     assert_eq!(first.if_match, None);
     scene.does("UPDATE property SET city = 'Bruges'");
     scene.is_at_present(2);
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
+    scene.greets(3, &[]);
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     // The form of the key does not matter.
@@ -127,7 +121,7 @@ fn backfilled_profile_marks_update_maybe_applied() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
     // newest version.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
@@ -142,7 +136,7 @@ fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET state = 'Flanders'");
@@ -157,15 +151,14 @@ fn maybe_applied_edit_is_not_coalesced() {
 
 #[test]
 fn edit_after_412_resends_on_next_contact() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
     scene.is_at_present(5);
     // The server was restored to 5, the position of this replica.
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
+    scene.greets(5, &[]);
     assert_eq!(scene.plan(), [1]);
     let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
     assert_eq!(again.if_match, Some(5));
@@ -177,7 +170,7 @@ fn existing_profile_is_merged_after_feed() {
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
     let first = scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -204,7 +197,7 @@ fn existing_profile_is_merged_after_feed() {
             assert_eq!(scene.states(), [EditState::Conflict]);
         } else {
             assert_eq!(scene.plan(), [0; 0]);
-            crate::store::sync_state::record_greeting(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
+            scene.greets(1, &[]);
             assert_eq!(scene.plan(), [1]);
             assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
         }
@@ -213,16 +206,15 @@ fn existing_profile_is_merged_after_feed() {
 
 #[test]
 fn edit_after_412_waits_for_feed_on_contact() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    scene.answer(1, WriteOutcome::Later { at: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() });
+    scene.answer(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.is_at_present(5);
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    scene.greets(7, &[]);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let theirs = json!({ "title": "Theirs", "priority": "low" });
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);

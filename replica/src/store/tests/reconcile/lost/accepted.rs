@@ -20,7 +20,7 @@ fn later_event_does_not_confirm_lost_edit() {
 
 #[test]
 fn edit_passed_by_tail_is_offered() {
-    let restored = ReconcileCause::Restored { resume: "r".into(), fork: Some(5) };
+    let restored = restored(Some(5));
     for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         // The server was restored to 7, unnoticed, and has new events: 8 and 9 are changes by others.
@@ -32,7 +32,7 @@ fn edit_passed_by_tail_is_offered() {
         {
             assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
         }
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict], "{cause:?}");
         assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
         assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Theirs", "high", 10]));

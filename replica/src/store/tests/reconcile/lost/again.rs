@@ -2,15 +2,9 @@
 
 use super::*;
 
-fn restored(fork: Option<i64>) -> ReconcileCause {
-    ReconcileCause::Restored { resume: "r".into(), fork }
-}
-
 #[test]
 fn second_gap_keeps_edits_seen_in_tail() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
@@ -30,7 +24,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
     scene.is_at_present(200);
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 200), SweepOutcome::Done);
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 93)], 200), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(
         (scene.states(), scene.outcomes()),
         (vec![], vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)])
@@ -40,9 +34,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
 
 /// The update of a task is confirmed, and the first copy of the restored server lacks the task.
 fn gone_and_put_back_again(second: Option<i64>) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
@@ -61,7 +53,7 @@ fn record_of_next_copy_has_no_old_base() {
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 8);
         assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
         scene.is_at_present(8);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         assert_eq!((scene.states(), scene.one("SELECT count(*) FROM _base").as_str()), (vec![], "0"));
 
         // Another change of the record was lost, and is laid over the version of the copy.
@@ -69,7 +61,7 @@ fn record_of_next_copy_has_no_old_base() {
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Other", "priority": "low" }))], 8);
         assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
         scene.is_at_present(8);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        scene.finishes();
         assert_eq!(scene.states(), [EditState::Conflict]);
         assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Other", "high", 6]));
     }
@@ -77,7 +69,7 @@ fn record_of_next_copy_has_no_old_base() {
     let mut scene = gone_and_put_back_again(None);
     assert_eq!(scene.sweeps(Kind::Task, &[], 8), SweepOutcome::Done);
     scene.is_at_present(8);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(
         scene.row("SELECT state, title, tasks.priority FROM edits JOIN tasks"),
         json!(["conflict", "Paint", "high"])
@@ -123,13 +115,11 @@ fn delete_in_copy_is_not_offered() {
     scene.recovers(&restored(Some(50)));
     scene.sweeps(Kind::Task, &[], 60);
     scene.is_at_present(60);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
 
     // Somebody deleted the task first, and the feed shows it after the response.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("DELETE FROM tasks");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(40) });

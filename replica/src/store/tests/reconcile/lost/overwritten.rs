@@ -47,19 +47,19 @@ fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
     }
     scene.sweeps(Kind::Room, if there { &[(ROOM, 7)] } else { &[] }, 20);
     scene.is_at_present(20);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
 }
 
 #[test]
 fn overwritten_edit_is_not_lost() {
-    let unknown = || ReconcileCause::Restored { resume: "r".into(), fork: None };
+    let unknown = || restored(None);
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
     assert_eq!(scene.states(), []);
     assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
     // Restored again, now with a known fork; the positions of these edits stay unknown.
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(8) });
+    scene.recovers(&restored(Some(8)));
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
     assert_eq!(scene.states(), []);
 
@@ -80,7 +80,7 @@ fn overwritten_edit_stays_after_discard() {
     scene.answer(5, WriteOutcome::Sent { rev: Some(10) });
     scene.hear(vec![event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" }))]);
     for is_discarded in [false, true] {
-        scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+        scene.recovers(&restored(None));
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
         let states = if is_discarded { vec![EditState::Conflict] } else { vec![EditState::Conflict; 2] };
         assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
@@ -95,7 +95,7 @@ fn overwritten_edit_stays_after_discard() {
 #[test]
 fn several_lost_edits_of_record_resend() {
     let mut scene = overwritten_here();
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
     let lost = "SELECT id, patch, base FROM edits ORDER BY id";
     assert_eq!(
@@ -107,10 +107,6 @@ fn several_lost_edits_of_record_resend() {
         decide::retry(&mut scene.db, edit).unwrap();
     }
     assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
-}
-
-fn restored(fork: Option<i64>) -> ReconcileCause {
-    ReconcileCause::Restored { resume: "r".into(), fork }
 }
 
 #[test]
@@ -225,6 +221,6 @@ fn recreated_record_is_not_deleted() {
     scene.recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.is_at_present(20);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.row("SELECT name, (SELECT count(*) FROM _tombstones) FROM vehicles"), json!(["Car", 0]));
 }

@@ -20,7 +20,7 @@ fn offered_edit_shows_normalized_values() {
         json!({ "name": "Car", "color": "blue", "purchase_price": "7.50" }),
     )]);
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     // The new history has made the same change of the price, and a car of another color.
     let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, now)], 6);
@@ -45,7 +45,7 @@ fn offered_edit_is_not_shown_as_deleted() {
         scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict, EditState::Conflict]);
     let conflicts = "SELECT edit_id, field, theirs FROM conflicts";
     assert_eq!(scene.rows(conflicts), json!([]), "nobody has deleted anything, and nothing is known to differ");
