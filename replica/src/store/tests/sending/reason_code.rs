@@ -84,7 +84,7 @@ fn reason_code_of_a_used_id_is_exists_there() {
 }
 
 #[test]
-fn reason_code_of_a_blocked_edit_names_the_dependency() {
+fn reason_code_of_blocked_edit_is_dependency() {
     let mut scene = edited(UPDATE);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
