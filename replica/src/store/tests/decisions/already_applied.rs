@@ -1,4 +1,4 @@
-//! Fields that the server already had belong to somebody else, and undo leaves them.
+//! Undo of an edit whose values the server already had: the values belong to somebody else, and undo leaves them.
 
 use super::*;
 

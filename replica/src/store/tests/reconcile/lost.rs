@@ -5,9 +5,9 @@ use crate::model::Origin;
 use crate::store::edits::resolve::{self, Resolution};
 
 mod accepted;
-mod again;
+mod conflict_rows;
 mod overwritten;
-mod shown;
+mod second_reconcile;
 
 /// A room and a task that both histories share. In the discarded history: an update of the task, a new car, and a
 /// document of somebody else.
