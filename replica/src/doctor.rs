@@ -1,10 +1,10 @@
 //! Finds faults of a replica and names the command to type next. Reads only, changes nothing. Must not decide how
 //! findings are shown.
 //!
-//! - [`files`]: paths, file modes, free space. [`database`]: the file, its tables, its edits, the syncing process.
-//! - [`server`]: whether the server answers, the key's scopes, the server's clock.
-//! - [`diagnosis`]: why a database cannot be used; for every command.
-//! - [`finding`]: the type of a result. [`advice`]: commands to type. [`text`]: sizes and durations as text.
+//! - `files`: paths, file modes, free space. `database`: the file, its tables, its edits, the syncing process.
+//! - `server`: whether the server answers, the key's scopes, the server's clock.
+//! - `diagnosis`: why a database cannot be used; for every command.
+//! - `finding`: the type of a result. `advice`: commands to type. `text`: sizes and durations as text.
 
 mod advice;
 mod database;

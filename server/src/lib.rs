@@ -14,7 +14,7 @@
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
 //! - [`interceptor`]: the hook for tests in front of every request.
-//! - [`bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
+//! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
 //! Imports point one way: `routes → api → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
 

@@ -79,6 +79,19 @@ impl Session {
         tasks.iter().map(|task| task[member].as_str().unwrap_or_default().to_owned()).collect()
     }
 
+    /// The home with the task Paint. The sync is paused, and the screen of waiting edits is open.
+    async fn paused() -> Session {
+        let mut session = Session::new(&["Paint"]).await;
+        session.press("2", "1 task");
+        session.pause_sync();
+        session
+    }
+
+    /// The path of the first task on the server.
+    async fn first_task_path(&self) -> String {
+        format!("/v1/tasks/{}", self.first("tasks").await["id"].as_str().unwrap())
+    }
+
     async fn first(&self, collection: &str) -> Value {
         self.client.list_all(&format!("/v1/{collection}")).await[0].clone()
     }
@@ -100,8 +113,7 @@ async fn confirmed_change_is_undone_and_redone() {
     assert_eq!(session.tasks("status").await, ["done"; 3]);
 
     // One of three tasks is deleted: undo changes the others and names the deleted one.
-    let gone = session.first("tasks").await["id"].as_str().unwrap().to_owned();
-    session.client.delete(&format!("/v1/tasks/{gone}")).await;
+    session.client.delete(&session.first_task_path().await).await;
     session.screen.wait_for_text("2 tasks");
     session.press("u", "Undone: 3 tasks, but for 1 of 3: ");
     session.screen.wait_for_text("is deleted by now");
@@ -112,13 +124,10 @@ async fn confirmed_change_is_undone_and_redone() {
 
 #[tokio::test]
 async fn conflict_decision_by_keys_is_undone() {
-    let mut session = Session::new(&["Paint"]).await;
-    session.press("2", "1 task");
-    session.pause_sync();
+    let mut session = Session::paused().await;
     session.press("\x1b", "by due day");
     session.extend_title(" the shed", "Paint the shed");
-    let id = session.first("tasks").await["id"].as_str().unwrap().to_owned();
-    session.client.patch(&format!("/v1/tasks/{id}"), &json!({ "title": "Paint the fence" })).await;
+    session.client.patch(&session.first_task_path().await, &json!({ "title": "Paint the fence" })).await;
     session.press("S", "Waiting to be sent");
     session.resume_sync("1 needs you", "in conflict");
     session.press("\r", "Theirs");
@@ -140,14 +149,11 @@ async fn conflict_decision_by_keys_is_undone() {
 
 #[tokio::test]
 async fn mixed_decision_undo_restores_server_values() {
-    let mut session = Session::new(&["Paint"]).await;
-    session.press("2", "1 task");
-    session.pause_sync();
+    let mut session = Session::paused().await;
     let here = Connection::open(&session.db).unwrap();
     here.execute("UPDATE tasks SET title = 'Paint mine', notes = 'mine', assignee = 'mine'", []).unwrap();
-    let id = session.first("tasks").await["id"].as_str().unwrap().to_owned();
     let there = json!({ "title": "Paint theirs", "notes": "theirs", "assignee": "theirs" });
-    session.client.patch(&format!("/v1/tasks/{id}"), &there).await;
+    session.client.patch(&session.first_task_path().await, &there).await;
     session.resume_sync("1 needs you", "in conflict");
     session.press("\r", "Theirs");
     session.screen.type_keys("tmm");

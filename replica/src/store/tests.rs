@@ -19,7 +19,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::model::WriteOutcome;
-use crate::model::{BatchEnd, ConflictPolicy, FeedBatch};
+use crate::model::{BatchEnd, ConflictPolicy, EditOutcome, EditState, FeedBatch, ReasonCode};
 use crate::store::edits::{answers, plan, push};
 use crate::store::sync_state::Home;
 use crate::store::{feed, open, sync_state};
@@ -58,12 +58,36 @@ fn greeting(head: i64, accepted: &[i64]) -> sync_state::Greeting {
     sync_state::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
 }
 
+/// The request was not answered, so it may have been applied.
+fn no_answer() -> WriteOutcome {
+    WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() }
+}
+
+/// The server refuses the values of the edit.
+fn rejected() -> WriteOutcome {
+    WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) }
+}
+
 impl Scene {
     fn new() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
         let mut db = open::read_write(&directory.join("replica.db")).unwrap();
         assert!(sync_state::adopt_home(&mut db, &home()).unwrap());
         Scene { directory, db }
+    }
+
+    /// A replica with one task of the server, at revision 5.
+    fn with_task() -> Scene {
+        let mut scene = Scene::new();
+        scene.hear(vec![task(5, "Paint", "low")]);
+        scene
+    }
+
+    /// The same, and the feed has reached its head.
+    fn with_task_at_present() -> Scene {
+        let mut scene = Scene::with_task();
+        scene.is_at_present(5);
+        scene
     }
 
     fn sql(&self, text: &str) -> Result<usize, String> {
@@ -85,41 +109,56 @@ impl Scene {
         )
     }
 
+    /// The rows that a query finds: a JSON array of rows, each an array of its columns.
+    fn rows(&self, text: &str) -> Value {
+        rows_of(&self.db, text)
+    }
+
+    /// The only row that a query finds, as a JSON array of its columns.
+    fn row(&self, text: &str) -> Value {
+        row_of(&self.db, text)
+    }
+
+    /// The only column of each row that a query finds, as a JSON array.
+    fn column(&self, text: &str) -> Value {
+        let rows = rows_of(&self.db, text);
+        rows.as_array().unwrap().iter().map(|row| row[0].clone()).collect()
+    }
+
     fn hear(&mut self, events: Vec<Event>) {
-        let batch = FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More };
-        feed::apply(
-            &mut self.db,
-            &batch,
-            &feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) },
-        )
-        .unwrap();
+        self.apply(FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More });
     }
 
     fn is_at_present(&mut self, head: i64) {
-        let batch = FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() };
-        feed::apply(
-            &mut self.db,
-            &batch,
-            &feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) },
-        )
-        .unwrap();
+        self.apply(FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() });
     }
 
-    /// The first edit of each parcel that may go.
+    fn apply(&mut self, batch: FeedBatch) {
+        let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) };
+        feed::apply(&mut self.db, &batch, &proof).unwrap();
+    }
+
+    /// The server reports its head. The edits were accepted before the report.
+    fn greets(&mut self, head: i64, accepted: &[i64]) {
+        sync_state::record_greeting(&mut self.db, &greeting(head, accepted), at(0)).unwrap();
+    }
+
+    /// The first edit of each group that may be sent.
     fn plan(&mut self) -> Vec<i64> {
-        self.parcels().iter().map(|parcel| parcel[0]).collect()
+        self.ready_groups().iter().map(|group| group[0]).collect()
     }
 
-    fn parcels(&mut self) -> Vec<Vec<i64>> {
+    /// The edits that may be sent, in groups: the edits of a group are sent as one.
+    fn ready_groups(&mut self) -> Vec<Vec<i64>> {
         plan::plan(&mut self.db, 64, &[]).unwrap().ready.into_iter().map(|ready| ready.edits).collect()
     }
 
-    fn freeze(&mut self, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        self.freeze_as(&format!("key-{}", parcels[0][0]), parcels, policy)
+    fn freeze(&mut self, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+        self.freeze_as(&format!("key-{}", groups[0][0]), groups, policy)
     }
 
-    fn freeze_as(&mut self, key: &str, parcels: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        let wanted = push::NewRequest { groups: parcels.to_vec(), new_key: key.to_owned() };
+    fn freeze_as(&mut self, key: &str, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+        let wanted = push::NewRequest { groups: groups.to_vec(), new_key: key.to_owned() };
         push::freeze(&mut self.db, &[wanted], policy, at(0)).unwrap().remove(0)
     }
 
@@ -133,8 +172,7 @@ impl Scene {
 
     /// A scene with a changed task that a response reports as deleted on the server.
     fn deleted_by_an_answer() -> Scene {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         let problem = json!({ "type": "not_found" });
@@ -142,17 +180,47 @@ impl Scene {
         scene
     }
 
-    /// The states of the edits, by id.
-    fn states(&self) -> String {
-        self.one("SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM edits ORDER BY id)")
+    /// The rows that a query finds, each as a tuple.
+    fn tuples<T>(&self, text: &str) -> Vec<T>
+    where
+        T: for<'row> TryFrom<&'row rusqlite::Row<'row>, Error = rusqlite::Error>,
+    {
+        let mut statement = self.db.prepare(text).unwrap();
+        statement.query_map([], |row| T::try_from(row)).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// The outcomes in the history, by id.
-    fn outcomes(&self) -> String {
-        self.one(
-            "SELECT coalesce(group_concat(id || ' ' || outcome), '') FROM (SELECT * FROM edit_history ORDER BY id)",
-        )
+    /// The states of the edits, by id.
+    fn states(&self) -> Vec<EditState> {
+        self.edit_states().into_iter().map(|(_, state)| state).collect()
     }
+
+    /// The edits and their states, by id.
+    fn edit_states(&self) -> Vec<(i64, EditState)> {
+        self.tuples("SELECT id, state FROM edits ORDER BY id")
+    }
+
+    /// The ended edits and their outcomes, by id.
+    fn outcomes(&self) -> Vec<(i64, EditOutcome)> {
+        self.tuples("SELECT id, outcome FROM edit_history ORDER BY id")
+    }
+}
+
+/// The rows that a query finds: a JSON array of rows, each an array of its columns.
+fn rows_of(db: &Connection, text: &str) -> Value {
+    let mut statement = db.prepare(text).unwrap();
+    let columns = statement.column_count();
+    let columns_of = |row: &rusqlite::Row<'_>| {
+        (0..columns).map(|at| Ok(super::rows::sql_to_json(row.get_ref(at)?))).collect::<rusqlite::Result<Value>>()
+    };
+    statement.query_map([], columns_of).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// The only row that a query finds, as a JSON array of its columns.
+fn row_of(db: &Connection, text: &str) -> Value {
+    let rows = rows_of(db, text);
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 1, "{text}");
+    rows[0].clone()
 }
 
 fn event(id: i64, event_type: &str, kind: &str, record: &str, payload: Value) -> Event {

@@ -8,9 +8,9 @@
 //!  wire     HttpRequest, HttpResponse       requests and responses as plain values
 //! ```
 //!
-//! Besides: [`client`], [`stream`] and [`sse`] move bytes; [`sse_decoder`] decodes a stream for a driver without a network;
-//! [`page_buffer`] collects list pages; [`key_file`] watches for a new key; [`excerpt`] shortens texts of the server;
-//! [`listings`] reads all records for a comparison.
+//! Besides: `client`, `stream` and `sse` move bytes; `sse_decoder` decodes a stream for a driver without a network;
+//! `page_buffer` collects list pages; `key_file` watches for a new key; `excerpt` shortens texts of the server;
+//! `listings` reads all records for a comparison.
 //!
 //! Must not know commands of a program or the terminal.
 

@@ -1,7 +1,7 @@
 //! `GET /v1/events/stream`: streams the change feed (contract 9.4). Must not know how frames are read or sent.
 //!
-//! - [`reader`]: reads history and live events, and encodes frames.
-//! - [`guard`]: ends the stream of a client that does not read.
+//! - `reader`: reads history and live events, and encodes frames.
+//! - `guard`: ends the stream of a client that does not read.
 
 mod guard;
 mod reader;

@@ -90,7 +90,7 @@ impl Keyring {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// A cached key. `passed` is the monotonic time. None: not cached, or older than [`TRUST_TIME`].
+    /// A cached key. `passed` is the monotonic time. None: not cached, or older than `TRUST_TIME`.
     pub fn recall(&self, hash: &[u8; 32], passed: Duration) -> Option<Arc<Principal>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let CachedKey { since, principal } = known.get(hash)?;

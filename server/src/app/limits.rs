@@ -149,7 +149,7 @@ const REFUSALS_MAX: usize = 100;
 /// The time span in which 429 responses add up.
 const REFUSALS_TIME: Duration = Duration::from_secs(10 * 60);
 
-/// Times of the latest 429 responses of all keys: at most [`REFUSALS_MAX`] per key.
+/// Times of the latest 429 responses of all keys: at most `REFUSALS_MAX` per key.
 #[derive(Default)]
 pub struct Refusals {
     moments: Mutex<HashMap<String, VecDeque<Duration>>>,

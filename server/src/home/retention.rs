@@ -12,7 +12,7 @@ use crate::store::{HomeNumber, StoreError, Tx};
 /// Events examined in one transaction, so that other writes never wait long.
 const STEP: usize = 1000;
 
-/// Compacts events before a moment, at most [`STEP`] of them. True: call again, there may be more.
+/// Compacts events before a moment, at most `STEP` of them. True: call again, there may be more.
 pub fn compact_step(tx: &Tx<'_>, number: HomeNumber, before: Timestamp) -> Result<bool, StoreError> {
     let home = homes::load(tx, number)?;
     let expired = events::expired(tx, number, home.retention_pos, before, STEP)?;

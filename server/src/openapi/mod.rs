@@ -1,11 +1,11 @@
 //! The OpenAPI 3.1 description (contract 14), generated from the routes and the resource table, so the description
 //! always matches the service. Must not know the table of routes: callers pass the routes.
 //!
-//! - [`schemas`]: all named schemas: [`records`] from the resource table, [`envelopes`], [`services`], [`rpc`].
-//!   [`schema`] builds them.
-//! - [`operations`]: all paths, with parameters, request bodies and [`responses`].
-//! - [`parts`]: shared parameters, headers and error responses.
-//! - [`examples`]: an example record of each kind.
+//! - `schemas`: all named schemas: `records` from the resource table, `envelopes`, `services`, `rpc`.
+//!   `schema` builds them.
+//! - `operations`: all paths, with parameters, request bodies and `responses`.
+//! - `parts`: shared parameters, headers and error responses.
+//! - `examples`: an example record of each kind.
 
 mod envelopes;
 mod examples;

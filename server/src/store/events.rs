@@ -39,7 +39,7 @@ const SKIPPED_MAX: usize = 10_000;
 pub struct Following {
     /// In ascending order of their ids.
     pub events: Vec<StoredEvent>,
-    /// The last event looked at, when the read stopped after [`SKIPPED_MAX`] events of other kinds. None: the read
+    /// The last event looked at, when the read stopped after `SKIPPED_MAX` events of other kinds. None: the read
     /// reached its limit or the head.
     pub paused_at: Option<i64>,
 }

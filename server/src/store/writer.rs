@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn jobs_that_arrive_during_a_batch_share_the_next() {
+    async fn jobs_during_a_batch_share_the_next_batch() {
         let dir = tempfile::tempdir().unwrap();
         let conn = Connection::open(dir.path().join("any.db")).unwrap();
         conn.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (n)").unwrap();

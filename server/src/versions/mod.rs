@@ -4,8 +4,8 @@
 //! To add a version: change `CURRENT_VERSION` of the contract, write a file with the end of the previous version and the
 //! difference, and add the file to [`VERSIONS`].
 //!
-//! - [`version`]: a version and its dates.
-//! - [`table`]: all versions, look-ups and conversions. `v…`: one file per older version.
+//! - `version`: a version and its dates.
+//! - `table`: all versions, look-ups and conversions. `v…`: one file per older version.
 
 mod table;
 mod v2026_03_01;

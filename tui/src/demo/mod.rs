@@ -1,9 +1,9 @@
 //! The demo, in one process: a server with a sandbox home on a free loopback port, a replica, and a second device that
 //! edits the same home. Only this folder may import the server.
 //!
-//! - [`home`]: the server, the home and the devices.
-//! - [`family`]: the edits of the second device.
-//! - [`tour`]: the tour as text, with timings.
+//! - `home`: the server, the home and the devices.
+//! - `family`: the edits of the second device.
+//! - `tour`: the tour as text, with timings.
 
 mod family;
 mod home;

@@ -62,7 +62,7 @@ impl Keyboard {
 }
 
 impl Drop for Keyboard {
-    /// Waits for the thread, at most [`STOP_MAX`]. Reading a terminal that is gone never returns, and the process must
+    /// Waits for the thread, at most `STOP_MAX`. Reading a terminal that is gone never returns, and the process must
     /// end anyway.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);

@@ -48,7 +48,7 @@ impl Workers {
     }
 
     /// Waits until all effects are done: the last change and the session are then on disk. Calls `late` once if the
-    /// wait takes longer than [`FINISH_QUIET`].
+    /// wait takes longer than `FINISH_QUIET`.
     pub fn finish(self, late: impl FnOnce()) {
         drop((self.reads, self.sums, self.writes));
         if self.ended.recv_timeout(FINISH_QUIET) == Err(RecvTimeoutError::Timeout) {

@@ -94,7 +94,7 @@ fn next_weekday(today: Date, weekday: Weekday) -> Option<Date> {
 }
 
 /// Parses the day at the start of `words`, taking as many words as possible: `dec 24` is one day. Returns the day and
-/// the number of words taken. Four digits after a day and month are a year within [`PLAUSIBLE_YEARS`] only: `1 dec
+/// the number of words taken. Four digits after a day and month are a year within `PLAUSIBLE_YEARS` only: `1 dec
 /// 1200` may name a sum or a time of day.
 pub fn parse_leading_day(words: &[&str], today: Date) -> Option<(Date, usize)> {
     let most = words.len().min(WORDS_MAX);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
 
-use super::damaged_copies::WORK_SUFFIX;
+use super::copies::WORK_SUFFIX;
 use super::local_data::{LOCAL_TABLES, LocalData, SEQUENCE_TABLE};
 use super::opened_copy::{OpenedCopy, open_copy};
 use super::reader::{read_table, unless_damaged};

@@ -2,12 +2,13 @@
 //! into a new database: edits, history, log, and objects of people. Must not write to a file while other programs write to it.
 //!
 //! - [`rebuild`]: the steps. [`reread`]: a sound database starts from the beginning of the feed. [`report`]: the result.
-//! - [`damaged_copies`]: the files that are kept. [`header`]: repairs the first bytes of a file.
+//! - [`copies`]: the files that are kept, and work copies. [`header`]: repairs the first bytes of a file.
 //! - [`opened_copy`], [`reader`]: read a damaged file table by table, row by row.
-//! - [`local_data`], [`extract`], [`restore`]: data that the server does not have. [`inferred_edits`]: traces of lost edits.
+//! - [`local_data`], [`extract`], [`write_local_data`]: data that the server does not have.
+//! - [`inferred_edits`]: traces of lost edits.
 //! - [`user_objects`], [`user_columns`]: objects and columns that people have added.
 
-mod damaged_copies;
+mod copies;
 mod extract;
 mod header;
 mod inferred_edits;
@@ -17,12 +18,12 @@ mod reader;
 mod rebuild;
 mod report;
 mod reread;
-mod restore;
 mod user_columns;
 mod user_objects;
+mod write_local_data;
 
-pub use self::damaged_copies::DAMAGED_COPIES_MAX;
-pub(crate) use self::damaged_copies::damaged_copies;
+pub use self::copies::DAMAGED_COPIES_MAX;
+pub(crate) use self::copies::damaged_copies;
 #[cfg(test)]
 pub(in crate::store) use self::local_data::LOCAL_TABLES;
 pub(crate) use self::rebuild::rebuild;

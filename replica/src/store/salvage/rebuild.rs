@@ -8,12 +8,10 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ffi};
 
-use super::damaged_copies::{
-    delete_database, delete_work_copies, keep_copy, next_copy_path, open_for_repair, open_unclosed,
-};
+use super::copies::{delete_database, delete_work_copies, keep_copy, next_copy_path, open_for_repair, open_unclosed};
 use super::header::{Header, mend_header};
 use super::report::RebuildReport;
-use super::{extract, reread, restore};
+use super::{extract, reread, write_local_data};
 use crate::model::LogLevel;
 use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
@@ -75,7 +73,7 @@ fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path
 fn fill_blank(kept: &Path, blank: &Connection, blank_path: &Path) -> Result<RebuildReport, StoreError> {
     let data = extract::extract(kept, blank)?;
     let mut new = open::read_write(blank_path)?;
-    let report = restore::restore(&mut new, data)?;
+    let report = write_local_data::write(&mut new, data)?;
     let name = kept.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     gate::sync_tx(&mut new, |tx| {
         let (edits, were) = (report.edits, if report.edits == 1 { "edit was" } else { "edits were" });

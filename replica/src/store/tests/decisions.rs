@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use hearth_contract::check::Fields;
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, at, deleted, event, task, with_key};
-use crate::model::ConflictPolicy;
-use crate::model::WriteOutcome;
-use crate::model::{Origin, ReasonCode};
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, no_answer, rejected, task, with_key};
+use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin, WriteOutcome};
 use crate::store::edits::EditError;
 use crate::store::edits::resolve::{self, Choice, Resolution};
 use crate::store::edits::undo;
@@ -23,26 +21,23 @@ mod undoing;
 
 impl Scene {
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {
-        said(decide::retry(&mut self.db, edit))
+        with_sentence(decide::retry(&mut self.db, edit))
     }
     fn discard(&mut self, edit: i64) -> Result<Decided, String> {
-        said(decide::discard(&mut self.db, Origin::Cli, edit, at(0)))
+        with_sentence(decide::discard(&mut self.db, Origin::Cli, edit, at(0)))
     }
     fn change(&mut self, edit: i64, fields: Value) -> Result<Decided, String> {
-        said(decide::change(&mut self.db, edit, &object(fields), at(0)))
+        with_sentence(decide::change(&mut self.db, edit, &object(fields), at(0)))
     }
     fn resolve(&mut self, edit: i64, resolution: &Resolution) -> Result<Decided, String> {
-        said(resolve::resolve(&mut self.db, Origin::Cli, edit, resolution, at(0)))
+        with_sentence(resolve::resolve(&mut self.db, Origin::Cli, edit, resolution, at(0)))
     }
     fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
-        said(undo::undo(&mut self.db, Origin::Cli, edit, at(0)))
+        with_sentence(undo::undo(&mut self.db, Origin::Cli, edit, at(0)))
     }
     fn reject(&mut self, edit: i64) {
         self.send(edit);
-        self.answer(
-            edit,
-            WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) },
-        );
+        self.answer(edit, rejected());
     }
     /// The edit is confirmed, and the feed has passed its position.
     fn confirm(&mut self, edit: i64, event: hearth_contract::event::Event) {
@@ -52,7 +47,7 @@ impl Scene {
     }
 }
 
-fn said(result: Result<Decided, EditError>) -> Result<Decided, String> {
+fn with_sentence(result: Result<Decided, EditError>) -> Result<Decided, String> {
     result.map_err(|error| error.to_string())
 }
 
@@ -62,8 +57,7 @@ fn object(value: Value) -> Fields {
 
 /// A task whose title both sides changed, and whose priority only this replica changed.
 fn in_conflict() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -89,8 +83,7 @@ fn resolve_one_half_decides_whole_subject() {
         assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
         let resolution = Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None };
         scene.resolve(1, &resolution).unwrap();
-        let shown = scene.one("SELECT subject_type || ' ' || subject_id FROM tasks");
-        assert_eq!(shown, format!("{} {}", then.0, then.1));
+        assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!(then));
     }
 }
 
@@ -116,8 +109,8 @@ fn resolve_mine_keeps_subject_whole() {
         scene.does(&format!("UPDATE documents SET {change}"));
         scene.hear(vec![about(6, &theirs)]);
         assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-        let shown = "SELECT json_array(subject_type, subject_id) FROM documents";
-        assert_eq!(scene.one(shown), mine.to_string());
+        let shown = "SELECT subject_type, subject_id FROM documents";
+        assert_eq!(scene.row(shown), mine);
         assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "2");
         scene.resolve(1, &Resolution::mine()).unwrap();
         let body: Value = serde_json::from_str(&scene.send(1).body.unwrap()).unwrap();
@@ -130,7 +123,7 @@ fn resolve_mine_keeps_subject_whole() {
             scene.does(&format!("UPDATE documents SET {change}"));
             scene.hear(vec![about(6, &theirs)]);
             scene.freeze(&[vec![1]], policy);
-            assert_eq!(scene.one(shown), then.to_string());
+            assert_eq!(scene.row(shown), *then);
         }
     }
 
@@ -155,8 +148,7 @@ fn resolve_theirs_updates_later_base() {
 
 #[test]
 fn edit_of_deleted_record_keeps_title() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.does("DELETE FROM tasks");
     let titles: Vec<String> =
@@ -184,7 +176,7 @@ fn discard_updates_blocked_reason() {
     scene.discard(2).unwrap();
     assert_eq!(scene.one(reason), "waits for edit 1, which needs you");
     scene.discard(1).unwrap();
-    assert_eq!(scene.states(), "waiting");
+    assert_eq!(scene.states(), [EditState::Waiting]);
 }
 
 #[test]
@@ -194,12 +186,12 @@ fn change_of_rejected_create_unblocks_others() {
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.reject(1);
     scene.plan();
-    assert_eq!(scene.states(), "rejected blocked");
+    assert_eq!(scene.states(), [EditState::Rejected, EditState::Blocked]);
     assert!(scene.retry(2).unwrap_err().contains("needs you first"));
     let refused = scene.change(1, json!({ "room_type": "cave" })).unwrap_err();
     assert!(refused.contains("room_type must be one of"), "{refused}");
     scene.change(1, json!({ "name": "Garden shed" })).unwrap();
-    assert_eq!(scene.states(), "waiting waiting", "at once");
+    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting], "at once");
     assert_eq!(scene.one("SELECT name FROM rooms"), "Garden shed");
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     assert!(scene.send(1).body.unwrap().contains("Garden shed"));
@@ -214,8 +206,11 @@ fn discard_create_ends_later_edits() {
     scene.reject(1);
     let decided = scene.discard(1).unwrap();
     assert!(decided.sentence.contains("another change names this room"), "{}", decided.sentence);
-    assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 discarded,2 discarded", "waiting"));
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM rooms) || (SELECT count(*) FROM inventory)"), "01");
+    assert_eq!(
+        (scene.outcomes(), scene.states()),
+        (vec![(1, EditOutcome::Discarded), (2, EditOutcome::Discarded)], vec![EditState::Waiting])
+    );
+    assert_eq!(scene.row("SELECT (SELECT count(*) FROM rooms), (SELECT count(*) FROM inventory)"), json!([0, 1]));
     scene.change(3, json!({ "room_id": null })).unwrap();
     assert_eq!(scene.one("SELECT count(room_id) FROM inventory"), "0");
     assert!(scene.discard(1).unwrap_err().contains("no edit 1"));
@@ -223,13 +218,17 @@ fn discard_create_ends_later_edits() {
 
 #[test]
 fn discard_maybe_applied_queues_inverse() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, no_answer());
     let decided = scene.discard(1).unwrap();
-    assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.sentence);
+    assert_eq!(
+        (scene.states(), decided.edit),
+        (vec![EditState::Waiting, EditState::Waiting], Some(2)),
+        "{}",
+        decided.sentence
+    );
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
     assert_eq!(scene.plan(), [1], "the first goes on with the same request, the second after it");
     assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
@@ -238,16 +237,11 @@ fn discard_maybe_applied_queues_inverse() {
 #[test]
 fn discard_maybe_applied_twice_is_refused() {
     let deleted = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("DELETE FROM tasks");
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(
-            1,
-            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
-        );
+        scene.answer(1, no_answer());
         scene
     };
     for undo in [Scene::discard as fn(&mut Scene, i64) -> _, |scene, _| scene.undo(Some(2))] {
@@ -262,15 +256,10 @@ fn discard_maybe_applied_twice_is_refused() {
 #[test]
 fn rejected_retry_is_maybe_applied() {
     let refused = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET title = 'Mine'");
         let key = scene.send(1).key;
-        scene.answer(
-            1,
-            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".to_owned() },
-        );
+        scene.answer(1, no_answer());
         // The server has forgotten the key by the next day.
         scene.send(1);
         scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -279,7 +268,7 @@ fn rejected_retry_is_maybe_applied() {
     let (mut scene, key) = refused();
     assert_eq!(scene.discard(1).unwrap().edit, Some(2), "undone there");
     scene.hear(vec![with_key(task(6, "Mine", "low"), &key)]);
-    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
+    assert_eq!((scene.outcomes(), scene.plan()), (vec![(1, EditOutcome::Confirmed)], vec![2]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
     let (mut scene, _) = refused();
     assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
@@ -294,14 +283,14 @@ fn key_refused_releases_unsent_request() {
     let away = || WriteOutcome::KeyRefused { reason: "the key may not write rooms".to_owned() };
     scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
     super::answers::record_outcomes(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
-    assert_eq!(scene.one("SELECT count(*) || min(reason) FROM edits"), "2the key may not write rooms");
+    assert_eq!(scene.row("SELECT count(*), min(reason) FROM edits"), json!([2, "the key may not write rooms"]));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     scene.change(1, json!({ "name": "Corridor" })).unwrap();
     assert_eq!(scene.discard(2).unwrap().edit, None, "given up, not undone there");
-    assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("2 discarded", "waiting"));
+    assert_eq!((scene.outcomes(), scene.states()), (vec![(2, EditOutcome::Discarded)], vec![EditState::Waiting]));
 
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, no_answer());
     for _ in 0..3 {
         scene.send(1);
         scene.answer(1, away());
@@ -312,19 +301,18 @@ fn key_refused_releases_unsent_request() {
 
 #[test]
 fn revert_keeps_later_edits_in_order() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'First', priority = 'high'");
     scene.does("UPDATE tasks SET title = 'Second'");
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Secondlow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Second", "low"]));
     let request = scene.send(2);
     assert_eq!(
         (request.if_match, request.body.as_deref()),
         (Some(5), Some(r#"{"title":"Second"}"#)),
         "no false conflict"
     );
-    assert_eq!(scene.outcomes(), "1 undone");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Undone)]);
 }
 
 #[test]
@@ -341,7 +329,11 @@ fn resolve_mine_theirs_and_single_fields() {
 
     let mut scene = in_conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh", "what only we changed still goes");
+    assert_eq!(
+        scene.row("SELECT title, priority FROM tasks"),
+        json!(["Theirs", "high"]),
+        "what only we changed still goes"
+    );
     assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"priority":"high"}"#));
 
     let mut scene = in_conflict();
@@ -354,7 +346,7 @@ fn resolve_mine_theirs_and_single_fields() {
     scene.resolve(1, &typed("title", json!("Both"))).unwrap();
     assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"Both","priority":"high"}"#));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Both");
-    assert_eq!(scene.one("SELECT group_concat(patch) FROM edit_history"), r#"{"title":"Theirs"},{"title":"Mine"}"#);
+    assert_eq!(scene.column("SELECT patch FROM edit_history"), json!([r#"{"title":"Theirs"}"#, r#"{"title":"Mine"}"#]));
 }
 
 #[test]
@@ -371,11 +363,10 @@ fn undo_restores_losing_value() {
 #[test]
 fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.hear(vec![deleted(6)]);
-        assert_eq!(scene.states(), "conflict");
+        assert_eq!(scene.states(), [EditState::Conflict]);
         scene
     };
     let mut scene = gone();
@@ -385,9 +376,9 @@ fn resolve_deleted_there_creates_or_discards() {
     );
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
-    assert_eq!(scene.one("SELECT count(*) || min(title) || min(priority) FROM tasks"), "1Minelow");
+    assert_eq!(scene.row("SELECT count(*), min(title), min(priority) FROM tasks"), json!([1, "Mine", "low"]));
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("waiting", "1 superseded"));
+    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Waiting], vec![(1, EditOutcome::Superseded)]));
 
     let mut scene = gone();
     scene.resolve(1, &Resolution::theirs()).unwrap();
@@ -401,13 +392,13 @@ fn update_of_deleted_create_stays_visible() {
     scene.send(1);
     scene.does("UPDATE tasks SET notes = 'And more'");
     scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.states(), "conflict conflict");
+    assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict]);
     scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
-    assert_eq!((scene.outcomes().as_str(), scene.states().as_str()), ("1 confirmed", "conflict"));
-    assert_eq!(scene.one("SELECT title || ', ' || notes || ', ' || priority FROM tasks"), "Mine, And more, medium");
+    assert_eq!((scene.outcomes(), scene.states()), (vec![(1, EditOutcome::Confirmed)], vec![EditState::Conflict]));
+    assert_eq!(scene.row("SELECT title, notes, priority FROM tasks"), json!(["Mine", "And more", "medium"]));
     scene.resolve(2, &Resolution::mine()).unwrap();
-    let anew = "SELECT json_array(method, patch ->> 'title', patch ->> 'notes') FROM edits";
-    assert_eq!(scene.one(anew), r#"["create","Mine","And more"]"#);
+    let anew = "SELECT method, patch ->> 'title', patch ->> 'notes' FROM edits";
+    assert_eq!(scene.row(anew), json!(["create", "Mine", "And more"]));
 }
 
 /// A server restored to before the delete has no delete event to send.
@@ -417,10 +408,10 @@ fn response_404_keeps_row_until_delete_event() {
         let mut scene = Scene::deleted_by_an_answer();
         assert!(scene.retry(1).unwrap_err().contains("was deleted on the server"), "it counts for the edit");
         scene.resolve(1, &resolution).unwrap();
-        let of_the_server = format!("SELECT coalesce(max(title || rev), 'none') FROM tasks WHERE id = '{TASK}'");
-        assert_eq!(scene.one(&of_the_server), "Paint5");
+        let of_the_server = format!("SELECT title, rev FROM tasks WHERE id = '{TASK}'");
+        assert_eq!(scene.rows(&of_the_server), json!([["Paint", 5]]));
         scene.hear(vec![deleted(6)]);
-        assert_eq!(scene.one(&of_the_server), "none");
+        assert_eq!(scene.rows(&of_the_server), json!([]));
     }
 }
 
@@ -429,7 +420,7 @@ fn response_404_is_forgotten_on_contact() {
     let mut scene = Scene::deleted_by_an_answer();
     // The server is restored to before the delete, but not before the position of this replica: only another response
     // shows the record.
-    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(5, &[]), at(0)).unwrap();
+    scene.greets(5, &[]);
     scene.does("DELETE FROM tasks");
     scene.discard(1).unwrap();
     assert_eq!(scene.plan(), [2]);
@@ -439,8 +430,7 @@ fn response_404_is_forgotten_on_contact() {
 #[test]
 fn resolve_conflicting_delete() {
     let conflict = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("DELETE FROM tasks");
         scene.hear(vec![task(6, "Paint", "urgent")]);
         assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -451,7 +441,7 @@ fn resolve_conflicting_delete() {
     assert_eq!(scene.send(1).if_match, Some(6));
     let mut scene = conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "urgent6");
+    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["urgent", 6]));
 }
 
 #[test]
@@ -468,21 +458,18 @@ fn resolve_used_id() {
         scene
     };
     let mut scene = taken(true);
-    assert_eq!(
-        scene.one("SELECT json_array(mine, theirs) FROM conflicts WHERE field = 'title'"),
-        r#"["Mine","Theirs"]"#
-    );
+    assert_eq!(scene.row("SELECT mine, theirs FROM conflicts WHERE field = 'title'"), json!(["Mine", "Theirs"]));
     assert!(scene.retry(1).unwrap_err().contains("resolve it as mine to write “Mine” over it"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(6)));
     let mut scene = taken(true);
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Theirs", 6]));
     let mut scene = taken(false);
     assert_eq!(scene.one("SELECT count(*) FROM conflicts WHERE theirs IS NULL AND field = 'title'"), "1");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.one("SELECT count(*) || min(title) FROM tasks"), "1Mine");
+    assert_eq!(scene.row("SELECT count(*), min(title) FROM tasks"), json!([1, "Mine"]));
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
 }
 
@@ -496,7 +483,7 @@ fn resolve_id_of_other_kind_makes_new_id() {
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("resolve it as mine to create a task with another id"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.one(&format!("SELECT count(*) || title || (id <> '{ROOM}') FROM tasks")), "1Mine1");
+    assert_eq!(scene.row(&format!("SELECT count(*), title, (id <> '{ROOM}') FROM tasks")), json!([1, "Mine", 1]));
     assert_eq!(scene.one("SELECT name FROM rooms"), "Shed");
 }
 
@@ -506,11 +493,11 @@ fn create_deleted_there_is_not_resent() {
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
     scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.states(), "conflict");
+    assert_eq!(scene.states(), [EditState::Conflict]);
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("a deleted id is never used again"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.one(&format!("SELECT count(*) || title || (id <> '{TASK}') FROM tasks")), "1Mine1");
+    assert_eq!(scene.row(&format!("SELECT count(*), title, (id <> '{TASK}') FROM tasks")), json!([1, "Mine", 1]));
 }
 
 #[test]
@@ -520,8 +507,8 @@ fn fix_of_rejected_create_is_coalesced() {
     scene.reject(1);
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.does("UPDATE rooms SET floor = '1'");
-    assert_eq!(scene.parcels(), [[0; 0]; 0]);
-    assert_eq!(scene.states(), "rejected blocked blocked");
+    assert_eq!(scene.ready_groups(), [[0; 0]; 0]);
+    assert_eq!(scene.states(), [EditState::Rejected, EditState::Blocked, EditState::Blocked]);
     decide::retry(&mut scene.db, 1).unwrap();
-    assert_eq!(scene.parcels(), [[1, 3]], "the item names the room, and does not mind its floor");
+    assert_eq!(scene.ready_groups(), [[1, 3]], "the item names the room, and does not mind its floor");
 }

@@ -1,6 +1,7 @@
 //! Lists as screens read them: pages in every order, in both directions, with conditions.
 
 use hearth_contract::schema::Kind;
+use serde_json::json;
 
 use crate::store::read::filter::{Condition, Test, WAITING};
 use crate::store::read::view::{Near, Pending, RowQuery, Sort};
@@ -285,10 +286,7 @@ fn expiring_reads_each_record_once() {
         UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
         UNION ALL SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents)
         WHERE expires_on IS NOT NULL ORDER BY expires_on, name";
-    let of = |query: &str| {
-        let columns = "expires_on || ' ' || what || ' ' || kind || ' ' || id || ' ' || name";
-        scene.one(&format!("SELECT group_concat({columns}, '; ') FROM ({query})"))
-    };
+    let of = |query: &str| scene.rows(&format!("SELECT expires_on, what, kind, id, name FROM ({query})"));
     let records = "SELECT expires_on, what, kind, record_id AS id, name FROM expiring";
     for tables in ["", "inventory", "vehicles", "documents"] {
         if !tables.is_empty() {
@@ -315,8 +313,8 @@ fn home_value_keeps_rooms_of_equal_name() {
     let nowhere = "'0190a3b0-0000-7000-8000-0000000000a9'";
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('In a room that is not known', {nowhere})"));
     scene.does("INSERT INTO inventory (name) VALUES ('In no room')");
-    let rows =
-        "SELECT group_concat(coalesce(room, '-') || ' ' || coalesce(category, '-') || ' ' || items || ' ' || pieces
-         || ' ' || coalesce(value_cents, '-'), '; ') FROM home_value";
-    assert_eq!(scene.one(rows), "Bedroom furniture 1 1 150; Bedroom furniture 1 2 250; - - 2 2 -");
+    assert_eq!(
+        scene.rows("SELECT room, category, items, pieces, value_cents FROM home_value"),
+        json!([["Bedroom", "furniture", 1, 1, 150], ["Bedroom", "furniture", 1, 2, 250], [null, null, 2, 2, null]])
+    );
 }

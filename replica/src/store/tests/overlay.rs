@@ -2,34 +2,36 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
+use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, no_answer, task, with_key};
 use crate::model::WriteOutcome;
-use crate::model::{Origin, ReasonCode};
+use crate::model::{EditOutcome, EditState, Origin};
 use crate::store::{edits, gate, open, status, sync_state};
 
 #[test]
 fn update_queues_changes_and_saves_base() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Paint', priority = 'high'");
     scene.does("UPDATE tasks SET title = title");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
-    assert_eq!(scene.one("SELECT patch || base || origin FROM edits"), r#"{"priority":"high"}{"priority":"low"}sql"#);
-    assert_eq!(scene.one("SELECT rev || (fields ->> 'priority') FROM _base"), "5low");
+    assert_eq!(
+        scene.row("SELECT patch, base, origin FROM edits"),
+        json!([r#"{"priority":"high"}"#, r#"{"priority":"low"}"#, "sql"])
+    );
+    assert_eq!(scene.row("SELECT rev, fields ->> 'priority' FROM _base"), json!([5, "low"]));
 
     // A change of another field shows under the local edit. The edited field keeps the local value until the feed
     // passes the edit.
     scene.hear(vec![task(6, "Paint the shed", "urgent")]);
-    assert_eq!(scene.one("SELECT title || ' ' || priority || ' ' || rev FROM tasks"), "Paint the shed high 6");
+    assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Paint the shed", "high", 6]));
     scene.hear(vec![task(7, "Paint all", "low")]);
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.body.as_deref()), ("PATCH", Some(r#"{"priority":"high"}"#)));
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed" }))]);
-    assert_eq!(scene.one("SELECT title || ' ' || priority FROM tasks"), "Paint all high", "no flicker back");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint all", "high"]), "no flicker back");
     scene.hear(vec![task(9, "Paint all", "high")]);
-    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high9");
-    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed9");
+    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 9]));
+    assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 9]));
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _base)"), "0");
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM _acked) + (SELECT count(*) FROM _requests)"), "0");
 }
@@ -39,7 +41,7 @@ fn repeated_or_old_events_change_nothing() {
     let mut scene = Scene::new();
     scene.hear(vec![task(5, "Paint", "low"), task(7, "Paint all", "high")]);
     scene.hear(vec![task(5, "Paint", "low")]);
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all7");
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 7]));
     scene.hear(vec![deleted(8)]);
     scene.hear(vec![task(7, "Paint all", "high")]);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0", "a deleted record does not come back");
@@ -62,11 +64,10 @@ fn event_with_key_confirms_edit() {
     scene.does("UPDATE tasks SET priority = 'high'");
     assert_eq!(scene.plan(), [1], "a later edit of the record waits");
     scene.hear(vec![with_key(task(4, "Paint", "medium"), &first.key)]);
-    assert_eq!(scene.one("SELECT id || outcome FROM edit_history"), "1confirmed");
-    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high4", "the second edit is still laid over");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 4]), "the second edit is still laid over");
     assert_eq!(scene.plan(), [2]);
-    scene
-        .answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "late".to_owned() });
+    scene.answer(1, no_answer());
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1", "what is settled stays settled");
 }
 
@@ -81,8 +82,7 @@ fn dependents_of_rejected_edit_are_blocked() {
     let problem = json!({ "type": "validation_failed" });
     scene.answer(1, WriteOutcome::Rejected { reason: "name is taken".to_owned(), problem });
     assert_eq!(scene.plan(), [3]);
-    let states = "SELECT group_concat(state, ' ') FROM (SELECT state FROM edits ORDER BY id)";
-    assert_eq!(scene.one(states), "rejected blocked waiting");
+    assert_eq!(scene.states(), [EditState::Rejected, EditState::Blocked, EditState::Waiting]);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "1", "it stays visible");
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.waiting, status.needs_you), (1, 2));
@@ -107,27 +107,22 @@ fn delete_waits_for_referring_edits() {
         event(3, "updated", "inventory", &rake, json!({ "name": "Rake", "room_id": null })),
         event(4, "deleted", "room", ROOM, Value::Null),
     ]);
-    assert_eq!(scene.one("SELECT group_concat(outcome) FROM edit_history"), "confirmed,confirmed");
+    assert_eq!(scene.column("SELECT outcome FROM edit_history"), json!(["confirmed", "confirmed"]));
 }
 
 #[test]
 fn edit_of_deleted_record_stays_visible() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
-    assert_eq!(scene.one("SELECT state || ', ' || reason FROM edits"), "conflict, deleted on the server");
+    assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "deleted on the server"]));
 
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     scene.hear(vec![deleted(6)]);
-    assert_eq!(
-        scene.one("SELECT group_concat(outcome) FROM (SELECT outcome FROM edit_history ORDER BY id)"),
-        "superseded,confirmed"
-    );
+    assert_eq!(scene.column("SELECT outcome FROM edit_history ORDER BY id"), json!(["superseded", "confirmed"]));
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM _base)"), "0");
 }
 
@@ -137,7 +132,7 @@ fn first_update_creates_profile() {
     let fields = json!({ "city": "Ghent", "bedrooms": 3 }).as_object().cloned().unwrap();
     edits::update(&mut scene.db, Origin::Tui, hearth_contract::schema::Kind::Property, "", &fields).unwrap();
     assert_eq!(scene.one("SELECT id FROM property"), HOME);
-    assert_eq!(scene.one("SELECT record_id || method || origin FROM edits"), format!("{HOME}updatetui"));
+    assert_eq!(scene.row("SELECT record_id, method, origin FROM edits"), json!([HOME, "update", "tui"]));
     let request = scene.send(1);
     assert_eq!(
         (request.path.as_str(), request.body.as_deref()),
@@ -145,7 +140,7 @@ fn first_update_creates_profile() {
     );
     scene.answer(1, WriteOutcome::Sent { rev: Some(3) });
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Ghent", "bedrooms": 3 }))]);
-    assert_eq!(scene.one("SELECT city || bedrooms || rev FROM property"), "Ghent33");
+    assert_eq!(scene.row("SELECT city, bedrooms, rev FROM property"), json!(["Ghent", 3, 3]));
     assert!(
         scene.sql("INSERT INTO property (city) VALUES ('Bruges')").unwrap_err().starts_with("there is one property")
     );
@@ -160,30 +155,29 @@ fn unknown_members_are_kept() {
         event(2, "moved", "task", TASK, json!({})),
         event(3, "created", "task", TASK, newer),
     ]);
-    assert_eq!(scene.one("SELECT priority || extra FROM tasks"), r#"asap{"status":7,"mood":{"is":"good"}}"#);
+    assert_eq!(scene.row("SELECT priority, extra FROM tasks"), json!(["asap", r#"{"status":7,"mood":{"is":"good"}}"#]));
     assert_eq!(scene.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "2");
     scene.does("UPDATE tasks SET title = 'Paint all'");
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Paint all"}"#);
     scene.hear(vec![task(4, "x", "low")]);
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all4");
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 4]));
 }
 
 #[test]
 fn unknown_event_type_applies_payload() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     let again = |id, word: &str, title: &str| event(id, word, "task", TASK, json!({ "title": title }));
     scene.hear(vec![again(6, "restored", "Paint all")]);
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 6]));
     scene.hear(vec![again(5, "restored", "late")]);
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Paint all6");
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 6]));
     // The event changes the base image as every other event.
     scene.does("UPDATE tasks SET notes = 'Mine'");
     scene.hear(vec![again(8, "restored", "Paint none")]);
-    assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
+    assert_eq!(scene.row("SELECT title, rev, notes FROM tasks"), json!(["Paint none", 8, "Mine"]));
     // An event without a record shows nothing.
     scene.hear(vec![event(9, "archived", "task", TASK, Value::Null)]);
-    assert_eq!(scene.one("SELECT title || rev || notes FROM tasks"), "Paint none8Mine");
+    assert_eq!(scene.row("SELECT title, rev, notes FROM tasks"), json!(["Paint none", 8, "Mine"]));
     assert_eq!(scene.one("SELECT position FROM _sync"), "9");
 }
 
@@ -199,22 +193,27 @@ fn unknown_event_is_logged_once() {
             event(id + 3, "created", &long, ROOM, json!({})),
         ]);
     }
-    let sentence = "SELECT group_concat(text, ' ') FROM sync_log WHERE level = 'warning' AND text NOT LIKE '%xx%'";
+    let sentence = "SELECT text FROM sync_log WHERE level = 'warning' AND text NOT LIKE '%xx%'";
     assert_eq!(
-        scene.one(sentence),
-        "Skipped: records of the kind pet, which this version does not know. \
-         Skipped: records of the kind plant, which this version does not know."
+        scene.column(sentence),
+        json!([
+            "Skipped: records of the kind pet, which this version does not know.",
+            "Skipped: records of the kind plant, which this version does not know."
+        ])
     );
-    assert_eq!(scene.one("SELECT count(*) || (max(length(text)) < 200) FROM sync_log WHERE level = 'warning'"), "31");
+    assert_eq!(
+        scene.row("SELECT count(*), (max(length(text)) < 200) FROM sync_log WHERE level = 'warning'"),
+        json!([3, 1])
+    );
 }
 
 #[test]
 fn lost_head_is_not_claimed() {
     let mut scene = Scene::new();
     // The server reported its head, was restored to an older copy, and then sent its feed from the beginning.
-    sync_state::record_greeting(&mut scene.db, &greeting(17, &[]), at(0)).unwrap();
+    scene.greets(17, &[]);
     scene.is_at_present(6);
-    assert_eq!(scene.one("SELECT position || '/' || head FROM sync_status"), "6/6");
+    assert_eq!(scene.row("SELECT position, head FROM sync_status"), json!([6, 6]));
 }
 
 #[test]
@@ -223,10 +222,10 @@ fn greeting_head_is_not_position() {
     scene.is_at_present(6);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
     // The disk had no room for the offline phase, and the process ends before the next phase is written.
-    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    scene.greets(7, &[]);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "catching_up");
     scene.is_at_present(7);
-    sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    scene.greets(7, &[]);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
 }
 
@@ -251,7 +250,7 @@ fn update_seen_refuses_changed_value() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.hear(vec![task(6, "Paint the fence", "low")]);
     assert!(!update(&mut scene, "Mine", &seen));
-    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM edits) FROM tasks"), "Paint the fence0");
+    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM edits) FROM tasks"), json!(["Paint the fence", 0]));
     // The person has seen the new value; the change is based on that value.
     assert!(update(&mut scene, "Mine", &fields(json!({ "title": "Paint the fence" }))));
     assert_eq!(scene.one("SELECT base FROM edits"), r#"{"title":"Paint the fence"}"#);

@@ -5,8 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{ListedId, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
-use crate::model::{Phase, ReasonCode};
+use crate::model::{ListedId, Phase, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
 use crate::store::edits::decide;
 use crate::store::{control, reconcile, status, sync_state};
 
@@ -38,7 +37,8 @@ impl Scene {
         reconcile::save_response(&mut self.db, &question, &found, &then).unwrap();
     }
 
-    pub(super) fn is_walked(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+    /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
+    pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
         let ids = ids.iter().map(|(id, rev)| ListedId { id: id.parse().unwrap(), rev: *rev });
         let found = ReconcileResponse { ids: ids.collect(), as_of, ..ReconcileResponse::default() };
         let question = ReconcileQuery::Ids { kind, cursor: None };
@@ -46,11 +46,15 @@ impl Scene {
         reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
 
+    pub(super) fn finishes(&mut self) {
+        reconcile::finish(&mut self.db, at(0)).unwrap();
+    }
+
     /// The server lists these rooms, each at the revision of its number.
     fn lists_rooms(&mut self, numbers: std::ops::RangeInclusive<i64>, as_of: i64) -> SweepOutcome {
         let rooms: Vec<(String, i64)> = numbers.map(|n| (room_id(n), n)).collect();
         let rooms: Vec<(&str, i64)> = rooms.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-        self.is_walked(Kind::Room, &rooms, as_of)
+        self.sweeps(Kind::Room, &rooms, as_of)
     }
 }
 
@@ -69,17 +73,20 @@ fn with_rooms(count: i64) -> Scene {
 
 /// A task whose accepted delete lies in a gap: by position 90 the task is not listed.
 fn deleted_in_gap() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("DELETE FROM tasks");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.recovers(&gap());
     scene.is_at_present(90);
-    scene.is_walked(Kind::Task, &[], 90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.sweeps(Kind::Task, &[], 90);
+    scene.finishes();
     scene
+}
+
+/// The server was restored to an older copy.
+fn restored(fork: Option<i64>) -> ReconcileCause {
+    ReconcileCause::Restored { resume: "r".into(), fork }
 }
 
 fn gap() -> ReconcileCause {
@@ -94,47 +101,45 @@ fn gap_reconcile_keeps_pending_edits() {
     scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
     scene.does("UPDATE rooms SET name = 'My shed'");
     assert_eq!(scene.recovers(&gap()).since, Some(at(7).to_string()));
-    assert_eq!(scene.one("SELECT phase || position FROM sync_status"), "reconciling7");
+    assert_eq!(scene.row("SELECT phase, position FROM sync_status"), json!(["reconciling", 7]));
     scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    assert_eq!(scene.one("SELECT position || head FROM _sync"), "791", "what the tail says is not all there is");
+    assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([7, 91]), "what the tail says is not all there is");
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
-    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
-    assert_eq!(scene.is_walked(Kind::Room, &[], 90), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT position || '/' || backfilled FROM _sync"), "91/1");
-    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Mine");
+    assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Room, &[], 90), SweepOutcome::Done);
+    scene.finishes();
+    assert_eq!(scene.row("SELECT position, backfilled FROM _sync"), json!([91, 1]));
+    assert_eq!(scene.column("SELECT title FROM tasks"), json!(["Mine"]));
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
     assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
     assert_eq!(scene.one("SELECT name FROM rooms"), "My shed");
-    assert_eq!(scene.one("SELECT group_concat(state) FROM (SELECT state FROM edits ORDER BY id)"), "waiting,conflict");
+    assert_eq!(scene.states(), [EditState::Waiting, EditState::Conflict]);
 }
 
 #[test]
 fn record_after_listing_is_not_deleted() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.recovers(&gap());
     scene.hear(vec![event(92, "created", "task", ROOM, json!({ "title": "New" }))]);
-    scene.is_walked(Kind::Task, &[], 91);
-    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "New");
+    scene.sweeps(Kind::Task, &[], 91);
+    assert_eq!(scene.column("SELECT title FROM tasks"), json!(["New"]));
     scene.hear(vec![task(5, "Paint", "low")]);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "deleted ids stay deleted");
 }
 
 #[test]
 fn acked_edit_stays_until_record_comes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
     scene.recovers(&gap());
     scene.is_at_present(90);
-    assert_eq!(scene.one("SELECT title || state FROM tasks JOIN edits"), "Minesent");
+    assert_eq!(scene.row("SELECT title, state FROM tasks JOIN edits"), json!(["Mine", "sent"]));
     scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Mine8");
+    scene.finishes();
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 8]));
     assert_eq!(scene.one("SELECT outcome FROM edit_history"), "confirmed");
 }
 
@@ -175,7 +180,7 @@ fn guard_ignores_records_fetched_meanwhile() {
 #[test]
 fn guard_reports_present_count() {
     let mut scene = with_rooms(60);
-    let put_back = ReconcileCause::Restored { resume: "r".into(), fork: Some(60) };
+    let put_back = restored(Some(60));
     scene.recovers(&put_back);
     scene.is_listed(Kind::Room, (61..=100).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect(), 100);
     scene.recovers(&put_back);
@@ -184,16 +189,14 @@ fn guard_reports_present_count() {
 
 #[test]
 fn deleted_visible_record_is_counted_once() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
-    assert_eq!((scene.states().as_str(), scene.one(sentence).as_str()), ("conflict", "1"));
+    assert_eq!((scene.states(), scene.one(sentence).as_str()), (vec![EditState::Conflict], "1"));
     scene.recovers(&gap());
-    assert_eq!(scene.is_walked(Kind::Task, &[], 90), SweepOutcome::Done);
-    assert_eq!(scene.one("SELECT deleted_count || (counts_at_start ->> 'task') FROM _reconcile"), "00");
+    assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
+    assert_eq!(scene.row("SELECT deleted_count, counts_at_start ->> 'task' FROM _reconcile"), json!([0, 0]));
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(sentence).as_str()), ("Mine", "1"));
 }
 
@@ -201,7 +204,7 @@ fn deleted_visible_record_is_counted_once() {
 #[test]
 fn delete_in_gap_is_confirmed_with_position() {
     let scene = deleted_in_gap();
-    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "confirmed90");
+    assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 90]));
 }
 
 /// Only records that a person would miss are counted, and named by their titles.
@@ -216,8 +219,9 @@ fn guard_ignores_records_deleted_here() {
         scene
     };
     let sentence = |scene: &mut Scene| {
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        scene.one("SELECT group_concat(text, ' ') FROM (SELECT text FROM sync_log ORDER BY id DESC LIMIT 2)")
+        scene.finishes();
+        let newest = scene.tuples::<(String,)>("SELECT text FROM sync_log ORDER BY id DESC LIMIT 2");
+        newest.into_iter().map(|(text,)| text).collect::<Vec<_>>().join(" ")
     };
 
     // No question: 60 rooms are missing, and all but 10 of them were deleted here.
@@ -229,11 +233,11 @@ fn guard_ignores_records_deleted_here() {
         "{words}"
     );
     assert!(words.contains("10 of 50 rooms were deleted on the server: Room 51, Room 52, "), "{words}");
-    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "400");
+    assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM rooms"), json!([40, 0]));
 
     // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
-    let mut scene = of_rooms(3, 1, &ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
-    assert_eq!(scene.is_walked(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
+    let mut scene = of_rooms(3, 1, &restored(Some(0)));
+    assert_eq!(scene.sweeps(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
     let words = sentence(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
     assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
@@ -243,7 +247,7 @@ fn guard_ignores_records_deleted_here() {
 fn wish_during_question_keeps_listing() {
     // An interrupted backfill, a restore, and a question of the reconcile.
     let mut scene = with_rooms(100);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
+    scene.recovers(&restored(Some(100)));
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
     reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
     let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
@@ -255,8 +259,7 @@ fn wish_during_question_keeps_listing() {
 
 #[test]
 fn sweep_without_listing_deletes_nothing() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.recovers(&gap());
     let (kind, as_of) = (Kind::Task, 90);
     reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of }).unwrap();
@@ -271,9 +274,7 @@ fn sweep_without_listing_deletes_nothing() {
 
 #[test]
 fn agreement_covers_asked_deletions_only() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     assert!(scene.recovers(&ReconcileCause::Asked { accepted: true }).accepted);
     let again = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap().unwrap();
     assert!(again.accepted, "of the same server");
@@ -282,24 +283,19 @@ fn agreement_covers_asked_deletions_only() {
 
 /// A task whose update was sent at 5 without a response; then a gap in which somebody changed the task.
 fn sent_before_a_gap() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     scene.recovers(&gap());
     scene
 }
 
 fn ends(scene: &mut Scene, rev: i64, fields: Value) {
     scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 90);
-    scene.is_walked(Kind::Task, &[(TASK, rev)], 90);
+    scene.sweeps(Kind::Task, &[(TASK, rev)], 90);
     scene.is_at_present(90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
 }
 
 #[test]
@@ -312,7 +308,7 @@ fn maybe_applied_edit_is_not_applied_twice() {
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
     decide::retry(&mut scene.db, 1).unwrap();
     assert_eq!(scene.plan(), [1]);
@@ -320,22 +316,17 @@ fn maybe_applied_edit_is_not_applied_twice() {
 
 #[test]
 fn rejection_before_gap_keeps_maybe_applied() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.recovers(&gap());
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
+    assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
 }
 
 #[test]
@@ -345,7 +336,7 @@ fn edit_shown_after_gap_is_merged() {
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
 }
 
 #[test]
@@ -358,8 +349,7 @@ fn edit_not_applied_in_gap_is_resent() {
     scene.hear(vec![task(91, "Theirs", "low")]);
     assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
     // The rejection may also answer the only attempt.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.recovers(&gap());
@@ -374,19 +364,16 @@ fn first_profile_update_waits_once_it_exists() {
     scene.is_at_present(5);
     scene.does("INSERT INTO property (city) VALUES ('Bern')");
     scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
     reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &found, &ReconcileStep::Done).unwrap();
     scene.is_at_present(90);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.one("SELECT e.state || city FROM edits e JOIN property"), "conflictBern");
+    assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Bern"]));
 }
 
 #[test]
@@ -396,7 +383,7 @@ fn update_of_lost_profile_creates_profile() {
     scene.is_at_present(3);
     scene.does("UPDATE property SET city = 'Basel'");
     scene.send(1);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    scene.recovers(&restored(Some(0)));
     scene.answer(1, WriteOutcome::PreconditionFailed);
     reconcile::save_response(
         &mut scene.db,
@@ -406,16 +393,15 @@ fn update_of_lost_profile_creates_profile() {
     )
     .unwrap();
     scene.is_at_present(0);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    crate::store::sync_state::record_greeting(&mut scene.db, &super::greeting(0, &[]), at(0)).unwrap();
+    scene.finishes();
+    scene.greets(0, &[]);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
 }
 
 #[test]
 fn listing_fetches_only_newer_records() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
     scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect());
     scene.recovers(&gap());
@@ -439,30 +425,29 @@ fn listing_fetches_only_newer_records() {
         ..ReconcileResponse::default()
     };
     reconcile::save_response(&mut scene.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
-    let rooms = "SELECT group_concat(rev || name) FROM (SELECT * FROM rooms ORDER BY id)";
+    let rooms = "SELECT rev, name FROM rooms ORDER BY id";
     // A record that is missing now existed at the time of the list. Its delete event is still to come.
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);
-    assert_eq!(scene.one(rooms), "10Room,11Room,12Room,25Newer");
+    assert_eq!(scene.rows(rooms), json!([[10, "Room"], [11, "Room"], [12, "Room"], [25, "Newer"]]));
     scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);
     assert!(reconcile::records_to_fetch(&scene.db, kind).unwrap().is_empty());
-    assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a walk is of one collection");
+    assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a listing is of one collection");
     assert_eq!(reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(), SweepOutcome::Done);
-    assert_eq!(scene.one(rooms), "10Room,12Room,25Newer");
+    assert_eq!(scene.rows(rooms), json!([[10, "Room"], [12, "Room"], [25, "Newer"]]));
     assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "0");
 }
 
 #[test]
 fn conflict_is_rechecked_after_reconcile() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.recovers(&gap());
     let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
     scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
-    assert_eq!(scene.states(), "conflict");
+    assert_eq!(scene.states(), [EditState::Conflict]);
     scene.is_at_present(9);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
+    scene.finishes();
+    assert_eq!((scene.states(), scene.plan()), (vec![EditState::Waiting], vec![1]));
 }

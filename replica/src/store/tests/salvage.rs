@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_contract::schema::Kind;
 
-use super::{HOME, ROOM, Scene, at, json};
-use crate::model::ConflictPolicy;
-use crate::model::{ReconcileCause, ReconcileStep, SweepOutcome};
+use super::{HOME, ROOM, Scene, at, json, row_of, rows_of};
+use crate::model::{ConflictPolicy, EditOutcome, EditState, ReconcileCause, ReconcileStep, SweepOutcome};
 use crate::store::edits::push;
 use crate::store::salvage;
 use crate::store::salvage::{LOCAL_TABLES, RebuildReport};
@@ -89,18 +88,19 @@ impl Wreck {
     /// Asserts that a new connection sees the edits and their rows.
     fn assert_carried_over(&self) {
         let db = open::read_write(&self.db).unwrap();
-        let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
-        assert_eq!(text("SELECT group_concat(id || method || patch || state) FROM edits"), CARRIED);
-        assert_eq!(text("SELECT name || floor FROM rooms"), "Kitchen2", "the server's form is carried over too");
-        assert_eq!(text("SELECT title FROM tasks"), "Sweep");
-        assert_eq!(text("SELECT home_id || position || replaying FROM _sync"), format!("{HOME}01"));
+        let task = r#"{"title":"Sweep","priority":"medium","status":"open"}"#;
+        assert_eq!(
+            rows_of(&db, "SELECT id, method, patch, state FROM edits"),
+            json!([[1, "update", r#"{"floor":"2"}"#, "waiting"], [2, "create", task, "waiting"]])
+        );
+        let room = row_of(&db, "SELECT name, floor FROM rooms");
+        assert_eq!(room, json!(["Kitchen", "2"]), "the server's form is carried over too");
+        assert_eq!(row_of(&db, "SELECT title FROM tasks"), json!(["Sweep"]));
+        assert_eq!(row_of(&db, "SELECT home_id, position, replaying FROM _sync"), json!([HOME, 0, 1]));
         db.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
-        assert_eq!(text("SELECT CAST(max(id) AS TEXT) FROM edits"), "3");
+        assert_eq!(row_of(&db, "SELECT max(id) FROM edits"), json!([3]));
     }
 }
-
-const CARRIED: &str =
-    r#"1update{"floor":"2"}waiting,2create{"title":"Sweep","priority":"medium","status":"open"}waiting"#;
 
 #[test]
 fn overwritten_header_loses_nothing() {
@@ -252,15 +252,18 @@ fn lost_edits_are_inferred_from_rows() {
     assert_eq!(report.edits, 3);
     assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
     assert_eq!(report.lost[1], "3 changes were inferred from what the records show, and wait for you.");
-    let edits = "SELECT group_concat(id || method || patch || json_array(base ->> 'floor', base ->> 'model') || state)
-                 FROM (SELECT * FROM edits ORDER BY kind)";
+    let edits = "SELECT id, method, patch, base ->> 'floor', base ->> 'model', state FROM edits ORDER BY kind";
     assert_eq!(
-        wreck.scene.one(edits),
-        r#"6update{"floor":"2"}["1",null]rejected,5create{"title":"Sweep","priority":"medium","status":"open"}[null,null]rejected,4delete{}[null,"T3"]rejected"#
+        wreck.scene.rows(edits),
+        json!([
+            [6, "update", r#"{"floor":"2"}"#, "1", null, "rejected"],
+            [5, "create", r#"{"title":"Sweep","priority":"medium","status":"open"}"#, null, null, "rejected"],
+            [4, "delete", "{}", null, "T3", "rejected"]
+        ])
     );
-    assert_eq!(wreck.scene.one("SELECT (SELECT title FROM tasks) || floor FROM rooms"), "Sweep2");
-    let told = "SELECT count(*) FROM sync_log WHERE level = 'warning'";
-    assert_eq!(wreck.scene.one(told), "3");
+    assert_eq!(wreck.scene.row("SELECT (SELECT title FROM tasks), floor FROM rooms"), json!(["Sweep", "2"]));
+    let warnings = "SELECT count(*) FROM sync_log WHERE level = 'warning'";
+    assert_eq!(wreck.scene.one(warnings), "3");
 }
 
 #[test]
@@ -274,11 +277,13 @@ fn readable_edit_is_not_inferred_again() {
     wreck.break_page_with(&format!(r#"{{"notes":"5{}"#, &long[..100]));
     let report = wreck.rebuilt();
     assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
-    let of_room = "SELECT group_concat(id || substr(patch, 1, 11) || substr(base, 1, 11) || state, ' ')
-                   FROM (SELECT * FROM edits WHERE kind = 'room' AND (id = 1 OR id > 7) ORDER BY id)";
+    let of_room = "SELECT id, substr(patch, 1, 11), substr(base, 1, 11), state FROM edits WHERE kind = 'room' AND (id = 1 OR id > 7) ORDER BY id";
     assert_eq!(
-        wreck.scene.one(of_room),
-        r#"1{"floor":"2{"floor":"1waiting 9{"notes":"5{"notes":"4rejected"#,
+        wreck.scene.rows(of_room),
+        json!([
+            [1, r#"{"floor":"2"#, r#"{"floor":"1"#, "waiting"],
+            [9, r#"{"notes":"5"#, r#"{"notes":"4"#, "rejected"]
+        ]),
         "{:?}",
         report.lost
     );
@@ -300,7 +305,7 @@ fn invalid_utf8_in_edit_is_damage() {
     assert_eq!((report.edits, report.lost.len()), (1, 1), "{:?}", report.lost);
     assert!(report.lost[0].starts_with("Edit 1 ") && report.lost[0].contains("fl\u{fffd}or"), "{:?}", report.lost);
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    assert_eq!(wreck.scene.one("SELECT title || max(edits.id) FROM tasks JOIN edits"), "Sweep3");
+    assert_eq!(wreck.scene.row("SELECT title, max(edits.id) FROM tasks JOIN edits"), json!(["Sweep", 3]));
 }
 
 #[test]
@@ -340,7 +345,7 @@ fn only_invalid_edit_is_lost() {
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.lost.len()), (4, 1), "{:?}", report.lost);
     assert!(report.lost[0].starts_with("Edit 4 "), "{:?}", report.lost);
-    assert_eq!(wreck.scene.one("SELECT group_concat(id) FROM (SELECT id FROM edits ORDER BY id)"), "1,2,3,5");
+    assert_eq!(wreck.scene.column("SELECT id FROM edits ORDER BY id"), json!([1, 2, 3, 5]));
 }
 
 #[test]
@@ -386,21 +391,21 @@ fn missing_file_is_rebuilt_from_wal() {
 fn replaced_database_logs_warning() {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("a.db");
-    let said = || -> Vec<String> {
+    let logged = || -> Vec<String> {
         let connection = open::read_write(&db).unwrap();
         let mut statement = connection.prepare("SELECT text FROM sync_log").unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     assert!(!crate::database_was_removed(&db));
-    assert_eq!(said(), [""; 0], "the first one is no successor");
+    assert_eq!(logged(), [""; 0], "the first one is no successor");
     crate::store::disk_reserve::allocate(&db).unwrap();
     assert!(!crate::database_was_removed(&db));
     fs::remove_file(&db).unwrap();
     assert!(crate::database_was_removed(&db) && !crate::database_exists(&db));
-    let told = said();
-    assert!(told.len() == 1 && told[0].starts_with("There was a database here before"), "{told:?}");
+    let first = logged();
+    assert!(first.len() == 1 && first[0].starts_with("There was a database here before"), "{first:?}");
     assert!(!crate::database_was_removed(&db));
-    assert_eq!(said(), told, "once");
+    assert_eq!(logged(), first, "once");
 }
 
 #[test]
@@ -426,8 +431,8 @@ fn emptied_file_is_damage() {
     let report = salvage::rebuild(&wreck.db, at(1000)).unwrap();
     assert!(report.kept_as.is_some() && report.lost[0].contains("found empty"), "{report:?}");
     let db = open::read_write(&wreck.db).unwrap();
-    let told = "SELECT count(*) FROM sync_log WHERE level = 'warning' AND text LIKE '%found empty%'";
-    assert_eq!(db.query_row(told, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    let warnings = "SELECT count(*) FROM sync_log WHERE level = 'warning' AND text LIKE '%found empty%'";
+    assert_eq!(db.query_row(warnings, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
 }
 
 #[test]

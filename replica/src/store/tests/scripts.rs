@@ -5,19 +5,18 @@ use serde_json::{Value, json};
 
 use super::{ConflictPolicy, HOME, ROOM, Scene, TASK, at, deleted, event, greeting, task, with_key};
 use crate::model::WriteOutcome;
-use crate::model::{BatchEnd, FeedBatch, Phase};
+use crate::model::{BatchEnd, EditOutcome, FeedBatch, Phase};
 use crate::store::edits::edit_ids;
 use crate::store::read::{query, view};
 use crate::store::{feed, gate, schema, status, sync_state};
 
 #[test]
 fn user_table_may_reference_records() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
     scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks");
     scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) || (SELECT count(*) FROM notes)"), "01");
+    assert_eq!(scene.row("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM notes)"), json!([0, 1]));
 }
 
 #[test]
@@ -187,8 +186,8 @@ fn replace_is_refused_upsert_updates() {
     let upsert = format!("INSERT {values} ON CONFLICT (id) DO UPDATE SET title = excluded.title RETURNING title");
     assert_eq!(scene.one(&upsert), "Again");
     assert_eq!(
-        scene.one("SELECT group_concat(method || ' ' || patch, '; ') FROM edits WHERE patch LIKE '%Again%'"),
-        r#"update {"title":"Again"}"#
+        scene.rows("SELECT method, patch FROM edits WHERE patch LIKE '%Again%'"),
+        json!([["update", r#"{"title":"Again"}"#]])
     );
 }
 
@@ -212,14 +211,17 @@ fn replace_by_rowid_is_refused() {
             assert_eq!(scene.sql(text), Err(sentence.to_owned()), "{text}");
         }
     }
-    assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "One,Two");
+    assert_eq!(scene.column("SELECT title FROM tasks"), json!(["One", "Two"]));
 
     scene.does("INSERT OR IGNORE INTO tasks (rowid, title) VALUES (1, 'Nothing')");
     scene.does("INSERT INTO tasks (rowid, title) VALUES (7, 'A free number')");
     scene.does("INSERT OR REPLACE INTO tasks (rowid, title) VALUES (-1, 'As SQLite calls a number not drawn yet')");
     scene.does("INSERT INTO tasks (title) VALUES ('Its own number')");
     assert!(scene.sql("REPLACE INTO tasks (rowid, title) VALUES (-1, 'Again')").is_err());
-    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits WHERE method = 'create') FROM tasks"), "55");
+    assert_eq!(
+        scene.row("SELECT count(*), (SELECT count(*) FROM edits WHERE method = 'create') FROM tasks"),
+        json!([5, 5])
+    );
 }
 
 #[test]
@@ -259,8 +261,8 @@ fn user_trigger_on_insert_is_later_edit() {
         let mut scene = triggered(trigger, renew);
         scene.does("INSERT INTO tasks (title) VALUES ('fence')");
         assert_eq!(scene.one("SELECT method FROM edits ORDER BY id"), "create", "{renew}");
-        let parcels = scene.parcels();
-        let request = scene.freeze(&parcels, ConflictPolicy::Ask).unwrap();
+        let groups = scene.ready_groups();
+        let request = scene.freeze(&groups, ConflictPolicy::Ask).unwrap();
         assert_eq!(request.verb, "POST");
         let sent: Value = serde_json::from_str(&request.body.unwrap()).unwrap();
         assert_eq!((&sent["title"], &sent["assignee"]), (&json!("FENCE"), &json!("me")), "{renew}");
@@ -269,9 +271,9 @@ fn user_trigger_on_insert_is_later_edit() {
         let taken_away = "AFTER INSERT ON tasks WHEN NEW.title = 'no' BEGIN DELETE FROM tasks WHERE id = NEW.id; END";
         let mut scene = triggered(taken_away, renew);
         scene.does("INSERT INTO tasks (title) VALUES ('no')");
-        let parcels = scene.parcels();
-        assert!(parcels.is_empty() || scene.freeze(&parcels, ConflictPolicy::Ask).is_none());
-        assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM tasks) FROM edits"), "01", "{renew}");
+        let groups = scene.ready_groups();
+        assert!(groups.is_empty() || scene.freeze(&groups, ConflictPolicy::Ask).is_none());
+        assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM tasks) FROM edits"), json!([0, 1]), "{renew}");
         assert!(schema::search::is_complete(&scene.db).unwrap());
     }
 }
@@ -283,16 +285,19 @@ fn user_trigger_on_update_is_later_edit() {
              UPDATE tasks SET title = upper(NEW.title), notes = 'was ' || OLD.title WHERE id = NEW.id; END";
         let mut scene = triggered(trigger, renew);
         scene.does("UPDATE tasks SET title = 'fence'");
-        let edits = "SELECT group_concat(patch || base, ' ') FROM (SELECT * FROM edits ORDER BY id)";
+        let edits = "SELECT patch, base FROM edits ORDER BY id";
         assert_eq!(
-            scene.one(edits),
-            r#"{"title":"fence"}{"title":"paint"} {"title":"FENCE","notes":"was paint"}{"title":"fence","notes":null}"#,
+            scene.rows(edits),
+            json!([
+                [r#"{"title":"fence"}"#, r#"{"title":"paint"}"#],
+                [r#"{"title":"FENCE","notes":"was paint"}"#, r#"{"title":"fence","notes":null}"#]
+            ]),
             "{renew}"
         );
         assert_eq!(scene.one("SELECT fields ->> 'title' FROM _base"), "paint", "the server's form");
         assert_eq!(view::search(&scene.db, "fence", 9).unwrap()[0].title, "FENCE", "{renew}");
-        let parcels = scene.parcels();
-        assert!(scene.freeze(&parcels, ConflictPolicy::Ask).is_some(), "nothing stands against it");
+        let groups = scene.ready_groups();
+        assert!(scene.freeze(&groups, ConflictPolicy::Ask).is_some(), "nothing stands against it");
 
         // A REPLACE is refused although the trigger writes to the new row.
         let scene =
@@ -304,11 +309,10 @@ fn user_trigger_on_update_is_later_edit() {
 #[test]
 fn public_tables_have_comments() {
     let scene = Scene::new();
-    let silent = "SELECT group_concat(name) FROM sqlite_schema WHERE type IN ('table', 'view') AND sql NOT LIKE '%-- %'
+    let silent = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND sql NOT LIKE '%-- %'
          AND name NOT LIKE 'search!_%' ESCAPE '!' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
          AND substr(name, 1, 1) <> '_'";
-    let named: Option<String> = scene.db.query_row(silent, [], |row| row.get(0)).unwrap();
-    assert_eq!(named, None);
+    assert_eq!(scene.column(silent), json!([]));
 }
 
 #[test]
@@ -347,9 +351,9 @@ fn status_needs_recent_contact() {
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
     let status = status::load_status(&scene.db).unwrap();
-    let told = (status.phase.as_str(), status.head, status.behind_events);
+    let shown = (status.phase.as_str(), status.head, status.behind_events);
     assert_eq!(
-        told,
+        shown,
         ("catching_up", Some(5), Some(2)),
         "the server has accepted the edit, and its event has not arrived"
     );
@@ -399,11 +403,10 @@ fn query_is_read_only() {
 
 #[test]
 fn renew_keeps_rows_and_edits() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     schema::renew(&mut scene.db).unwrap();
-    assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Mine5");
+    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 5]));
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
     assert!(schema::is_current(&scene.db).unwrap());
     scene.does("UPDATE tasks SET title = 'Mine again'");
@@ -422,7 +425,7 @@ fn renew_accepts_oddly_named_user_trigger() {
 fn refusing_user_object_is_named() {
     let lost = "CREATE TRIGGER tells AFTER INSERT ON tasks BEGIN INSERT INTO lost VALUES (1); END";
     let evaluated = "TEXT AS (json_extract(notes, '$.x')) CHECK (x IS NOT 'a')";
-    for (own, what, said) in [
+    for (own, what, reason) in [
         ("CREATE INDEX nj ON tasks (json_extract(notes, '$.x'))", "the index nj on tasks", "malformed JSON"),
         ("ALTER TABLE tasks ADD COLUMN n INTEGER CHECK (length(title) < 3)", "the column n of tasks", "CHECK"),
         (&format!("ALTER TABLE tasks ADD COLUMN x {evaluated}"), "the column x of tasks", "malformed JSON"),
@@ -435,16 +438,16 @@ fn refusing_user_object_is_named() {
             Ok(())
         });
         let sentence = refused.unwrap_err().to_string();
-        assert!(sentence.contains(what) && sentence.contains(said), "{own}: {sentence}");
+        assert!(sentence.contains(what) && sentence.contains(reason), "{own}: {sentence}");
         let ahead = match own == lost {
             true => schema::user_objects::broken_triggers(&scene.db).unwrap(),
             false => schema::user_objects::refusing_objects(&scene.db)
                 .unwrap()
                 .into_iter()
-                .map(|what| (what, said.to_owned()))
+                .map(|what| (what, reason.to_owned()))
                 .collect(),
         };
-        assert_eq!(ahead, [(what.to_owned(), said.to_owned())]);
+        assert_eq!(ahead, [(what.to_owned(), reason.to_owned())]);
     }
     for (event, table) in [("INSERT", "edit_history"), ("UPDATE", "edits"), ("DELETE", "_sync")] {
         let mut scene = Scene::new();
@@ -533,14 +536,17 @@ fn reset_edit_sequence_is_repaired() {
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     scene.does("INSERT INTO rooms (name) VALUES ('Yard')");
     scene.does("INSERT INTO rooms (name) VALUES ('Den')");
-    assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "1 2 3");
+    assert_eq!(scene.column("SELECT id FROM edits"), json!([1, 2, 3]));
     let request = scene.send(1);
     edit_ids::repair(&mut scene.db).unwrap();
-    assert_eq!(scene.one("SELECT group_concat(id, ' ') FROM edits"), "4 5 6");
+    assert_eq!(scene.column("SELECT id FROM edits"), json!([4, 5, 6]));
     assert_eq!(scene.send(4).key, request.key, "the edit keeps its request");
     let id = scene.one("SELECT record_id FROM edits WHERE id = 4");
     scene.hear(vec![with_key(event(5, "created", "room", &id, json!({ "name": "Hall" })), &request.key)]);
-    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,4 confirmed");
+    assert_eq!(
+        scene.outcomes(),
+        [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed), (4, EditOutcome::Confirmed)]
+    );
     scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     assert_eq!(scene.one("SELECT max(id) FROM edits"), "7");
 }

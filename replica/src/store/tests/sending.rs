@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, deleted, event, task, with_key};
-use crate::model::ConflictPolicy;
+use super::{HOME, ROOM, Scene, TASK, deleted, event, no_answer, rejected, task, with_key};
 use crate::model::WriteOutcome;
+use crate::model::{ConflictPolicy, EditOutcome, EditState};
 
 mod reason_code;
 mod unanswered;
@@ -15,8 +15,7 @@ fn body(request: &crate::store::edits::push::Request) -> Value {
 
 #[test]
 fn update_sends_if_match() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     let request = scene.send(1);
     assert_eq!(request.if_match, Some(5));
@@ -35,18 +34,18 @@ fn create_is_sent_before_references() {
     scene.does("UPDATE tasks SET notes = 'twice'");
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("UPDATE rooms SET floor = '1'");
-    assert_eq!(scene.parcels(), [[3, 4]], "what a record is made of comes before all that refers to it");
+    assert_eq!(scene.ready_groups(), [[3, 4]], "what a record is made of comes before all that refers to it");
     scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(scene.parcels(), [[3]], "it is on its way");
+    assert_eq!(scene.ready_groups(), [[3]], "it is on its way");
     scene.answer(3, WriteOutcome::Sent { rev: Some(5) });
-    assert_eq!(scene.parcels(), [[1, 2]]);
+    assert_eq!(scene.ready_groups(), [[1, 2]]);
     // An edit that needs a person holds the edits that refer to its record.
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.send(2);
     scene.answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({}) });
-    assert_eq!((scene.plan(), scene.states().as_str()), (vec![], "blocked rejected"));
+    assert_eq!((scene.plan(), scene.states()), (vec![], vec![EditState::Blocked, EditState::Rejected]));
 }
 
 #[test]
@@ -72,36 +71,31 @@ fn position_of_other_history_confirms_nothing() {
     scene.send(1);
     // The server was restored, and the stream has not shown the restore yet.
     scene.answer(1, WriteOutcome::Sent { rev: Some(23) });
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("sent", ""));
+    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Sent], vec![]));
     scene.does("DELETE FROM tasks");
     scene.send(2);
     scene.answer(2, WriteOutcome::Sent { rev: Some(24) });
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) || (SELECT count(*) FROM edits)"), "02");
+    assert_eq!(scene.row("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM edits)"), json!([0, 2]));
     scene.hear(vec![deleted(38)]);
-    assert_eq!(scene.outcomes(), "2 confirmed");
+    assert_eq!(scene.outcomes(), [(2, EditOutcome::Confirmed)]);
 }
 
 #[test]
 fn field_changed_on_both_sides_conflicts() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT state || ': ' || reason FROM edits"), "conflict: title changed on the server too");
-    let view = "SELECT json_array(edit_id, kind, record_id, field, base, mine, theirs, theirs_at) FROM conflicts";
-    assert_eq!(
-        scene.one(view),
-        json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", super::at(6).to_string()]).to_string()
-    );
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Minehigh");
+    assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "title changed on the server too"]));
+    let view = "SELECT edit_id, kind, record_id, field, base, mine, theirs, theirs_at FROM conflicts";
+    assert_eq!(scene.row(view), json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", super::at(6).to_string()]));
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Mine", "high"]));
 }
 
 #[test]
 fn policy_decides_and_keeps_loser() {
     let conflict = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
         scene.hear(vec![task(6, "Theirs", "low")]);
         scene
@@ -109,21 +103,20 @@ fn policy_decides_and_keeps_loser() {
     let mut scene = conflict();
     let request = scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap();
     assert_eq!((request.if_match, body(&request)), (Some(6), json!({ "title": "Mine", "priority": "high" })));
-    assert_eq!(scene.one("SELECT patch || outcome FROM edit_history"), r#"{"title":"Theirs"}superseded"#);
+    assert_eq!(scene.row("SELECT patch, outcome FROM edit_history"), json!([r#"{"title":"Theirs"}"#, "superseded"]));
 
     let mut scene = conflict();
     let request = scene.freeze(&[vec![1]], ConflictPolicy::Theirs).unwrap();
     assert_eq!(body(&request), json!({ "priority": "high" }));
-    assert_eq!(scene.one("SELECT patch || outcome FROM edit_history"), r#"{"title":"Mine"}superseded"#);
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh");
+    assert_eq!(scene.row("SELECT patch, outcome FROM edit_history"), json!([r#"{"title":"Mine"}"#, "superseded"]));
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
 
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Theirs), None);
-    assert_eq!(scene.outcomes(), "1 superseded");
-    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM _base) FROM tasks"), "Theirs0");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Superseded)]);
+    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM _base) FROM tasks"), json!(["Theirs", 0]));
 }
 
 #[test]
@@ -133,21 +126,20 @@ fn equal_values_are_not_sent() {
     scene.does("UPDATE vehicles SET purchase_price = '8.5'");
     scene.hear(vec![event(6, "updated", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "8.50" }))]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged");
-    assert_eq!(scene.one("SELECT purchase_price || rev FROM vehicles"), "8.506");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
+    assert_eq!(scene.row("SELECT purchase_price, rev FROM vehicles"), json!(["8.50", 6]));
 }
 
 #[test]
 fn value_changed_back_is_not_sent() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("UPDATE tasks SET title = 'Paint'");
         scene.hear(vec![task(6, "Theirs", "low")]);
         assert_eq!(scene.freeze(&[vec![1, 2]], policy), None);
-        assert_eq!(scene.outcomes(), "1 merged,2 merged");
-        assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Theirs6");
+        assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged), (2, EditOutcome::Merged)]);
+        assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Theirs", 6]));
         // Only the other change is sent.
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.does("UPDATE tasks SET title = 'Theirs', priority = 'high'");
@@ -163,7 +155,7 @@ fn profile_without_values_is_not_sent() {
     scene.does("INSERT INTO property DEFAULT VALUES");
     scene.does("UPDATE property SET city = 'Ghent'");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
     assert_eq!(body(&scene.send(2)), json!({ "city": "Ghent" }));
 }
 
@@ -173,10 +165,10 @@ fn cleared_new_profile_is_not_sent() {
     scene.is_at_present(2);
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.does("UPDATE property SET city = NULL");
-    assert_eq!(scene.parcels(), [[1, 2]]);
+    assert_eq!(scene.ready_groups(), [[1, 2]]);
     assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged,2 merged");
-    assert_eq!(scene.one("SELECT group_concat(DISTINCT reason) FROM edit_history"), "it changes nothing");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged), (2, EditOutcome::Merged)]);
+    assert_eq!(scene.column("SELECT DISTINCT reason FROM edit_history"), json!(["it changes nothing"]));
     assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
 }
 
@@ -188,8 +180,8 @@ fn create_with_id_of_other_kind_is_not_sent() {
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(
-        scene.one("SELECT state || ': ' || reason FROM edits"),
-        "conflict: its id belongs to another kind, room"
+        scene.row("SELECT state, reason FROM edits"),
+        json!(["conflict", "its id belongs to another kind, room"])
     );
     assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
     // Both records exist only here, and neither server nor feed has them.
@@ -202,18 +194,16 @@ fn create_with_id_of_other_kind_is_not_sent() {
 #[test]
 fn delete_of_changed_record_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("DELETE FROM tasks");
         scene.hear(vec![task(6, "Paint", "urgent")]);
         assert_eq!(scene.freeze(&[vec![1]], policy), None);
-        assert_eq!(scene.states(), "conflict");
-        let view = "SELECT json_array(field, base, mine, theirs) FROM conflicts";
-        assert_eq!(scene.one(view), r#"["priority","low",null,"urgent"]"#);
+        assert_eq!(scene.states(), [EditState::Conflict]);
+        let view = "SELECT field, base, mine, theirs FROM conflicts";
+        assert_eq!(scene.row(view), json!(["priority", "low", null, "urgent"]));
     }
     // Only the revision has changed.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("DELETE FROM tasks");
     scene.hear(vec![task(6, "Paint", "low")]);
     let request = scene.send(1);
@@ -254,11 +244,8 @@ fn reference_cleared_by_delete_is_no_change() {
         );
         let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
         scene.hear(vec![shed_is_gone()]);
-        assert!(scene.freeze(&[vec![2]], policy).is_some(), "the feed has told of the delete");
-        assert_eq!(
-            scene.one("SELECT room_id || (SELECT count(*) FROM edit_history) FROM inventory"),
-            format!("{OTHER}1")
-        );
+        assert!(scene.freeze(&[vec![2]], policy).is_some(), "the feed has shown the delete");
+        assert_eq!(scene.row("SELECT room_id, (SELECT count(*) FROM edit_history) FROM inventory"), json!([OTHER, 1]));
     }
     let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
     assert_eq!(scene.send(2).if_match, Some(4));
@@ -273,7 +260,7 @@ fn reference_cleared_by_delete_is_no_change() {
     let lamp = json!({ "name": "Old lamp", "room_id": null, "quantity": 1 });
     scene.hear(vec![event(5, "updated", "inventory", TASK, lamp), shed_is_gone()]);
     assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "name", "and the room is none");
+    assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["name"]), "and the room is none");
     let lamp = json!({ "name": "Lamp", "room_id": null, "quantity": 1 });
     scene.hear(vec![event(7, "updated", "inventory", TASK, lamp)]);
     assert!(crate::store::edits::decide::retry(&mut scene.db, 2).is_ok(), "the name is as it was");
@@ -308,7 +295,7 @@ fn subject_cleared_by_delete_is_no_change() {
     let of_the_bus = format!("UPDATE documents SET subject_id = '{OTHER}'");
     let mut moved = scene(&of_the_bus, cleared());
     assert_eq!(body(&moved.send(2)), json!({ "subject_id": OTHER, "subject_type": "vehicle" }));
-    assert_eq!(moved.one("SELECT subject_type || subject_id FROM documents"), format!("vehicle{OTHER}"));
+    assert_eq!(moved.row("SELECT subject_type, subject_id FROM documents"), json!(["vehicle", OTHER]));
     // Another client has made the home the subject.
     let of_the_home = json!({ "title": "Manual", "subject_type": "home", "subject_id": null });
     assert_eq!(scene(&of_the_bus, of_the_home).freeze(&[vec![2]], ConflictPolicy::Ask), None);
@@ -323,32 +310,26 @@ fn rejected_create_shows_normalized_values() {
     scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
     let theirs = json!({ "name": "Theirs", "purchase_price": "7.50" });
     scene.hear(vec![event(6, "created", "vehicle", TASK, theirs)]);
-    assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "name", "the price is the same");
+    assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["name"]), "the price is the same");
     assert_eq!(scene.one("SELECT purchase_price FROM vehicles"), "7.50", "the row shows what the edit says");
 }
 
 #[test]
 fn conflict_shows_normalized_values() {
-    let price = "SELECT json_array(base, mine) FROM conflicts WHERE field = 'purchase_price'";
+    let price = "SELECT base, mine FROM conflicts WHERE field = 'purchase_price'";
     let mut scene = Scene::new();
     scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
     scene.does("UPDATE vehicles SET purchase_price = '7.5'");
     scene.hear(vec![event(6, "deleted", "vehicle", TASK, Value::Null)]);
-    assert_eq!(scene.one(price), r#"["7.00","7.50"]"#);
+    assert_eq!(scene.row(price), json!(["7.00", "7.50"]));
 }
 
 #[test]
 fn deleted_record_shows_null_theirs() {
     let mut scene = Scene::deleted_by_an_answer();
-    assert_eq!(
-        scene.one("SELECT json_array(field, mine, theirs, theirs_at) FROM conflicts"),
-        r#"["title","Mine",null,null]"#
-    );
+    assert_eq!(scene.row("SELECT field, mine, theirs, theirs_at FROM conflicts"), json!(["title", "Mine", null, null]));
     scene.hear(vec![deleted(6)]);
-    assert_eq!(
-        scene.one("SELECT json_array(field, mine, theirs, theirs_at) FROM conflicts"),
-        r#"["title","Mine",null,null]"#
-    );
+    assert_eq!(scene.row("SELECT field, mine, theirs, theirs_at FROM conflicts"), json!(["title", "Mine", null, null]));
 }
 
 #[test]
@@ -357,14 +338,18 @@ fn unsent_edits_of_record_are_coalesced() {
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.does("UPDATE tasks SET title = 'Paint all', notes = 'Twice'");
     scene.does("UPDATE tasks SET notes = NULL");
-    assert_eq!(scene.parcels(), [[1, 2, 3]]);
+    assert_eq!(scene.ready_groups(), [[1, 2, 3]]);
     let request = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap();
     assert_eq!(request.verb, "POST");
     assert_eq!((&body(&request)["title"], &body(&request)["notes"]), (&json!("Paint all"), &Value::Null));
-    assert_eq!(scene.states(), "sending");
+    assert_eq!(scene.states(), [EditState::Sending]);
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![task(9, "Paint all", "medium")]);
-    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed", "each as it was made");
+    assert_eq!(
+        scene.outcomes(),
+        [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed), (3, EditOutcome::Confirmed)],
+        "each as it was made"
+    );
     assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
     assert_eq!(scene.one("SELECT count(*) FROM _coalesced"), "0");
 }
@@ -376,22 +361,24 @@ fn created_and_deleted_record_is_not_sent() {
     scene.does("UPDATE tasks SET title = 'Paint all'");
     scene.does("DELETE FROM tasks");
     assert_eq!(scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 superseded,2 superseded,3 merged");
+    assert_eq!(
+        scene.outcomes(),
+        [(1, EditOutcome::Superseded), (2, EditOutcome::Superseded), (3, EditOutcome::Merged)]
+    );
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _coalesced)"), "0");
 }
 
 #[test]
 fn update_and_delete_coalesce_to_delete() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
-    assert_eq!(scene.parcels(), [[1, 2]]);
+    assert_eq!(scene.ready_groups(), [[1, 2]]);
     let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(5)));
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![deleted(9)]);
-    assert_eq!(scene.outcomes(), "1 superseded,2 confirmed");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Superseded), (2, EditOutcome::Confirmed)]);
 }
 
 #[test]
@@ -401,19 +388,19 @@ fn edit_with_other_dependency_is_not_coalesced() {
     scene.does("UPDATE inventory SET name = 'Old rake'");
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
-    assert_eq!(scene.parcels(), [[1], [2]], "the third must not reach the server before the room");
+    assert_eq!(scene.ready_groups(), [[1], [2]], "the third must not reach the server before the room");
     scene.send(1);
     scene.does("UPDATE rooms SET floor = '1'");
-    assert_eq!(scene.parcels(), [vec![1], vec![2, 4]], "the reference waits for the room as a whole");
+    assert_eq!(scene.ready_groups(), [vec![1], vec![2, 4]], "the reference waits for the room as a whole");
     scene.does("DELETE FROM rooms");
     assert_eq!(
-        scene.parcels(),
+        scene.ready_groups(),
         [vec![1], vec![2, 4]],
         "a room that is referred to is not deleted before the reference"
     );
     scene.send(2);
     scene.answer(2, WriteOutcome::Sent { rev: Some(4) });
-    assert_eq!(scene.parcels(), [[1]], "nor is it changed before it, once it is made");
+    assert_eq!(scene.ready_groups(), [[1]], "nor is it changed before it, once it is made");
 }
 
 #[test]
@@ -430,10 +417,10 @@ fn mutual_references_do_not_deadlock() {
     scene.does(&format!("UPDATE tasks SET subject_type = 'inventory', subject_id = '{HOME}'"));
     scene.does("UPDATE rooms SET name = 'Hall'");
     scene.does(&format!("INSERT INTO inventory (id, name, room_id) VALUES ('{HOME}', 'Rake', '{ROOM}')"));
-    assert_eq!(scene.parcels(), [[3]]);
+    assert_eq!(scene.ready_groups(), [[3]]);
     scene.send(3);
     scene.answer(3, WriteOutcome::Sent { rev: Some(3) });
-    assert_eq!(scene.parcels(), [[1]]);
+    assert_eq!(scene.ready_groups(), [[1]]);
 
     // Two circles at once: each of two tasks moves from a room to an item in the other task's room.
     let [attic, saw, second] = [9, 8, 7].map(|n| format!("0190a3b0-0000-7000-8000-{n:012}"));
@@ -459,13 +446,12 @@ fn mutual_references_do_not_deadlock() {
         sent += 1;
         scene.answer(edit, WriteOutcome::Sent { rev: Some(4 + sent) });
     }
-    assert_eq!(sent, 6, "{}", scene.states());
+    assert_eq!(sent, 6, "{:?}", scene.states());
 }
 
 #[test]
 fn bulk_operations_have_own_if_match() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
     let request = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
@@ -473,11 +459,11 @@ fn bulk_operations_have_own_if_match() {
     let operations = &body(&request)["operations"];
     assert_eq!(operations[0], json!({ "method": "update", "id": TASK, "if_match": 5, "data": { "title": "Mine" } }));
     assert_eq!((&operations[1]["method"], &operations[1]["id"]), (&json!("create"), &json!(ROOM)));
-    assert_eq!(scene.parcels(), [[1, 2]], "from now on they are one");
+    assert_eq!(scene.ready_groups(), [[1, 2]], "from now on they are one");
     assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), Some(request.clone()));
     // The feed confirms one edit, and the others keep their request.
     scene.hear(vec![with_key(task(8, "Mine", "low"), &request.key)]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
     let again = scene.freeze(&[vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((again.body, again.bulk, again.edits), (request.body, true, vec![(2, ROOM.to_owned())]));
     // Rejected as a whole, the edits are sent one by one with new keys.
@@ -504,7 +490,7 @@ fn adapted_edit_shows_in_row() {
     // The title is unchanged and is not sent; the kind of the subject must be sent.
     let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
     assert_eq!(body(&request), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
-    assert_eq!(scene.one("SELECT title || subject_type || subject_id FROM documents"), format!("Theirsvehicle{HOME}"));
+    assert_eq!(scene.row("SELECT title, subject_type, subject_id FROM documents"), json!(["Theirs", "vehicle", HOME]));
 }
 
 #[test]
@@ -516,7 +502,7 @@ fn unknown_record_waits_for_feed() {
     scene.is_at_present(2);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT state || reason FROM edits"), "conflictcity changed on the server too");
+    assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "city changed on the server too"]));
 
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
@@ -536,9 +522,9 @@ fn distant_edits_are_coalesced() {
     scene.does("DELETE FROM tasks");
     scene.does("DELETE FROM rooms");
     let mut ready = |limit| super::plan::plan(&mut scene.db, limit, &[]).unwrap().ready;
-    let parcels = |ready: Vec<crate::model::ReadyEdits>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();
-    assert_eq!(parcels(ready(2)), [vec![1, 12], vec![2, 13]]);
+    let groups = |ready: Vec<crate::model::ReadyEdits>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();
+    assert_eq!(groups(ready(2)), [vec![1, 12], vec![2, 13]]);
     // The room's delete waits for the item, and is not coalesced with the room's create.
-    assert_eq!(parcels(ready(10)).pop().unwrap(), [10]);
-    assert_eq!(parcels(ready(64)), parcels(ready(10)), "the limit changes nothing but how many there are");
+    assert_eq!(groups(ready(10)).pop().unwrap(), [10]);
+    assert_eq!(groups(ready(64)), groups(ready(10)), "the limit changes nothing but how many there are");
 }

@@ -1,6 +1,7 @@
 //! Records that the server has at an unknown revision, after a server restore and during a rebuild.
 
 use super::*;
+use crate::model::EditState;
 use crate::model::{Origin, ReconcileCause};
 use crate::store::edits::decide;
 use crate::store::{reconcile, salvage};
@@ -42,7 +43,7 @@ fn any_version_replaces_unknown_rev() {
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![deleted(2)]);
     assert_eq!(scene.one("SELECT rev || deleted FROM _base"), "21");
-    assert_eq!(scene.states(), "conflict");
+    assert_eq!(scene.states(), [EditState::Conflict]);
 }
 
 #[test]

@@ -17,8 +17,7 @@ impl Scene {
 
 #[test]
 fn deleted_record_in_conflict_is_equal() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "the row stays visible while the edit waits");
@@ -58,37 +57,34 @@ fn revision_beyond_feed_is_reported() {
         "UPDATE tasks SET rev = 999, notes = 'Rot'",
         "INSERT INTO _tombstones (kind, record_id, rev) SELECT 'task', id, 999 FROM tasks; DELETE FROM tasks",
     ] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.is_at_present(7);
         gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
         assert_eq!((found.compared, found.changed_meanwhile, found.differences.len()), (1, 0, 1), "{wrong}");
-        assert_eq!(scene.one("SELECT title || rev || coalesce(notes, '') FROM tasks"), "Paint5", "{wrong}");
+        assert_eq!(scene.row("SELECT title, rev, notes FROM tasks"), json!(["Paint", 5, null]), "{wrong}");
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
     }
 }
 
 #[test]
 fn repair_refills_emptied_search() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     assert!(!scene.compared_with_nothing(5).search_differs);
     scene.does("DELETE FROM search");
     assert!(scene.compared_with_nothing(5).search_differs);
     let listing = |kind| (kind, Listing { as_of: 5, ..Listing::default() });
     assert!(verify(&mut scene.db, &[listing(Kind::Room)], true, at(0)).unwrap().unwrap().search_differs);
-    assert_eq!(scene.one("SELECT group_concat(title) FROM search"), "Paint");
+    assert_eq!(scene.column("SELECT title FROM search"), json!(["Paint"]));
     assert!(!scene.compared_with_nothing(5).search_differs);
 }
 
 #[test]
 fn row_with_edits_is_verified() {
     for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.is_at_present(7);
         scene.does("UPDATE tasks SET title = 'Mine'");
         let record = task(5, "Paint", "low").payload.unwrap();
@@ -98,20 +94,19 @@ fn row_with_edits_is_verified() {
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
         let fields = |how: &How| matches!(how, How::Fields(fields) if fields.len() == 1 && fields[0].0 == "assignee");
         assert!(if is_field { fields(&found[0].how) } else { found[0].how == How::Missing }, "{wrong}: {found:?}");
-        assert_eq!(scene.one("SELECT title || coalesce(assignee, '') FROM tasks"), "Mine", "{wrong}");
+        assert_eq!(scene.row("SELECT title, assignee FROM tasks"), json!(["Mine", null]), "{wrong}");
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
     }
 }
 
 #[test]
 fn changed_search_text_is_reported() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     let listing = [(Kind::Room, Listing { as_of: 5, ..Listing::default() })];
     for wrong in ["title = 'Zebra'", "body = 'stripes'"] {
         scene.does(&format!("UPDATE search SET {wrong}"));
         assert!(verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().search_differs, "{wrong}");
         assert!(!verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().search_differs, "{wrong}");
-        assert_eq!(scene.one("SELECT group_concat(title) FROM search"), "Paint", "{wrong}");
+        assert_eq!(scene.column("SELECT title FROM search"), json!(["Paint"]), "{wrong}");
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_failures_of_two_requests_share_a_pause() {
+    fn failures_of_two_requests_share_a_pause() {
         let mut retries = RetryState::default();
         assert_eq!((retries.failures(1), retries.next_attempt_at(1)), (0, None));
         retries.on_failure(1, false, 10, 1000);

@@ -1,7 +1,11 @@
-//! Link, status and end of a sync: events and the actions they cause. No runtime, no clock, no waiting.
+//! The core as events and the actions they cause. No runtime, no clock, no waiting. Here: how a core reaches a state.
 
+mod commands;
 mod feed;
+mod link;
 mod push;
+mod refused_write;
+mod silence;
 
 use hearth_contract::schema::Kind;
 use serde_json::json;
@@ -12,7 +16,7 @@ use super::*;
 use crate::model::{BlockCause, Phase, ReadyEdits, Transport, WriteOutcome};
 
 /// The end of a batch that reaches the present.
-fn present(head: i64) -> BatchEnd {
+pub(super) fn present(head: i64) -> BatchEnd {
     BatchEnd::Present { head: Some(head) }
 }
 
@@ -44,14 +48,19 @@ fn on_disk() -> Event {
     }
 }
 
-fn identity_received(home: &str) -> Event {
-    Event::IdentityReceived(Ok(Identity {
+/// The identity in a greeting: a home, and what the key may do.
+pub(super) fn identity(home: &str, scopes: &[&str], limits: Option<Limits>) -> Identity {
+    Identity {
         home_id: home.into(),
         home_name: "Home".into(),
         environment: "live".into(),
-        scopes: vec![],
-        limits: None,
-    }))
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        limits,
+    }
+}
+
+fn identity_received(home: &str) -> Event {
+    Event::IdentityReceived(Ok(identity(home, &[], None)))
 }
 
 fn greet(core: &mut Core, now: Millis) -> Vec<Action> {
@@ -67,7 +76,7 @@ fn opened(until: Until) -> Core {
     core
 }
 
-fn refusal(status: u16, kind: &str) -> Refusal {
+pub(super) fn refusal(status: u16, kind: &str) -> Refusal {
     Refusal {
         status,
         error_type: ErrorType::parse(kind),
@@ -126,45 +135,16 @@ fn calls(actions: &[Action]) -> Vec<Vec<i64>> {
     actions.iter().filter_map(groups).collect()
 }
 
-#[test]
-fn ready_batch_proves_live() {
-    let mut core = started(Until::Stopped);
-    let actions = core.handle(0, Event::StreamOpened);
-    assert_eq!(phases(&actions), [Phase::CatchingUp]);
-    let actions = core.handle(1, ready(9));
-    assert!(matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, .. }]), "{actions:?}");
+fn polls(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::Request(Request::Poll { .. }))).count()
 }
 
-#[test]
-fn backfill_allows_push() {
-    let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: false });
-    greet(&mut core, 0);
-    let actions = core.handle(0, Event::StreamOpened);
-    assert_eq!(phases(&actions), [Phase::Backfilling]);
-    let actions = core.handle(0, planned(&[1], true));
-    assert_eq!(sent(&actions), [1]);
-}
-
-#[test]
-fn retries_are_random_and_respect_retry_after() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    let mut longest = 0;
-    let mut now = 0;
-    for _ in 0..40 {
-        core.handle(now, Event::StreamEnded { reason: "cut".into() });
-        let at = core.wake_at().unwrap();
-        assert!(at - now < BACKOFF_MAX);
-        longest = longest.max(at - now);
-        now = at;
-        core.handle(now, Event::Timer);
-    }
-    assert!(longest > 10_000, "{longest}");
-
-    let floor = Refusal { retry_after: Some(70_000), ..refusal(429, "rate_limited") };
-    core.handle(now, Event::StreamRefused(floor));
-    assert!(core.wake_at().unwrap() >= now + 70_000);
+fn event(id: i64) -> hearth_contract::event::Event {
+    serde_json::from_value(json!({
+        "id": id, "type": "deleted", "resource_type": "room", "resource_id": "00000000-0000-0000-0000-000000000007",
+        "payload": null, "created_at": "2026-06-01T00:00:00.000Z",
+    }))
+    .unwrap()
 }
 
 /// Cuts the stream and answers polls until the next contact begins. Returns the time of the contact.
@@ -182,428 +162,12 @@ fn cut(core: &mut Core, now: Millis) -> Millis {
     at
 }
 
-#[test]
-fn stream_cut_early_is_opened_less_often() {
-    let mut core = opened(Until::Stopped);
-    let mut now = 0;
-    let mut opened = 0;
-    while now < 120_000 {
-        core.handle(now, ready(9));
-        now = cut(&mut core, now + 50);
-        greet(&mut core, now);
-        core.handle(now, Event::StreamOpened);
-        opened += 1;
-    }
-    assert!(opened < 30, "{opened}");
-    // A stable stream is opened again at once.
-    core.handle(now, ready(9));
-    let again = cut(&mut core, now + STABLE_AFTER);
-    assert!(again - now - STABLE_AFTER < BACKOFF_FIRST, "{}", again - now);
+/// The start of a sync whose database has no records yet.
+fn first_start(is_paused: bool) -> Event {
+    Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused }
 }
 
-#[test]
-fn cursor_expired_twice_waits() {
-    let mut core = started(Until::Stopped);
-    let expired = || {
-        let expired = Expired { restored: false, resume: "c2".into(), fork: None };
-        Event::StreamRefused(Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") })
-    };
-    let actions = core.handle(0, expired());
-    assert!(actions.contains(&Action::Request(Request::Identity)), "at once: {actions:?}");
-    let mut now = 0;
-    for _ in 0..12 {
-        greet(&mut core, now);
-        let actions = core.handle(now, expired());
-        assert!(!actions.contains(&Action::Request(Request::Identity)), "{actions:?}");
-        now = core.wake_at().unwrap();
-        core.handle(now, Event::Timer);
-    }
-    assert!(now > 60_000, "{now}");
-    greet(&mut core, now);
-    core.handle(now, Event::StreamOpened);
-    core.handle(now, ready(9));
-    core.handle(now, Event::StreamEnded { reason: "cut".into() });
-    let at = core.wake_at().unwrap();
-    core.handle(at, Event::Timer);
-    greet(&mut core, at);
-    assert!(core.handle(at, expired()).contains(&Action::Request(Request::Identity)), "a batch has arrived in between");
-}
-
-#[test]
-fn other_home_blocks_the_sync() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    let at = cut(&mut core, 0);
-    core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
-    let actions = core.handle(at, identity_received("other"));
-    assert!(actions.iter().any(|e| matches!(e, Action::Finish(EndReason::Blocked(..)))), "{actions:?}");
-    assert_eq!(phases(&actions), [Phase::Blocked]);
-    assert!(core.handle(1, ready(9)).is_empty(), "no batch is applied");
-}
-
-#[test]
-fn single_run_ends_when_edits_are_confirmed() {
-    let done = |actions: &[Action]| actions.contains(&Action::Finish(EndReason::Done));
-    let mut core = opened(Until::Pushed);
-    core.handle(0, Event::EditsChanged);
-    core.handle(0, planned(&[1], true));
-    core.handle(1, ready(9));
-    assert!(!done(&core.handle(
-        1,
-        Event::BatchApplied {
-            cursor: None,
-            position: 0,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false
-        }
-    )));
-    let actions = core.handle(2, accepted(1, 10));
-    assert!(!done(&actions) && actions.contains(&Action::PlanEdits));
-    assert!(!done(&core.handle(2, planned(&[], true))), "accepted, but not confirmed by the feed");
-    core.handle(3, Event::StreamBatch(FeedBatch { cursor: Some("c10".into()), ..FeedBatch::default() }));
-    let actions = core.handle(
-        3,
-        Event::BatchApplied {
-            cursor: None,
-            position: 0,
-            has_id_gap: false,
-            affects_edits: true,
-            confirms_edits: false,
-        },
-    );
-    assert_eq!(actions, [Action::PlanEdits]);
-    assert!(done(&core.handle(3, planned(&[], false))));
-
-    let mut core = opened(Until::Current);
-    core.handle(0, ready(9));
-    assert!(done(&core.handle(
-        0,
-        Event::BatchApplied {
-            cursor: None,
-            position: 0,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false
-        }
-    )));
-}
-
-#[test]
-fn contact_is_saved_every_ten_seconds() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    assert_eq!(core.handle(5_000, Event::StreamActive), []);
-    assert_eq!(core.handle(10_000, Event::StreamActive), [Action::TouchContact { is_current: false }]);
-    assert_eq!(core.handle(15_000, Event::StreamActive), []);
-}
-
-#[test]
-fn pause_closes_the_stream_and_resume_greets() {
-    let mut core = opened(Until::Stopped);
-    let actions = core.handle(1, pause(true));
-    assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Paused]));
-    assert_eq!(core.handle(2, pause(true)), []);
-    assert_eq!(core.wake_at(), None);
-    core.handle(3, Event::EditsChanged);
-    assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
-    let actions = core.handle(4, pause(false));
-    assert_eq!(actions, [Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
-    greet(&mut core, 5);
-    assert_eq!(sent(&core.handle(5, Event::StreamOpened)), [1]);
-}
-
-#[test]
-fn pause_survives_a_restart() {
-    let began = |until| {
-        let mut core = Core::new(until, 7);
-        let mut actions = core.handle(
-            0,
-            Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: true },
-        );
-        actions.extend(core.handle(0, Event::ControlChanged { is_paused: true, reconcile: None, retry_now: false }));
-        actions
-    };
-    assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
-    assert!(began(Until::Pushed).contains(&Action::Finish(EndReason::Paused)));
-}
-
-fn polls(actions: &[Action]) -> usize {
-    actions.iter().filter(|action| matches!(action, Action::Request(Request::Poll { .. }))).count()
-}
-
-fn event(id: i64) -> hearth_contract::event::Event {
-    serde_json::from_value(json!({
-        "id": id, "type": "deleted", "resource_type": "room", "resource_id": "00000000-0000-0000-0000-000000000007",
-        "payload": null, "created_at": "2026-06-01T00:00:00.000Z",
-    }))
-    .unwrap()
-}
-
-/// Lets a stream with a batch go silent, and opens the next stream. Returns the time of the opening.
-fn silence(core: &mut Core, at: Millis) -> Millis {
-    let actions = core.handle(at, Event::Timer);
-    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 0), "{actions:?}");
-    let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
-    greet(core, at);
-    core.handle(at, Event::StreamOpened);
-    at
-}
-
-#[test]
-fn silent_stream_is_reopened_before_polling() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    assert_eq!(core.wake_at(), Some(45_000));
-    core.handle(30_000, Event::StreamActive);
-    assert_eq!(polls(&core.handle(45_000, Event::Timer)), 0, "a comment proves a live stream");
-    // The connection had died; the next stream works for a while.
-    let at = silence(&mut core, 75_000);
-    assert!(at < 75_500, "{at}");
-    core.handle(at, ready(12));
-    core.handle(at + 15_000, Event::StreamActive);
-    let at = silence(&mut core, at + 60_000);
-    // The new stream brings no batch, so the connection is not the cause.
-    let actions = core.handle(at + 45_000, Event::Timer);
-    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 1));
-}
-
-#[test]
-fn empty_poll_after_silence_reopens_the_stream() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    let at = silence(&mut core, 45_000);
-    // Some proxies pass only the beginning of a stream.
-    core.handle(at, ready(9));
-    let at = at + 45_000;
-    let actions = core.handle(at, Event::Timer);
-    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 1));
-    let nothing = FeedBatch { end: present(9), ..FeedBatch::default() };
-    core.handle(at + 1, Event::Polled(Ok(nothing)));
-    let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
-}
-
-#[test]
-fn feed_behind_the_known_head_reconnects() {
-    let mut core = opened(Until::Stopped);
-    // The greeting told head 9; then the server was restored.
-    let actions = core.handle(100, ready(6));
-    assert!(actions.contains(&Action::CloseStream), "{actions:?}");
-    assert!(!actions.iter().any(|action| matches!(action, Action::ApplyBatch { .. })), "{actions:?}");
-    let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::FeedHead)));
-
-    // The same by polls: by the first poll, and by a later poll.
-    for polls in [1, 2] {
-        let mut core = started(Until::Stopped);
-        core.handle(45_000, Event::Timer);
-        let mut last = Vec::new();
-        for head in [9, 6].into_iter().skip(2 - polls) {
-            let polled = FeedBatch { events: vec![event(head)], end: present(head), cursor: Some(format!("c{head}")) };
-            last = core.handle(45_100, Event::Polled(Ok(polled)));
-        }
-        let applies = last.iter().any(|action| matches!(action, Action::ApplyBatch { .. }));
-        assert!(last.contains(&Action::CloseStream) && !applies, "{last:?}");
-    }
-}
-
-#[test]
-fn poll_with_missed_events_replaces_the_stream() {
-    let mut core = started(Until::Stopped);
-    let actions = core.handle(45_000, Event::Timer);
-    assert_eq!(polls(&actions), 1, "a stream that never opens is silent");
-    let found = |id| FeedBatch { events: vec![event(id)], end: present(id), cursor: Some(format!("c{id}")) };
-    let actions = core.handle(45_100, Event::Polled(Ok(found(10))));
-    assert!(matches!(actions[0], Action::SaveContact { .. }), "{actions:?}");
-    let polling =
-        |e: &Action| matches!(e, Action::ApplyBatch { phase: Phase::Polling, transport: Transport::Poll, .. });
-    assert!(actions.iter().any(polling), "{actions:?}");
-    core.handle(
-        45_100,
-        Event::BatchApplied {
-            cursor: Some("c10".into()),
-            position: 10,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false,
-        },
-    );
-    assert_eq!(core.wake_at(), Some(65_100));
-    let actions = core.handle(65_100, Event::Timer);
-    assert!(actions.contains(&Action::Request(Request::Poll { cursor: Some("c10".into()), is_catching_up: false })));
-    core.handle(65_200, planned(&[1], true));
-    core.handle(65_200, Event::Polled(Ok(FeedBatch { end: present(10), ..FeedBatch::default() })));
-
-    // The stream is tried again later, with a short limit for the first batch.
-    let at = core.wake_at().unwrap().max(645_000);
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
-    assert!(matches!(greet(&mut core, at)[..], [Action::OpenStream { .. }]));
-    core.handle(at, Event::StreamOpened);
-    assert_eq!(core.wake_at(), Some(at + 10_000));
-    let actions = core.handle(at + 1, ready(10));
-    assert!(
-        matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, transport: Transport::Stream, .. }]),
-        "{actions:?}"
-    );
-    assert_eq!(core.wake_at(), Some(at + 1 + 45_000));
-}
-
-#[test]
-fn stream_without_a_first_batch_is_mute() {
-    let nothing = || Event::Polled(Ok(FeedBatch { end: present(9), ..FeedBatch::default() }));
-    let mut core = started(Until::Stopped);
-    core.handle(20_000, Event::StreamOpened);
-    core.handle(20_000, planned(&[], false));
-    core.handle(65_000, Event::Timer);
-    let actions = core.handle(65_001, nothing());
-    let polling =
-        |e: &Action| matches!(e, Action::ApplyBatch { phase: Phase::Polling, transport: Transport::Poll, .. });
-    assert!(actions.iter().any(polling), "{actions:?}");
-
-    // Edits are sent while polling. After an accepted edit the next poll follows at once.
-    core.handle(
-        65_002,
-        Event::BatchApplied {
-            cursor: None,
-            position: 9,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false,
-        },
-    );
-    core.handle(65_003, Event::EditsChanged);
-    assert_eq!(sent(&core.handle(65_003, planned(&[1], true))), [1]);
-    assert_eq!(polls(&core.handle(65_004, accepted(1, 10))), 0);
-    assert_eq!(core.wake_at(), Some(65_004));
-    assert_eq!(polls(&core.handle(65_004, Event::Timer)), 1);
-    core.handle(65_005, nothing());
-
-    // The next stream has ten seconds for the first batch; then polling continues.
-    let at = core.wake_at().unwrap().max(665_000);
-    core.handle(at, Event::Timer);
-    greet(&mut core, at);
-    core.handle(at, Event::StreamOpened);
-    assert_eq!(polls(&core.handle(at + 10_000, Event::Timer)), 1);
-    assert!(core.handle(at + 10_001, nothing()).iter().any(polling));
-    assert_eq!(core.wake_at(), Some(at + 30_001));
-}
-
-#[test]
-fn stream_ended_without_a_batch_is_polled() {
-    let mut core = opened(Until::Stopped);
-    assert_eq!(polls(&core.handle(5, Event::StreamEnded { reason: "cut".into() })), 1);
-    let mut core = opened(Until::Stopped);
-    core.handle(5, ready(9));
-    assert_eq!(polls(&core.handle(6, Event::StreamEnded { reason: "cut".into() })), 0);
-}
-
-#[test]
-fn refused_write_reloads_the_state_on_disk() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, Event::EditsChanged);
-    core.handle(0, planned(&[1], true));
-    let actions = core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
-    assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Blocked]));
-    let at = core.wake_at().unwrap();
-    assert_eq!(core.handle(at, Event::Timer), [Action::ReloadState]);
-    core.handle(at, on_disk());
-    assert_eq!(greet(&mut core, at), [Action::OpenStream { cursor: Some("c0".into()) }]);
-    let actions = core.handle(at, Event::StreamOpened);
-    assert!(actions.contains(&Action::PlanEdits), "{actions:?}");
-    let actions = core.handle(at, planned(&[1], true));
-    assert_eq!(sent(&actions), [1], "the same edit again");
-}
-
-#[test]
-fn single_run_ends_after_a_refused_write() {
-    let mut core = opened(Until::Current);
-    let actions = core.handle(1, ready(9));
-    assert!(matches!(actions[..], [Action::ApplyBatch { .. }]), "{actions:?}");
-    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
-    let at = core.wake_at().unwrap();
-    core.handle(at, Event::Timer);
-    core.handle(at, on_disk());
-    greet(&mut core, at);
-    core.handle(at, Event::StreamOpened);
-    core.handle(at, ready(9));
-    let actions = core.handle(
-        at,
-        Event::BatchApplied {
-            cursor: None,
-            position: 9,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false,
-        },
-    );
-    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
-}
-
-#[test]
-fn refused_write_revives_an_ended_sync() {
-    let mut core = opened(Until::Stopped);
-    core.handle(1, Event::StopRequested);
-    // The actions before the end were not saved, so the end was not reported.
-    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
-    let actions = core.handle(2, Event::StopRequested);
-    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
-}
-
-#[test]
-fn new_key_greets_before_it_sends() {
-    let mut core = opened(Until::Stopped);
-    let refused = Event::StreamRefused(refusal(401, "invalid_api_key"));
-    core.handle(1, Event::StreamEnded { reason: "cut".into() });
-    core.handle(2, refused);
-    assert!(core.wake_at().unwrap() > 50_000);
-    let actions = core.handle(3, Event::KeyChanged);
-    assert_eq!(actions, [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
-    assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
-    greet(&mut core, 4);
-    assert_eq!(sent(&core.handle(4, Event::StreamOpened)), [1]);
-
-    // The same while in contact: the key may belong to another home.
-    let actions = core.handle(5, Event::KeyChanged);
-    assert_eq!(actions, [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
-    core.handle(6, pause(true));
-    assert_eq!(core.handle(7, Event::KeyChanged), [], "the pause continues");
-}
-
-#[test]
-fn resume_after_a_refused_write_reloads() {
-    let mut core = opened(Until::Stopped);
-    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
-    core.handle(2, pause(true));
-    let actions = core.handle(3, pause(false));
-    assert!(actions.contains(&Action::ReloadState), "{actions:?}");
-    core.handle(3, on_disk());
-    greet(&mut core, 3);
-    core.handle(3, Event::StreamOpened);
-    let actions = core.handle(4, ready(9));
-    assert!(matches!(&actions[0], Action::ApplyBatch { phase: Phase::Live, .. }), "{actions:?}");
-}
-
-#[test]
-fn retry_now_waits_only_for_retry_after() {
-    let again = [Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    core.handle(10, Event::StreamEnded { reason: "gone".into() });
-    assert!(core.handle(12, pause(false)).is_empty(), "no retry-now request");
-    assert_eq!(core.handle(12, retry_now()), again);
-    assert!(core.handle(13, retry_now()).is_empty(), "the greeting is under way");
-
-    let mut core = started(Until::Stopped);
-    let busy = Refusal { retry_after: Some(30_000), ..refusal(503, "busy") };
-    core.handle(0, Event::StreamRefused(busy.clone()));
-    core.handle(0, Event::Polled(Err(Failure::Refused(busy))));
-    assert!(core.handle(29_999, retry_now()).is_empty(), "Retry-After");
-    assert_eq!(core.handle(30_000, retry_now()), again);
-
-    let mut core = started(Until::Stopped);
-    core.handle(0, Event::StreamRefused(refusal(401, "invalid_api_key")));
-    assert!(core.wake_at().is_some_and(|at| at >= 60_000));
-    assert_eq!(core.handle(1, retry_now()), again, "the key may work again");
+/// A batch is stored that has no id gap and changes nothing about edits.
+fn applied(position: i64) -> Event {
+    Event::BatchApplied { cursor: None, position, has_id_gap: false, affects_edits: false, confirms_edits: false }
 }

@@ -57,14 +57,16 @@ impl Scene {
         let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
         Connection::open(&db).unwrap().execute_batch(sql).unwrap();
         let begun = scene.engine.start(1, now()).unwrap();
-        scene.answer_greeting(begun, 5);
-        scene.report(DriverEvent::StreamOpened);
-        scene.report(DriverEvent::StreamBatch(FeedBatch {
-            events: Vec::new(),
-            cursor: Some("c5".into()),
-            end: present(5),
-        }));
+        scene.reach_present(begun);
         scene
+    }
+
+    /// Answers a greeting; the stream that follows is at the present.
+    fn reach_present(&mut self, begun: StepOutput) {
+        self.answer_greeting(begun, 5);
+        self.report(DriverEvent::StreamOpened);
+        let batch = FeedBatch { events: Vec::new(), cursor: Some("c5".into()), end: present(5) };
+        self.report(DriverEvent::StreamBatch(batch));
     }
 
     fn report(&mut self, event: DriverEvent) -> StepOutput {

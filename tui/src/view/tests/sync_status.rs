@@ -53,7 +53,7 @@ fn edits_screen_without_server_omits_the_server() {
 }
 
 #[test]
-fn unreadable_key_shows_until_another_process_syncs() {
+fn unreadable_key_shows_until_another_sync() {
     let why = "the key's file /home/ada/home.key: Permission denied; next: ls -l /home/ada/home.key";
     let setup = Setup { keyless: Some(why.into()), ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));

@@ -1,7 +1,6 @@
-//! Fields that the server already had belong to somebody else, and undo leaves them.
+//! Undo of an edit whose values the server already had: the values belong to somebody else, and undo leaves them.
 
 use super::*;
-use crate::model::ReasonCode;
 
 /// The sentence of undo about a change that the server already had.
 const NOTHING_LEFT: &str =
@@ -14,31 +13,28 @@ fn undo_leaves_already_applied_fields() {
         event(id, "updated", "task", TASK, fields)
     };
     // All fields: somebody else was first.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Paint", "high")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
     assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 
     // One field, before and after the confirmation.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
-    scene.answer(1, WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "cut".to_owned() });
+    scene.answer(1, no_answer());
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
-    assert_eq!(scene.one("SELECT priority || coalesce(notes, '') FROM tasks"), "high");
+    assert_eq!(scene.row("SELECT priority, notes FROM tasks"), json!(["high", null]));
 
     // Two coalesced edits, one by one.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'urgent'");
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
@@ -48,33 +44,30 @@ fn undo_leaves_already_applied_fields() {
     assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Paint”: notes as before");
 
     // Beside a field that a person has resolved.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "high")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, chore(7, "Mine", None));
     assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: title as before");
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirshigh");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
 }
 
 #[test]
 fn undo_leaves_fields_set_during_conflict() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Paint", "urgent")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.hear(vec![task(7, "Paint", "high")]);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
     assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
 }
 
 #[test]
 fn undo_after_412_restores_fields() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high', title = 'Mine'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.send(1);
@@ -85,5 +78,5 @@ fn undo_after_412_restores_fields() {
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, task(8, "Mine", "high"));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painturgent");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "urgent"]));
 }

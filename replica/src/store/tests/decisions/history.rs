@@ -6,7 +6,7 @@ use crate::model::{BatchEnd, FeedBatch};
 const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
 
 /// A change of the task by somebody else, at the server's time. The local clock is a year ahead.
-fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
+fn changed_there(scene: &mut Scene, id: i64, title: &str, millis: i64) {
     let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
     let batch = FeedBatch { cursor: Some(format!("c{id}")), events: vec![event], end: BatchEnd::More };
     let proof =
@@ -16,27 +16,27 @@ fn told(scene: &mut Scene, id: i64, title: &str, millis: i64) {
 
 #[test]
 fn history_names_undoing_edits() {
-    const REASONS: &str = "SELECT group_concat(id || ' ' || coalesce(reason, '-'), ', ')
-                           FROM (SELECT * FROM edit_history ORDER BY id)";
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    const REASONS: &str = "SELECT id, reason FROM edit_history ORDER BY id";
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(None).unwrap();
-    assert_eq!(scene.one(REASONS), "1 -", "it is not undone there yet");
+    assert_eq!(scene.rows(REASONS), json!([[1, null]]), "it is not undone there yet");
     scene.reject(2);
     scene.discard(2).unwrap();
-    assert_eq!(scene.one(REASONS), "1 -, 2 no", "nor did this undo come to anything");
+    assert_eq!(scene.rows(REASONS), json!([[1, null], [2, "no"]]), "nor did this undo come to anything");
     scene.undo(Some(1)).unwrap();
     scene.confirm(3, task(7, "Paint", "low"));
-    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1");
+    assert_eq!(scene.rows(REASONS), json!([[1, "undone by edit 3"], [2, "no"], [3, "undoes edit 1"]]));
     scene.undo(Some(3)).unwrap();
     scene.confirm(4, task(8, "One", "low"));
-    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 no, 3 undoes edit 1; undone by edit 4, 4 undoes edit 3");
+    assert_eq!(
+        scene.rows(REASONS),
+        json!([[1, "undone by edit 3"], [2, "no"], [3, "undoes edit 1; undone by edit 4"], [4, "undoes edit 3"]])
+    );
 
     // A coalesced edit names its undo too, and a discarded edit is made again.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET notes = 'N'");
@@ -44,33 +44,31 @@ fn history_names_undoing_edits() {
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
     scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Paint", "notes": "N", "priority": "low" }))]);
-    assert_eq!(scene.one(REASONS), "1 undone by edit 3, 2 -, 3 undoes edit 1");
+    assert_eq!(scene.rows(REASONS), json!([[1, "undone by edit 3"], [2, null], [3, "undoes edit 1"]]));
 
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.undo(Some(1)).unwrap();
     scene.undo(Some(1)).unwrap();
     scene.confirm(2, task(6, "Paint", "low"));
-    assert_eq!(scene.one(REASONS), "1 made again by edit 2, 2 makes edit 1 again");
+    assert_eq!(scene.rows(REASONS), json!([[1, "made again by edit 2"], [2, "makes edit 1 again"]]));
 }
 
 #[test]
 fn clock_ahead_keeps_history() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET title = 'Two'");
-    told(&mut scene, 7, "Theirs", 7);
-    assert_eq!(scene.outcomes(), "1 confirmed", "the server's clock says that it was now");
-    told(&mut scene, 8, "Theirs", YEAR_MILLIS);
-    assert_eq!(scene.outcomes(), "", "a year has passed there too");
+    changed_there(&mut scene, 7, "Theirs", 7);
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)], "the server's clock says that it was now");
+    changed_there(&mut scene, 8, "Theirs", YEAR_MILLIS);
+    assert_eq!(scene.outcomes(), [], "a year has passed there too");
 }
 
 #[test]
 fn old_history_is_deleted_without_edits() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     // As many as one batch deletes.
@@ -85,9 +83,9 @@ fn old_history_is_deleted_without_edits() {
         )
         .unwrap();
     let many = "SELECT count(*) FROM edit_history";
-    assert_eq!((scene.states().as_str(), scene.one(many).as_str()), ("", "151"));
+    assert_eq!((scene.states(), scene.one(many).as_str()), (vec![], "151"));
     for (id, left) in [(7, "51"), (8, "0")] {
-        told(&mut scene, id, "Theirs", YEAR_MILLIS);
+        changed_there(&mut scene, id, "Theirs", YEAR_MILLIS);
         assert_eq!(scene.one(many), left);
     }
 }

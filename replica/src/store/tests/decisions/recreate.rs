@@ -1,22 +1,16 @@
 //! Records that are made anew after their delete or their create was undone.
 
 use super::*;
-use crate::model::ReasonCode;
 
 #[test]
 fn recreate_waits_for_delete() {
     for is_in in [true, false] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::with_task_at_present();
         scene.does("DELETE FROM tasks");
         scene.send(1);
-        scene.answer(
-            1,
-            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-        );
+        scene.answer(1, no_answer());
         scene.discard(1).unwrap();
-        assert_eq!(scene.one("SELECT group_concat(id || method) FROM edits"), "1delete,2create");
+        assert_eq!(scene.rows("SELECT id, method FROM edits"), json!([[1, "delete"], [2, "create"]]));
         assert_eq!(scene.plan(), [1], "it may be there after all");
         if is_in {
             scene.send(1);
@@ -29,11 +23,11 @@ fn recreate_waits_for_delete() {
         scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Theirs", "priority": "low" }))]);
         assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
         assert_eq!(scene.plan(), [0; 0]);
-        assert_eq!(scene.states(), "conflict blocked");
+        assert_eq!(scene.states(), [EditState::Conflict, EditState::Blocked]);
         scene.discard(1).unwrap();
         assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
-        assert_eq!(scene.one("SELECT group_concat(title) FROM tasks"), "Theirs");
-        assert_eq!(scene.outcomes(), "1 discarded,2 superseded");
+        assert_eq!(scene.column("SELECT title FROM tasks"), json!(["Theirs"]));
+        assert_eq!(scene.outcomes(), [(1, EditOutcome::Discarded), (2, EditOutcome::Superseded)]);
     }
 }
 
@@ -44,7 +38,7 @@ fn undo_create_and_delete() {
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM edits)"), "0");
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.one("SELECT id || title FROM tasks"), format!("{TASK}Paint"), "never sent, so the id is free");
+    assert_eq!(scene.row("SELECT id, title FROM tasks"), json!([TASK, "Paint"]), "never sent, so the id is free");
     scene.confirm(2, task(6, "Paint", "medium"));
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT method FROM edits"), "delete");
@@ -55,7 +49,7 @@ fn undo_create_and_delete() {
     scene.confirm(4, event(9, "deleted", "room", ROOM, Value::Null));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
-    assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed1");
+    assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "1"]));
     assert_ne!(scene.one("SELECT id FROM rooms"), ROOM);
 }
 
@@ -90,31 +84,31 @@ fn recreated_done_task_has_no_recurrence() {
         let fields = json!({ "title": "Filter", "priority": "low", "status": status, "recurrence": "monthly" });
         event(id, "updated", "task", TASK, fields)
     };
-    let recurrence = "SELECT coalesce(status || recurrence, status) FROM tasks";
+    let recurrence = "SELECT status, recurrence FROM tasks";
     let mut scene = Scene::new();
     scene.hear(vec![chore(5, "done")]);
     scene.does("DELETE FROM tasks");
     scene.confirm(1, deleted(6));
-    let said = scene.undo(None).unwrap().sentence;
-    assert!(said.ends_with("without recurrence, because a task that is done has had its next one"), "{said}");
-    assert_eq!(scene.one(recurrence), "done");
+    let sentence = scene.undo(None).unwrap().sentence;
+    assert!(sentence.ends_with("without recurrence, because a task that is done has had its next one"), "{sentence}");
+    assert_eq!(scene.row(recurrence), json!(["done", null]));
 
     // The task was done on the server first, or the server has never heard of it.
     for (there, then, kept) in [
-        ("done", "UPDATE tasks SET notes = 'N'", "done"),
-        ("open", "UPDATE tasks SET status = 'done'", "donemonthly"),
-        ("open", "UPDATE tasks SET notes = 'N'", "openmonthly"),
+        ("done", "UPDATE tasks SET notes = 'N'", json!(["done", null])),
+        ("open", "UPDATE tasks SET status = 'done'", json!(["done", "monthly"])),
+        ("open", "UPDATE tasks SET notes = 'N'", json!(["open", "monthly"])),
     ] {
         let mut scene = Scene::new();
         scene.hear(vec![chore(5, there)]);
         scene.does(then);
         scene.hear(vec![deleted(6)]);
         scene.resolve(1, &Resolution::mine()).unwrap();
-        assert_eq!(scene.one(recurrence), kept);
+        assert_eq!(scene.row(recurrence), kept);
     }
     let mut scene = Scene::new();
     scene.does("INSERT INTO tasks (title, status, recurrence) VALUES ('Filter', 'done', 'monthly')");
     scene.discard(1).unwrap();
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.one(recurrence), "donemonthly", "it has had no next one");
+    assert_eq!(scene.row(recurrence), json!(["done", "monthly"]), "it has had no next one");
 }

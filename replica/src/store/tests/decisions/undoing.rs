@@ -4,14 +4,13 @@ use super::*;
 
 #[test]
 fn undo_confirmed_leaves_later_changes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.confirm(1, task(6, "Mine", "high"));
     scene.hear(vec![task(7, "Theirs", "high")]);
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("left: title"), "{}", decided.sentence);
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Theirslow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "low"]));
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already, by edit 2"));
 
     // Undo of an undo is a redo, sent or not; the first change then stands again.
@@ -35,9 +34,9 @@ fn undo_of_done_task_names_next_task() {
         scene.hear(vec![with(5, "open")]);
         scene.does("UPDATE tasks SET status = 'done'");
         scene.confirm(1, with(6, "done"));
-        let said = scene.undo(None).unwrap().sentence;
+        let sentence = scene.undo(None).unwrap().sentence;
         let next = "; its next one, which the server makes when it is done, is left: done again, it makes another";
-        assert_eq!(said, format!("“Filter”: status as before{}", if recurrence.is_null() { "" } else { next }));
+        assert_eq!(sentence, format!("“Filter”: status as before{}", if recurrence.is_null() { "" } else { next }));
         // A second redo would make another record, and reverts none.
         scene.confirm(2, with(7, "open"));
         assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Filter”: status as before");
@@ -46,8 +45,7 @@ fn undo_of_done_task_names_next_task() {
 
 /// Two changes of a task, made before the first was sent, in one request.
 fn on_the_way_as_one() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
     assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
@@ -56,15 +54,17 @@ fn on_the_way_as_one() -> Scene {
 
 #[test]
 fn undo_of_key_refused_delete_leaves_nothing() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
     scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
-    assert_eq!(scene.one("SELECT group_concat(id || method || state) FROM edits"), "1updatewaiting,2deletewaiting");
+    assert_eq!(
+        scene.rows("SELECT id, method, state FROM edits"),
+        json!([[1, "update", "waiting"], [2, "delete", "waiting"]])
+    );
     scene.undo(None).unwrap();
-    assert_eq!(scene.one("SELECT id || title FROM tasks"), format!("{TASK}Mine"));
+    assert_eq!(scene.row("SELECT id, title FROM tasks"), json!([TASK, "Mine"]));
     assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"Mine"}"#));
 }
 
@@ -72,26 +72,25 @@ fn undo_of_key_refused_delete_leaves_nothing() {
 fn undo_part_of_sending_edit() {
     let mut scene = on_the_way_as_one();
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already"));
 
     // Undo of the first change leaves the values of the second.
     let mut scene = on_the_way_as_one();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("“Two”: title has been changed since"), "{refused}");
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Twohigh");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Two", "high"]));
 }
 
 #[test]
 fn undo_of_rejected_sum_reverts_all_parts() {
     let mut scene = on_the_way_as_one();
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     assert!(scene.undo(Some(2)).unwrap_err().contains("refused as one"));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
 }
 
 #[test]
@@ -99,31 +98,30 @@ fn undo_part_of_key_refused_edit() {
     let turned_away = || {
         let mut scene = on_the_way_as_one();
         scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
-        assert_eq!(scene.states(), "waiting waiting");
+        assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
         scene
     };
     for edits in [[Some(2), Some(1)], [None, None]] {
         let mut scene = turned_away();
         scene.undo(edits[0]).unwrap();
-        assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+        assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
         scene.undo(edits[1]).unwrap();
-        assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+        assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
         assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
     }
 
     // The remaining change ends, and both are coalesced again where nothing was undone.
     let mut scene = turned_away();
-    assert_eq!(scene.parcels(), [[1, 2]]);
+    assert_eq!(scene.ready_groups(), [[1, 2]]);
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.parcels(), [[1]]);
+    assert_eq!(scene.ready_groups(), [[1]]);
     assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"One"}"#));
 }
 
 #[test]
 fn discarded_undo_keeps_change() {
     let undone = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'One'");
         scene.confirm(1, task(6, "One", "low"));
         scene
@@ -133,8 +131,7 @@ fn discarded_undo_keeps_change() {
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene
-        .answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(2, rejected());
     scene.discard(2).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     assert_eq!(scene.undo(None).unwrap().sentence, "“One”: title as before");
@@ -150,8 +147,7 @@ fn discarded_undo_keeps_change() {
 
 #[test]
 fn superseded_undo_keeps_change() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(Some(1)).unwrap();
@@ -159,7 +155,10 @@ fn superseded_undo_keeps_change() {
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
     scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![deleted(7)]);
-    assert_eq!(scene.outcomes(), "1 confirmed,2 superseded,3 confirmed");
+    assert_eq!(
+        scene.outcomes(),
+        [(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded), (3, EditOutcome::Confirmed)]
+    );
     assert_eq!(scene.one("SELECT count(*) FROM _undone"), "0");
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(!refused.contains("undone already"), "{refused}");
@@ -186,7 +185,7 @@ fn undo_keeps_subject_whole() {
     scene.confirm(2, manual(7, "Saw", "inventory", second));
     let decided = scene.undo(Some(1)).unwrap();
     assert!(decided.sentence.starts_with("“Saw”: title as before; changed since, and left: "), "{}", decided.sentence);
-    assert_eq!(scene.one("SELECT title || subject_type || subject_id FROM documents"), format!("Carinventory{second}"));
+    assert_eq!(scene.row("SELECT title, subject_type, subject_id FROM documents"), json!(["Car", "inventory", second]));
 }
 
 #[test]
@@ -209,26 +208,26 @@ fn undo_keeps_subject_of_two_edits_whole() {
         scene.hear(vec![manual(6, "vehicle", car)]);
         scene
     };
-    let subject = "SELECT subject_type || subject_id FROM documents";
+    let subject = "SELECT subject_type, subject_id FROM documents";
     let mut scene = written();
     scene.undo(None).unwrap();
-    assert_eq!(scene.one(subject), format!("inventory{saw}"));
+    assert_eq!(scene.row(subject), json!(["inventory", saw]));
     scene.undo(None).unwrap_err();
-    assert_eq!(scene.one(subject), format!("inventory{saw}"));
+    assert_eq!(scene.row(subject), json!(["inventory", saw]));
     // The half that was written first cannot be undone alone.
     let mut scene = written();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("subject_type has been changed since"), "{refused}");
-    assert_eq!(scene.one(subject), format!("vehicle{car}"));
+    assert_eq!(scene.row(subject), json!(["vehicle", car]));
 }
 
 #[test]
 fn undo_steps_through_coalesced_edits() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
     scene.undo(None).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"));
 
     let mut scene = Scene::new();
@@ -249,10 +248,9 @@ fn undo_steps_through_coalesced_edits() {
     scene.does("UPDATE rooms SET floor = '2'");
     scene.does("UPDATE tasks SET priority = 'high'");
     assert!(scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).is_some());
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     scene.undo(None).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Paintlow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Shed”: the change is taken back; it was never sent");
 }
 
@@ -266,7 +264,7 @@ fn undo_of_equal_value_is_refused() {
     scene.hear(vec![car(5, None)]);
     scene.does("UPDATE vehicles SET purchase_price = '7.5'");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), "1 merged");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
     scene.does("UPDATE vehicles SET make = 'Acme'");
     assert_eq!(
         scene.undo(Some(1)).unwrap_err(),
@@ -294,8 +292,7 @@ fn decision_sentences_name_record() {
 
 #[test]
 fn undo_steps_through_history() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET title = 'Two'");
@@ -323,9 +320,9 @@ fn undo_leaves_out_dead_references() {
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.confirm(2, item(5, "Old lamp", ROOM));
     scene.hear(vec![event(6, "deleted", "room", HOME, Value::Null)]);
-    let said = scene.undo(Some(2)).unwrap().sentence;
-    assert_eq!(said, "“Old lamp”: name as before; left, because what it named is gone: room_id");
-    assert_eq!(scene.one("SELECT name || room_id FROM inventory"), format!("Lamp{ROOM}"));
+    let sentence = scene.undo(Some(2)).unwrap().sentence;
+    assert_eq!(sentence, "“Old lamp”: name as before; left, because what it named is gone: room_id");
+    assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Lamp", ROOM]));
     scene.undo(Some(3)).unwrap();
     scene.does("DELETE FROM rooms");
     scene.does("UPDATE inventory SET room_id = NULL");
@@ -342,8 +339,8 @@ fn undo_leaves_out_dead_references() {
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
     scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
-    let said = scene.undo(Some(1)).unwrap().sentence;
-    assert_eq!(said, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
+    let sentence = scene.undo(Some(1)).unwrap().sentence;
+    assert_eq!(sentence, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
 
     let mut scene = Scene::new();
     scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
@@ -369,16 +366,15 @@ fn undo_leaves_out_dead_references() {
 #[test]
 fn undo_sentence_says_how_far_edit_was() {
     let taken_back = |verdict: WriteOutcome| {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        let mut scene = Scene::with_task();
         scene.does("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         scene.answer(1, verdict);
         scene.undo(Some(1)).unwrap().sentence
     };
     let problem = || json!({ "type": "validation_failed" });
-    let said = taken_back(WriteOutcome::Rejected { reason: "no".to_owned(), problem: problem() });
-    assert_eq!(said, "“Mine”: the change is taken back; the server had refused it");
+    let sentence = taken_back(WriteOutcome::Rejected { reason: "no".to_owned(), problem: problem() });
+    assert_eq!(sentence, "“Mine”: the change is taken back; the server had refused it");
     assert_eq!(
         taken_back(WriteOutcome::PreconditionFailed),
         "“Mine”: the change is taken back; the server does not have it"
@@ -401,9 +397,7 @@ fn undo_first_profile_update() {
 
 #[test]
 fn discard_updates_base_of_later_part() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'Lost'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
@@ -416,56 +410,68 @@ fn discard_updates_base_of_later_part() {
     scene.discard(1).unwrap();
     scene.send(2);
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Painthigh");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "high"]));
 }
 
 /// The parts of an edit in the history, in their order.
-const PARTS: &str =
-    "SELECT group_concat(id || ' ' || outcome || ' ' || patch, ', ') FROM (SELECT * FROM edit_history ORDER BY id)";
+const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 
 #[test]
 fn history_of_parts_has_their_outcomes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
     scene.resolve(1, &Resolution::theirs()).unwrap();
     scene.confirm(1, task(7, "Theirs", "high"));
-    assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
+    assert_eq!(
+        scene.rows(PARTS),
+        json!([
+            [1, "superseded", "{}"],
+            [2, "confirmed", r#"{"priority":"high"}"#],
+            [3, "superseded", r#"{"title":"Mine"}"#]
+        ])
+    );
 
     // The same when the policy decides.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Theirs).is_some());
     scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
     scene.hear(vec![task(7, "Theirs", "high")]);
-    assert_eq!(scene.one(PARTS), r#"1 superseded {}, 2 confirmed {"priority":"high"}, 3 superseded {"title":"Mine"}"#);
+    assert_eq!(
+        scene.rows(PARTS),
+        json!([
+            [1, "superseded", "{}"],
+            [2, "confirmed", r#"{"priority":"high"}"#],
+            [3, "superseded", r#"{"title":"Mine"}"#]
+        ])
+    );
 }
 
 #[test]
 fn history_of_changed_parts_has_new_values() {
     let mut scene = on_the_way_as_one();
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     scene.change(1, json!({ "title": "Three", "notes": "N" })).unwrap();
     scene.confirm(1, event(6, "updated", "task", TASK, json!({ "title": "Three", "priority": "high", "notes": "N" })));
     assert_eq!(
-        scene.one(PARTS),
-        r#"1 confirmed {"title":"One","notes":"N"}, 2 confirmed {"title":"Three","priority":"high"}"#
+        scene.rows(PARTS),
+        json!([
+            [1, "confirmed", r#"{"title":"One","notes":"N"}"#],
+            [2, "confirmed", r#"{"title":"Three","priority":"high"}"#]
+        ])
     );
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.one("SELECT title || priority FROM tasks"), "Onelow");
+    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
 }
 
 #[test]
 fn change_updates_base_of_next_edit() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'A', notes = 'N'");
     scene.reject(1);
     scene.does("UPDATE tasks SET title = 'B'");
@@ -499,8 +505,7 @@ fn undo_newest_skips_impossible_changes() {
 
 #[test]
 fn undone_edit_without_effect_can_be_redone() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
@@ -510,8 +515,8 @@ fn undone_edit_without_effect_can_be_redone() {
     scene.resolve(1, &Resolution::theirs()).unwrap();
     assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None, "nothing is left to be undone");
     assert_eq!(
-        scene.one("SELECT group_concat(id || ' ' || outcome || ', ' || reason, '; ') FROM edit_history ORDER BY id"),
-        "1 superseded, you took the value on the server; 2 merged, it changes nothing"
+        scene.rows("SELECT id, outcome, reason FROM edit_history ORDER BY id"),
+        json!([[1, "superseded", "you took the value on the server"], [2, "merged", "it changes nothing"]])
     );
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");

@@ -1,13 +1,13 @@
 //! Edits that a restored server has lost, or only seems to have lost: offered again, confirmed, or waiting.
 
 use super::*;
-use crate::model::{Origin, ReasonCode};
+use crate::model::Origin;
 use crate::store::edits::resolve::{self, Resolution};
 
 mod accepted;
-mod again;
+mod conflict_rows;
 mod overwritten;
-mod shown;
+mod second_reconcile;
 
 /// A room and a task that both histories share. In the discarded history: an update of the task, a new car, and a
 /// document of somebody else.
@@ -26,15 +26,13 @@ fn lost_history() -> Scene {
         event(7, "created", "vehicle", CAR, json!({ "name": "Car" })),
         event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
     ]);
-    assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM edit_history"), "21");
+    assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM edit_history"), json!([2, 1]));
     scene
 }
 
 /// A task whose update the server has accepted at 6. The replica is at 5.
 fn accepted_at_6() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
@@ -44,9 +42,7 @@ fn accepted_at_6() -> Scene {
 /// During a reconcile, the server accepted the create of a car at 8 and an update of a task at 9. Neither event has
 /// come.
 fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(cause);
     if let Some(head) = present {
         scene.is_at_present(head);
@@ -62,68 +58,67 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
 
 #[test]
 fn lost_edits_of_field_are_sent_in_order() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
         scene.does(&format!("UPDATE tasks SET title = '{title}'"));
         scene.send(edit);
         scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
         scene.hear(vec![task(rev, title, "low")]);
     }
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     scene.is_listed(Kind::Task, vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], 5);
-    scene.is_walked(Kind::Task, &[(TASK, 5)], 5);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.sweeps(Kind::Task, &[(TASK, 5)], 5);
+    scene.finishes();
     let refused = decide::retry(&mut scene.db, 2).unwrap_err().to_string();
     assert_eq!(refused, "“Two”: edit 1 comes before this one; retry or discard that first");
     for edit in [1, 2] {
         decide::retry(&mut scene.db, edit).unwrap();
     }
-    assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "waiting,waiting");
+    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
 }
 
 #[test]
 fn lost_edits_are_offered() {
     let mut scene = lost_history();
-    let reconcile = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    let reconcile = scene.recovers(&restored(Some(5)));
     assert_eq!(reconcile.since, Some(at(4).to_string()), "the newest of what both histories share");
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
-        scene.one("SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)"),
-        "1updateconflict,2createconflict,3updatesent",
+        scene.rows("SELECT id, method, state FROM edits ORDER BY id"),
+        json!([[1, "update", "conflict"], [2, "create", "conflict"], [3, "update", "sent"]]),
         "whether what the feed has not confirmed is lost shows at the end"
     );
     assert_eq!(scene.one("SELECT count(*) FROM edit_history"), "0");
     scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
     for (kind, ids) in [(Kind::Document, vec![]), (Kind::Room, vec![(ROOM, 6)]), (Kind::Vehicle, vec![])] {
-        scene.is_walked(kind, &ids, 6);
+        scene.sweeps(kind, &ids, 6);
     }
-    let walked = ReconcileResponse {
+    let fetched = ReconcileResponse {
         records: vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))],
         ..ReconcileResponse::default()
     };
     let question = ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() };
-    reconcile::save_response(&mut scene.db, &question, &walked, &ReconcileStep::Done).unwrap();
+    reconcile::save_response(&mut scene.db, &question, &fetched, &ReconcileStep::Done).unwrap();
     scene.is_at_present(6);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT priority || rev FROM tasks"), "high5");
-    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Barn26");
-    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+    scene.finishes();
+    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 5]));
+    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Barn", "2", 6]));
+    assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
     assert_eq!(scene.one("SELECT count(*) FROM documents"), "0");
-    assert_eq!(scene.one("SELECT needs_you || position FROM sync_status"), "36");
+    assert_eq!(scene.row("SELECT needs_you, position FROM sync_status"), json!([3, 6]));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL"), "0", "sent again it is new");
     for edit in 1..=3 {
         decide::retry(&mut scene.db, edit).unwrap();
     }
-    assert_eq!(scene.one("SELECT group_concat(DISTINCT state) FROM edits"), "waiting");
+    assert_eq!(scene.column("SELECT DISTINCT state FROM edits"), json!(["waiting"]));
 }
 
 #[test]
 fn unknown_fork_offers_missing_edits() {
     let mut scene = lost_history();
-    let reconcile = scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    let reconcile = scene.recovers(&restored(None));
     assert_eq!((reconcile.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
-    assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "sent");
+    assert_eq!(scene.states(), [EditState::Sent]);
     scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 9);
     scene.is_listed(Kind::Room, vec![record(ROOM, 4, json!({ "name": "Shed" }))], 9);
     for (kind, ids) in [
@@ -132,16 +127,13 @@ fn unknown_fork_offers_missing_edits() {
         (Kind::Room, vec![(ROOM, 4)]),
         (Kind::Vehicle, vec![]),
     ] {
-        scene.is_walked(kind, &ids, 9);
+        scene.sweeps(kind, &ids, 9);
     }
     scene.is_at_present(9);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(
-        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
-        "2conflict,3conflict"
-    );
-    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
-    assert_eq!(scene.one("SELECT floor || rev FROM rooms"), "24");
+    scene.finishes();
+    assert_eq!(scene.edit_states(), [(2, EditState::Conflict), (3, EditState::Conflict)]);
+    assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
+    assert_eq!(scene.row("SELECT floor, rev FROM rooms"), json!(["2", 4]));
 }
 
 /// Ends a reconcile whose lists show this task, this room and nothing else.
@@ -151,25 +143,22 @@ fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
     scene.is_listed(Kind::Room, vec![room], as_of);
     let here = [(Kind::Task, vec![(TASK, revs[0])]), (Kind::Room, vec![(ROOM, revs[1])])];
     for (kind, ids) in [(Kind::Document, vec![]), (Kind::Vehicle, vec![])].into_iter().chain(here) {
-        scene.is_walked(kind, &ids, as_of);
+        scene.sweeps(kind, &ids, as_of);
     }
     scene.is_at_present(as_of);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
 }
 
 #[test]
 fn second_restore_rechecks_found_edits() {
     let mut scene = lost_history();
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
-    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict", "the others are there");
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.edit_states(), [(2, EditState::Conflict)], "the others are there");
+    scene.recovers(&restored(Some(5)));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
-    assert_eq!(
-        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
-        "1conflict,2conflict"
-    );
+    assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
 }
 
 #[test]
@@ -177,27 +166,24 @@ fn unknown_fork_ignores_overwritten_edits() {
     let mut scene = lost_history();
     scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
     scene.is_at_present(10);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     // The copy had everything but the room's floor.
     let room = record(ROOM, 4, json!({ "name": "Shed" }));
     ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
-    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "3conflict");
-    assert_eq!(scene.one("SELECT priority || (SELECT count(*) FROM vehicles) FROM tasks"), "low0");
-    assert_eq!(scene.one("SELECT group_concat(outcome) FROM edit_history"), "confirmed,confirmed");
+    assert_eq!(scene.edit_states(), [(3, EditState::Conflict)]);
+    assert_eq!(scene.row("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks"), json!(["low", 0]));
+    assert_eq!(scene.column("SELECT outcome FROM edit_history"), json!(["confirmed", "confirmed"]));
 }
 
 #[test]
 fn unknown_fork_stays_unknown() {
     let mut scene = lost_history();
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     // The server is restored again before the first reconcile has found what is lost.
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(100) });
+    scene.recovers(&restored(Some(100)));
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
-    assert_eq!(
-        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
-        "1conflict,2conflict"
-    );
+    assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
 }
 
 /// A task at 6 and a room at 4, both changed here by requests without a response; the server is then restored.
@@ -207,23 +193,17 @@ fn unanswered_before(cause: &ReconcileCause) -> Scene {
     scene.is_at_present(6);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     scene.does("UPDATE rooms SET floor = '2'");
     scene.send(2);
-    scene.answer(
-        2,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(2, no_answer());
     scene.recovers(cause);
     scene
 }
 
 #[test]
 fn request_with_lost_revision_is_dropped() {
-    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    let mut scene = unanswered_before(&restored(Some(5)));
     // Position 6 is now a change by somebody else.
     let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
@@ -233,7 +213,7 @@ fn request_with_lost_revision_is_dropped() {
     let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((room.key.as_str(), room.if_match), ("key-2", Some(4)), "what both histories share, it may insist on");
     // When nobody changed the same field, the edit is sent in a new request.
-    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    let mut scene = unanswered_before(&restored(Some(5)));
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
     let request = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
@@ -242,8 +222,8 @@ fn request_with_lost_revision_is_dropped() {
 
 #[test]
 fn unknown_fork_holds_requests_with_if_match() {
-    let mut scene = unanswered_before(&ReconcileCause::Restored { resume: "r".into(), fork: None });
-    sync_state::record_greeting(&mut scene.db, &greeting(6, &[]), at(0)).unwrap();
+    let mut scene = unanswered_before(&restored(None));
+    scene.greets(6, &[]);
     assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
@@ -253,8 +233,8 @@ fn unknown_fork_holds_requests_with_if_match() {
         assert_eq!(scene.freeze_as("again", &[vec![edit]], ConflictPolicy::Mine), None);
     }
     // The update of the task may have been applied before the fork and reversed since.
-    assert_eq!(scene.one("SELECT state || (reason LIKE 'it may have been%') FROM edits"), "conflict1");
-    assert_eq!(scene.outcomes(), "2 merged");
+    assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
+    assert_eq!(scene.outcomes(), [(2, EditOutcome::Merged)]);
 }
 
 #[test]
@@ -267,12 +247,9 @@ fn bulk_with_lost_revision_is_dropped_whole() {
     let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
     assert!(call.bulk);
     for edit in [1, 2] {
-        scene.answer(
-            edit,
-            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-        );
+        scene.answer(edit, no_answer());
     }
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM _outbox"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
@@ -285,10 +262,10 @@ fn merged_edit_is_offered_when_lost() {
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Paint", "high")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.one("SELECT outcome || rev FROM edit_history"), "merged6");
+    assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["merged", 6]));
     scene.is_at_present(6);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
-    assert_eq!(scene.states(), "conflict");
+    scene.recovers(&restored(Some(5)));
+    assert_eq!(scene.states(), [EditState::Conflict]);
 }
 
 #[test]
@@ -304,10 +281,10 @@ fn acked_edit_missing_in_feed_is_offered() {
     }
     // The server was restored to 5 and has new events: 6 is another change now.
     scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
-    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict,2sent");
+    assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Sent)]);
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high", "what a person did stays visible");
     scene.hear(vec![event(7, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" }))]);
-    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "1conflict");
+    assert_eq!(scene.edit_states(), [(1, EditState::Conflict)]);
 }
 
 /// A car that the server accepted and that never came back here, with an update that the server refused because the car
@@ -329,13 +306,13 @@ fn edit_overwritten_in_gap_is_offered() {
     let mut scene = taken_and_gone(true);
     scene.recovers(&gap());
     scene.is_at_present(90);
-    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 90), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.sweeps(Kind::Vehicle, &[], 90), SweepOutcome::Done);
+    scene.finishes();
     assert_eq!(scene.plan(), [0; 0]);
-    assert_eq!(scene.states(), "conflict blocked");
+    assert_eq!(scene.states(), [EditState::Conflict, EditState::Blocked]);
     // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
     assert!(scene.one("SELECT reason FROM edits WHERE id = 1").contains("deleted on the server since, or lost"));
-    assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
+    assert_eq!(scene.row("SELECT name, color FROM vehicles"), json!(["Car", "red"]));
 }
 
 #[test]
@@ -348,19 +325,19 @@ fn edit_acked_before_tail_is_compared_by_lists() {
         task(10, "Paint", "urgent"),
     ]);
     for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])] {
-        assert_eq!(scene.is_walked(kind, &ids, 10), SweepOutcome::Done);
+        assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
     }
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("conflict", "2 confirmed"));
-    assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
+    scene.finishes();
+    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Conflict], vec![(2, EditOutcome::Confirmed)]));
+    assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
 }
 
 #[test]
 fn edit_acked_in_gap_is_compared_by_lists() {
-    for (shown, states, outcomes) in [("high", "", "1 confirmed"), ("low", "conflict", "")] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
-        scene.is_at_present(5);
+    for (shown, states, outcomes) in
+        [("high", vec![], vec![(1, EditOutcome::Confirmed)]), ("low", vec![EditState::Conflict], vec![])]
+    {
+        let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET priority = 'high'");
         scene.send(1);
         scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
@@ -368,9 +345,9 @@ fn edit_acked_in_gap_is_compared_by_lists() {
         scene.is_at_present(90);
         let task = record(TASK, 70, json!({ "title": "Paint it", "priority": shown }));
         scene.is_listed(Kind::Task, vec![task], 90);
-        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 70)], 90), SweepOutcome::Done);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), (states, outcomes), "{shown}");
+        assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 70)], 90), SweepOutcome::Done);
+        scene.finishes();
+        assert_eq!((scene.states(), scene.outcomes()), (states, outcomes), "{shown}");
     }
 }
 
@@ -379,8 +356,8 @@ fn deleted_record_keeps_values_for_edits() {
     // A backfill leaves out records that came and went in between (contract 9.2).
     let mut scene = taken_and_gone(false);
     scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
-    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
-    assert_eq!(scene.one("SELECT name || color FROM vehicles"), "Carred");
+    assert_eq!(scene.edit_states(), [(2, EditState::Conflict)]);
+    assert_eq!(scene.row("SELECT name, color FROM vehicles"), json!(["Car", "red"]));
 }
 
 #[test]
@@ -390,7 +367,7 @@ fn edit_acked_by_new_history_is_not_lost() {
     scene.send(4);
     // The server was restored to 5, unnoticed.
     scene.answer(4, WriteOutcome::Sent { rev: Some(7) });
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    scene.recovers(&restored(Some(5)));
     scene.does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
     let listed = json!({ "name": "Shed", "paint_color": "red" });
@@ -401,14 +378,14 @@ fn edit_acked_by_new_history_is_not_lost() {
         (Kind::Room, vec![(ROOM, 7)]),
         (Kind::Vehicle, vec![]),
     ] {
-        scene.is_walked(kind, &ids, 8);
+        scene.sweeps(kind, &ids, 8);
     }
     scene.is_at_present(8);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT group_concat(id || outcome) FROM edit_history"), "4confirmed");
+    scene.finishes();
+    assert_eq!(scene.outcomes(), [(4, EditOutcome::Confirmed)]);
     assert_eq!(
-        scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
-        "1conflict,2conflict,3conflict,5waiting"
+        scene.edit_states(),
+        [(1, EditState::Conflict), (2, EditState::Conflict), (3, EditState::Conflict), (5, EditState::Waiting)]
     );
 }
 
@@ -418,9 +395,9 @@ fn edit_in_tail_is_not_lost() {
         let mut scene = accepted_in_a_recovery(&cause, present);
         scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
         scene.hear(vec![with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
-        assert_eq!(scene.states(), "sent sent", "{cause:?}");
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed", "{cause:?}");
+        assert_eq!(scene.states(), [EditState::Sent, EditState::Sent], "{cause:?}");
+        scene.finishes();
+        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)], "{cause:?}");
     }
 }
 
@@ -431,18 +408,16 @@ fn skipped_edit_is_compared_by_lists() {
     reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
     scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(91);
-    assert_eq!(scene.states(), "sent sent");
+    assert_eq!(scene.states(), [EditState::Sent, EditState::Sent]);
     scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+    scene.finishes();
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
 }
 
 #[test]
 fn delete_of_missing_record_is_confirmed() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.does("DELETE FROM tasks");
@@ -450,68 +425,62 @@ fn delete_of_missing_record_is_confirmed() {
     // Somebody deleted the record in the gap, and the edit's own event never comes.
     scene.answer(1, WriteOutcome::Sent { rev: Some(91) });
     scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    assert_eq!(scene.states(), "sent");
-    assert_eq!(scene.is_walked(Kind::Task, &[], 92), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.outcomes(), "1 confirmed");
+    assert_eq!(scene.states(), [EditState::Sent]);
+    assert_eq!(scene.sweeps(Kind::Task, &[], 92), SweepOutcome::Done);
+    scene.finishes();
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
 }
 
 #[test]
 fn delete_lost_in_reconcile_is_offered() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(&ReconcileCause::Asked { accepted: false });
     scene.does("DELETE FROM tasks");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(7, "created", "document", HOME, json!({ "title": "Theirs" }))]);
-    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
+    scene.finishes();
     scene.is_at_present(7);
-    assert_eq!(scene.states(), "conflict");
+    assert_eq!(scene.states(), [EditState::Conflict]);
 }
 
 #[test]
 fn head_below_acked_edit_means_restore() {
     let mut scene = accepted_at_6();
-    let greet = |scene: &mut Scene, head, accepted: &[i64]| {
-        sync_state::record_greeting(&mut scene.db, &greeting(head, accepted), at(0)).unwrap();
-    };
-    greet(&mut scene, 5, &[]);
-    assert_eq!(scene.one("SELECT state FROM edits"), "sent", "it was accepted after the server said so");
-    greet(&mut scene, 6, &[1]);
+    scene.greets(5, &[]);
+    assert_eq!(scene.one("SELECT state FROM edits"), "sent", "the server accepted the edit after the greeting");
+    scene.greets(6, &[1]);
     assert_eq!(scene.one("SELECT state FROM edits"), "sent");
-    greet(&mut scene, 5, &[1]);
+    scene.greets(5, &[1]);
     assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 }
 
 #[test]
 fn delete_of_discarded_history_is_offered() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("DELETE FROM tasks");
     // Somebody else deleted the record first, and both sides agree.
     scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
-    assert_eq!(scene.one("SELECT method || state FROM edits"), "deleteconflict");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    scene.recovers(&restored(Some(5)));
+    assert_eq!(scene.row("SELECT method, state FROM edits"), json!(["delete", "conflict"]));
 }
 
 #[test]
 fn lost_edit_of_deleted_record_is_offered() {
     let mut scene = lost_history();
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(3) });
+    scene.recovers(&restored(Some(3)));
     for (kind, ids) in
         [(Kind::Document, vec![]), (Kind::Task, vec![(TASK, 5)]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]
     {
-        scene.is_walked(kind, &ids, 6);
+        scene.sweeps(kind, &ids, 6);
     }
     scene.is_at_present(6);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
-    assert_eq!(scene.one("SELECT name || floor FROM rooms"), "Shed2");
+    assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "2"]));
 }
 
 #[test]
@@ -525,18 +494,18 @@ fn lost_update_can_recreate_lost_record() {
         scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
         let red = json!({ "name": "Car", "make": "Volvo", "color": "red" });
         scene.hear(vec![event(7, "updated", "vehicle", CAR, red)]);
-        assert_eq!(scene.outcomes(), "1 confirmed");
-        scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork });
-        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), SweepOutcome::Done);
+        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+        scene.recovers(&restored(fork));
+        assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
         scene.is_at_present(20);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!(scene.one("SELECT state || method FROM edits"), "conflictupdate", "{fork:?}");
-        assert_eq!(scene.one("SELECT name || make || color FROM vehicles"), "CarVolvored", "{fork:?}");
+        scene.finishes();
+        assert_eq!(scene.row("SELECT state, method FROM edits"), json!(["conflict", "update"]), "{fork:?}");
+        assert_eq!(scene.row("SELECT name, make, color FROM vehicles"), json!(["Car", "Volvo", "red"]), "{fork:?}");
         let refused = decide::retry(&mut scene.db, 1).unwrap_err().to_string();
         assert!(refused.contains("to create a new vehicle"), "{refused}");
         resolve::resolve(&mut scene.db, Origin::Cli, 1, &Resolution::mine(), at(0)).unwrap();
-        let sent = "SELECT method || (patch ->> 'name') || (patch ->> 'color') FROM edits WHERE state = 'waiting'";
-        assert_eq!(scene.one(sent), "createCarred", "{fork:?}");
+        let sent = "SELECT method, patch ->> 'name', patch ->> 'color' FROM edits WHERE state = 'waiting'";
+        assert_eq!(scene.row(sent), json!(["create", "Car", "red"]), "{fork:?}");
     }
 }
 
@@ -552,9 +521,12 @@ fn created_and_deleted_here_is_not_lost() {
     scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
     scene.send(2);
     scene.hear(vec![event(10, "updated", "room", ROOM, json!({ "name": "Barn" }))]);
-    assert_eq!((scene.states(), scene.outcomes()), ("sending".to_owned(), "1 confirmed".to_owned()));
+    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Sending], vec![(1, EditOutcome::Confirmed)]));
     scene.answer(2, WriteOutcome::Sent { rev: Some(11) });
     scene.hear(vec![event(11, "updated", "room", ROOM, json!({ "name": "Hut" }))]);
-    assert_eq!((scene.states(), scene.outcomes()), (String::new(), "1 confirmed,2 confirmed".to_owned()));
+    assert_eq!(
+        (scene.states(), scene.outcomes()),
+        (vec![], vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)])
+    );
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");
 }

@@ -1,7 +1,7 @@
 //! What is carried over from a damaged database: edits, their ids and requests, and objects that people have added.
 
 use super::*;
-use crate::store::tests::{event, with_key};
+use crate::store::tests::{event, rows_of, with_key};
 
 /// The sentence about a damaged list of tables.
 const UNLISTED: &str = "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own \
@@ -16,7 +16,7 @@ fn edit_ids_continue_without_edits() {
     let key = scene.send(1).key;
     let made = event(5, "created", "room", &id, json!({ "name": "Hall" }));
     scene.hear(vec![with_key(made, &key)]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
     let wreck = Wreck { scene, db }.checkpointed();
     wreck.break_page_of("rooms");
     wreck.rebuilt();
@@ -47,7 +47,16 @@ fn ids_of_coalesced_edits_are_not_reused() {
         scene.is_at_present(5);
         let key = scene.send(4).key;
         scene.hear(vec![with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
-        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{broken}");
+        assert_eq!(
+            scene.outcomes(),
+            [
+                (1, EditOutcome::Confirmed),
+                (2, EditOutcome::Confirmed),
+                (3, EditOutcome::Confirmed),
+                (4, EditOutcome::Confirmed)
+            ],
+            "{broken}"
+        );
     }
 }
 
@@ -77,8 +86,8 @@ fn rows_of_lost_edits_are_deleted() {
     assert_eq!(wreck.scene.one(left), "0");
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     assert_eq!(
-        wreck.scene.one("SELECT group_concat(id || method || state) FROM edits"),
-        "3createrejected,4createwaiting",
+        wreck.scene.rows("SELECT id, method, state FROM edits"),
+        json!([[3, "create", "rejected"], [4, "create", "waiting"]]),
         "the inferred edit has a new id"
     );
 }
@@ -86,7 +95,7 @@ fn rows_of_lost_edits_are_deleted() {
 #[test]
 fn request_without_precondition_is_remade() {
     let floor_is = |id, floor| event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
-    for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
+    for (floor, guard, first) in [("1", Some(8), EditState::Sending), ("9", None, EditState::Conflict)] {
         let mut wreck = Wreck::new();
         assert_eq!(wreck.scene.send(1).if_match, Some(5));
         let wreck = wreck.checkpointed();
@@ -97,7 +106,7 @@ fn request_without_precondition_is_remade() {
         scene.is_at_present(8);
         let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
         assert_eq!(request.and_then(|request| request.if_match), guard, "{floor}");
-        assert_eq!(scene.states(), states, "{floor}");
+        assert_eq!(scene.states(), [first, EditState::Waiting], "{floor}");
     }
 }
 
@@ -158,9 +167,7 @@ fn user_objects_are_carried_over() {
     assert_eq!(report.lost, ["The virtual table my_words is not carried over; make it again."]);
     let db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
-    let text = "SELECT group_concat(text, ' ') FROM (SELECT text FROM my_view ORDER BY text)";
-    let texts: String = db.query_row(text, [], |row| row.get(0)).unwrap();
-    assert_eq!(texts, "Attic one two");
+    assert_eq!(rows_of(&db, "SELECT text FROM my_view ORDER BY text"), json!([["Attic"], ["one"], ["two"]]));
     let plan: String =
         db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'my_index'", [], |row| row.get(0)).unwrap();
     assert!(plan.contains("my notes"));
@@ -176,17 +183,14 @@ fn user_objects_survive_damaged_table_list() {
         wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
         wreck.checkpointed()
     };
-    let one = |wreck: &Wreck, sql: &str| {
-        let db = open::read_write(&wreck.db).unwrap();
-        db.query_row(sql, [], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())
-    };
     // A damaged text of the replica's own.
     let wreck = own();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
-    assert_eq!(one(&wreck, "SELECT group_concat(a, ' ') FROM best").unwrap(), "one two");
-    assert!(one(&wreck, "SELECT name || coalesce(stars, '') FROM rooms").is_ok());
+    let db = open::read_write(&wreck.db).unwrap();
+    assert_eq!(rows_of(&db, "SELECT a FROM best"), json!([["one"], ["two"]]));
+    assert_eq!(rows_of(&db, "SELECT name, stars FROM rooms"), json!([["Kitchen", null]]));
 
     // A damaged text of the person's table.
     let wreck = own();

@@ -9,9 +9,9 @@ fn sound_database_keeps_rows() {
     let report = wreck.rebuilt();
     assert_eq!((report.kept_as, report.edits), (None, 2));
     let mut scene = wreck.scene;
-    assert_eq!(scene.one("SELECT name || floor || coalesce(rev, 'null') FROM rooms"), "Kitchen2null");
+    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Kitchen", "2", null]));
     scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
-    assert_eq!(scene.one("SELECT name || floor || rev FROM rooms"), "Galley25");
+    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Galley", "2", 5]));
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn rebuild_shows_restored_server_records() {
             room(6, "created", json!({ "name": "Shed" })),
         ]);
         scene.is_at_present(6);
-        let rooms = "SELECT group_concat(name || floor, ' ') FROM (SELECT name, coalesce(floor, '') AS floor FROM rooms ORDER BY name)";
-        assert_eq!(scene.one(rooms), "Kitchen2 Shed", "damaged: {damaged}");
+        let rooms = "SELECT name, floor FROM rooms ORDER BY name";
+        assert_eq!(scene.rows(rooms), json!([["Kitchen", "2"], ["Shed", null]]), "damaged: {damaged}");
     }
 }
 
@@ -60,20 +60,20 @@ fn rebuild_keeps_pending_restore() {
     let key = scene.send(2).key;
     let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
     scene.hear(vec![with_key(made, &key)]);
-    assert_eq!(scene.outcomes(), "2 confirmed");
+    assert_eq!(scene.outcomes(), [(2, EditOutcome::Confirmed)]);
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
     assert_eq!(wreck.rebuilt().kept_as, None);
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
     assert_eq!((begun.step, begun.since, begun.question), (ReconcileStep::Property, None, None));
-    assert_eq!(scene.one("SELECT cursor || replaying FROM _sync"), "r0");
+    assert_eq!(scene.row("SELECT cursor, replaying FROM _sync"), json!(["r", 0]));
     // The older copy has neither record.
     for kind in [Kind::Task, Kind::Room] {
-        assert_eq!(scene.is_walked(kind, &[], 3), SweepOutcome::Done);
+        assert_eq!(scene.sweeps(kind, &[], 3), SweepOutcome::Done);
     }
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT method || state FROM edits WHERE id = 2"), "createconflict");
+    scene.finishes();
+    assert_eq!(scene.row("SELECT method, state FROM edits WHERE id = 2"), json!(["create", "conflict"]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
@@ -91,7 +91,7 @@ fn rebuild_detects_restored_server() {
         let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
         scene.hear(vec![with_key(floor, &keys[0]), with_key(made, &keys[1])]);
         scene.is_at_present(7);
-        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
         if is_damaged {
             scene.does("DROP TABLE _tombstones");
         }
@@ -103,18 +103,23 @@ fn rebuild_detects_restored_server() {
         scene.is_at_present(head);
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
         assert_eq!((begun.step, begun.since), (ReconcileStep::Property, None), "{is_damaged} {head}");
-        assert_eq!(
-            scene.one("SELECT cause || _sync.cursor || replaying FROM _reconcile JOIN _sync"),
-            format!("restoredc{head}0")
-        );
+        let begun = "SELECT cause, _sync.cursor, replaying FROM _reconcile JOIN _sync";
+        assert_eq!(scene.row(begun), json!(["restored", format!("c{head}"), 0]));
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
-            assert_eq!(scene.is_walked(kind, ids, head), SweepOutcome::Done);
+            assert_eq!(scene.sweeps(kind, ids, head), SweepOutcome::Done);
         }
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!(scene.one("SELECT position || ' ' || head FROM _sync"), format!("{head} {head}"));
-        let offered = "SELECT group_concat(id || method || state) FROM (SELECT * FROM edits ORDER BY id)";
-        assert_eq!(scene.one(offered), "1updateconflict,2createconflict", "{is_damaged} {head}");
-        assert_eq!(scene.one("SELECT floor || title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'"), "2Sweep");
+        scene.finishes();
+        assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([head, head]));
+        let offered = "SELECT id, method, state FROM edits ORDER BY id";
+        assert_eq!(
+            scene.rows(offered),
+            json!([[1, "update", "conflict"], [2, "create", "conflict"]]),
+            "{is_damaged} {head}"
+        );
+        assert_eq!(
+            scene.row("SELECT floor, title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'"),
+            json!(["2", "Sweep"])
+        );
     }
 }
 
@@ -131,10 +136,10 @@ fn rebuild_asks_before_many_deletes() {
     let scene = &mut wreck.scene;
     scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })), task(159)]);
     scene.is_at_present(200);
-    assert_eq!(scene.one("SELECT cause || replaying || backfilled FROM _reconcile JOIN _sync"), "asked01");
+    assert_eq!(scene.row("SELECT cause, replaying, backfilled FROM _reconcile JOIN _sync"), json!(["asked", 0, 1]));
     assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
     let there = uuid::Uuid::from_u128(159).to_string();
-    let swept = scene.is_walked(Kind::Task, &[(there.as_str(), 159)], 200);
+    let swept = scene.sweeps(Kind::Task, &[(there.as_str(), 159)], 200);
     assert_eq!(swept, SweepOutcome::TooMany { gone: 59, of: 60 });
 }
 
@@ -145,8 +150,8 @@ fn rebuild_drops_unknown_cursor() {
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
     wreck.rebuilt();
-    let stands = "SELECT coalesce(_sync.cursor, 'none') || replaying || cause || coalesce(tail_position, ' none') FROM _sync JOIN _reconcile";
-    assert_eq!(wreck.scene.one(stands), "none0restored none");
+    let stands = "SELECT _sync.cursor, replaying, cause, tail_position FROM _sync JOIN _reconcile";
+    assert_eq!(wreck.scene.row(stands), json!([null, 0, "restored", null]));
 }
 
 #[test]
@@ -174,30 +179,33 @@ fn user_column_is_no_damage() {
     wreck.scene.does("UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [] as [String; 0]);
     assert_eq!(wreck.rebuilt().kept_as, None);
-    assert_eq!(wreck.scene.one("SELECT kind || method || hex(my_note) FROM rooms"), "antiqueantique636166E9");
+    assert_eq!(
+        wreck.scene.row("SELECT kind, method, hex(my_note) FROM rooms"),
+        json!(["antique", "antique", "636166E9"])
+    );
 }
 
 #[test]
 fn search_written_by_script_is_repaired() {
-    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.scene.one(FOUND));
+    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.scene.column(FOUND));
     let mut wreck = Wreck::new();
-    assert_eq!(found(&wreck), (true, "Kitchen,Sweep".to_owned()));
+    assert_eq!(found(&wreck), (true, json!(["Kitchen", "Sweep"])));
     // With the rowids of later entries.
     wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
     wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
     wreck.scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
-    assert_eq!(found(&wreck), (true, "Attic,Hall,Kitchen,Sweep".to_owned()));
+    assert_eq!(found(&wreck), (true, json!(["Attic", "Hall", "Kitchen", "Sweep"])));
     wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
     wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
     // A changed record is found again.
     wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
     wreck.scene.hear(vec![event(7, "updated", "room", HOME, json!({ "name": "Loft" }))]);
-    assert_eq!(found(&wreck), (false, "Galley,Loft,Sweep,X".to_owned()));
+    assert_eq!(found(&wreck), (false, json!(["Galley", "Loft", "Sweep", "X"])));
     assert_eq!(wreck.rebuilt().kept_as, None);
-    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+    assert_eq!(found(&wreck), (true, json!(["Galley", "Hall", "Loft", "Sweep"])));
     wreck.scene.does("DELETE FROM search");
     wreck.rebuilt();
-    assert_eq!(found(&wreck), (true, "Galley,Hall,Loft,Sweep".to_owned()));
+    assert_eq!(found(&wreck), (true, json!(["Galley", "Hall", "Loft", "Sweep"])));
 }
 
 #[test]
@@ -213,7 +221,7 @@ fn wrong_search_index_is_no_damage() {
     assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
 }
 
-const FOUND: &str = "SELECT group_concat(title) FROM (SELECT title FROM search ORDER BY title)";
+const FOUND: &str = "SELECT title FROM search ORDER BY title";
 
 #[test]
 fn migrations_table_is_protected() {

@@ -5,8 +5,7 @@ use crate::model::{Method, ReasonCode};
 
 /// The task at revision 5, with one local edit.
 fn edited(sql: &str) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let scene = Scene::with_task();
     scene.does(sql);
     scene
 }
@@ -14,12 +13,12 @@ fn edited(sql: &str) -> Scene {
 const UPDATE: &str = "UPDATE tasks SET title = 'Mine'";
 const DELETE: &str = "DELETE FROM tasks";
 
-/// The state of the first edit with its code, as a script reads them.
-fn state_and_code(scene: &Scene) -> (String, String) {
-    (scene.one("SELECT state FROM edits"), scene.one("SELECT reason_code FROM edits"))
+/// The state of the first edit and its code.
+fn state_and_code(scene: &Scene) -> (EditState, Option<ReasonCode>) {
+    scene.tuples("SELECT state, reason_code FROM edits ORDER BY id").remove(0)
 }
 
-fn answered(outcome: WriteOutcome) -> (String, String) {
+fn answered(outcome: WriteOutcome) -> (EditState, Option<ReasonCode>) {
     let mut scene = edited(UPDATE);
     scene.send(1);
     scene.answer(1, outcome);
@@ -41,22 +40,22 @@ fn reason_code_follows_the_response() {
         json!({ "type": "validation_failed", "details": { "fields": fields } })
     };
     for (outcome, state, code) in [
-        (later(Some(ReasonCode::Unreachable)), "waiting", "unreachable"),
-        (later(Some(ReasonCode::RateLimited)), "waiting", "rate_limited"),
-        (later(Some(ReasonCode::ServerError)), "waiting", "server_error"),
-        (later(None), "waiting", "null"),
-        (WriteOutcome::KeyRefused { reason: "no".to_owned() }, "waiting", "null"),
-        (WriteOutcome::PreconditionFailed, "waiting", "null"),
-        (WriteOutcome::Exists { rev: 9 }, "sent", "null"),
-        (rejected(faults(&["too_long"])), "rejected", "invalid_value"),
-        (rejected(faults(&["not_found", "too_long"])), "rejected", "invalid_value"),
-        (rejected(faults(&["not_found"])), "rejected", "missing_reference"),
-        (rejected(json!({ "type": "payload_too_large" })), "rejected", "too_large"),
-        (rejected(json!({ "type": "method_not_allowed" })), "rejected", "refused"),
-        (conflict(true), "conflict", "deleted_there"),
-        (conflict(false), "conflict", "exists_there"),
+        (later(Some(ReasonCode::Unreachable)), EditState::Waiting, Some(ReasonCode::Unreachable)),
+        (later(Some(ReasonCode::RateLimited)), EditState::Waiting, Some(ReasonCode::RateLimited)),
+        (later(Some(ReasonCode::ServerError)), EditState::Waiting, Some(ReasonCode::ServerError)),
+        (later(None), EditState::Waiting, None),
+        (WriteOutcome::KeyRefused { reason: "no".to_owned() }, EditState::Waiting, None),
+        (WriteOutcome::PreconditionFailed, EditState::Waiting, None),
+        (WriteOutcome::Exists { rev: 9 }, EditState::Sent, None),
+        (rejected(faults(&["too_long"])), EditState::Rejected, Some(ReasonCode::InvalidValue)),
+        (rejected(faults(&["not_found", "too_long"])), EditState::Rejected, Some(ReasonCode::InvalidValue)),
+        (rejected(faults(&["not_found"])), EditState::Rejected, Some(ReasonCode::MissingReference)),
+        (rejected(json!({ "type": "payload_too_large" })), EditState::Rejected, Some(ReasonCode::TooLarge)),
+        (rejected(json!({ "type": "method_not_allowed" })), EditState::Rejected, Some(ReasonCode::Refused)),
+        (conflict(true), EditState::Conflict, Some(ReasonCode::DeletedThere)),
+        (conflict(false), EditState::Conflict, Some(ReasonCode::ExistsThere)),
     ] {
-        assert_eq!(answered(outcome.clone()), (state.to_owned(), code.to_owned()), "{outcome:?}");
+        assert_eq!(answered(outcome.clone()), (state, code), "{outcome:?}");
     }
 }
 
@@ -64,14 +63,14 @@ fn reason_code_follows_the_response() {
 fn reason_code_follows_the_feed() {
     let theirs = task(7, "Theirs", "low");
     for (sql, event, code) in [
-        (UPDATE, theirs.clone(), "changed_on_both_sides"),
-        (DELETE, theirs, "changed_there"),
-        (UPDATE, deleted(7), "deleted_there"),
+        (UPDATE, theirs.clone(), ReasonCode::ChangedOnBothSides),
+        (DELETE, theirs, ReasonCode::ChangedThere),
+        (UPDATE, deleted(7), ReasonCode::DeletedThere),
     ] {
         let mut scene = edited(sql);
         scene.hear(vec![event]);
         scene.freeze(&[vec![1]], ConflictPolicy::Ask);
-        assert_eq!(state_and_code(&scene), ("conflict".to_owned(), code.to_owned()), "{sql}");
+        assert_eq!(state_and_code(&scene), (EditState::Conflict, Some(code)), "{sql}");
     }
 }
 
@@ -81,19 +80,18 @@ fn reason_code_of_a_used_id_is_exists_there() {
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.hear(vec![task(5, "Paint", "low")]);
     assert!(scene.freeze(&[vec![1]], ConflictPolicy::Ask).is_none());
-    assert_eq!(state_and_code(&scene), ("conflict".to_owned(), "exists_there".to_owned()));
+    assert_eq!(state_and_code(&scene), (EditState::Conflict, Some(ReasonCode::ExistsThere)));
 }
 
 #[test]
-fn reason_code_of_a_blocked_edit_names_the_dependency() {
+fn reason_code_of_blocked_edit_is_dependency() {
     let mut scene = edited(UPDATE);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene
-        .answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) });
+    scene.answer(1, rejected());
     scene.plan();
-    let blocked = "SELECT state || ' ' || reason_code || ' ' || by_edit FROM edits JOIN _blocked ON edit_id = id";
-    assert_eq!(scene.one(blocked), "blocked depends_on_another 1");
+    let blocked = "SELECT state, reason_code, by_edit FROM edits JOIN _blocked ON edit_id = id";
+    assert_eq!(scene.row(blocked), json!(["blocked", "depends_on_another", 1]));
     crate::store::edits::decide::retry(&mut scene.db, 1).unwrap();
     assert_eq!(
         scene.one("SELECT count(reason_code) + count(reason) + (SELECT count(*) FROM _blocked) FROM edits"),

@@ -1,13 +1,11 @@
 //! Requests that may have been applied: without a response, or rejected in a later attempt.
 
-use super::super::{at, greeting};
+use super::super::at;
 use super::*;
-use crate::model::ReasonCode;
 
 #[test]
 fn edit_after_412_is_sent_with_new_key() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -23,14 +21,13 @@ fn edit_after_412_is_sent_with_new_key() {
 
 #[test]
 fn edit_after_412_is_confirmed_by_key() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
     // The response was lost, the server has forgotten the key, and somebody has reversed the change.
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), task(7, "Paint", "low")]);
-    assert_eq!(scene.outcomes(), "1 confirmed", "one effect, not two");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)], "one effect, not two");
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
 }
 
@@ -44,10 +41,7 @@ fn separated_edit_is_confirmed_by_key() {
         let first = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
         let each =
             |scene: &mut Scene, verdict: WriteOutcome| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
-        each(
-            &mut scene,
-            WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-        );
+        each(&mut scene, no_answer());
         // The request was applied. A proxy then rejects the next attempt.
         scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
         each(&mut scene, WriteOutcome::SendAlone);
@@ -55,12 +49,15 @@ fn separated_edit_is_confirmed_by_key() {
     };
     let (mut scene, key) = parted();
     scene.does(&format!("DELETE FROM tasks WHERE id = '{TASK}'"));
-    assert_eq!(scene.parcels(), [[1], [2]], "its delete waits for the create");
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(4, &[]), at(0)).unwrap();
-    assert_eq!(scene.parcels(), [[0; 0]; 0], "the feed has more to tell");
+    assert_eq!(scene.ready_groups(), [[1], [2]], "its delete waits for the create");
+    scene.greets(4, &[]);
+    assert_eq!(scene.ready_groups(), [[0; 0]; 0], "the feed has more to tell");
     scene.hear(vec![with_key(event(3, "created", "task", TASK, json!({ "title": "Mine" })), &key)]);
     scene.hear(vec![with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key)]);
-    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed,2 confirmed", vec![3]));
+    assert_eq!(
+        (scene.outcomes(), scene.plan()),
+        (vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)], vec![3])
+    );
 
     // The feed is current and does not show the edits: they were not applied, and are sent one by one.
     let (mut scene, key) = parted();
@@ -75,17 +72,14 @@ fn existing_create_holds_later_edits() {
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     scene.does("UPDATE tasks SET notes = 'Mine too'");
     // A day later the id is used, by the edit itself, and somebody has added notes since.
     scene.answer(1, WriteOutcome::Exists { rev: 9 });
-    assert_eq!((scene.states().as_str(), scene.plan()), ("sent waiting", vec![]));
+    assert_eq!((scene.states(), scene.plan()), (vec![EditState::Sent, EditState::Waiting], vec![]));
     let fields = json!({ "title": "Mine", "notes": "Theirs", "priority": "medium", "status": "open" });
     scene.hear(vec![event(9, "updated", "task", TASK, fields)]);
-    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
+    assert_eq!((scene.outcomes(), scene.plan()), (vec![(1, EditOutcome::Confirmed)], vec![2]));
     assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
     assert_eq!(scene.one("SELECT reason FROM edits"), "notes changed on the server too");
 }
@@ -98,7 +92,7 @@ fn first_profile_update_resends_in_step_only() {
     assert_eq!(first.if_match, None);
     scene.does("UPDATE property SET city = 'Bruges'");
     scene.is_at_present(2);
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(3, &[]), at(0)).unwrap();
+    scene.greets(3, &[]);
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     // The form of the key does not matter.
@@ -112,11 +106,14 @@ fn create_deleted_before_response_has_no_row() {
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
     scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.states(), "conflict", "nobody knows yet that it was in");
-    let shown = "SELECT json_array(mine, theirs, theirs_at) FROM conflicts WHERE field = 'title'";
-    assert_eq!(scene.one(shown), r#"["Mine",null,null]"#, "and that it is deleted there is shown");
+    assert_eq!(scene.states(), [EditState::Conflict], "nobody knows yet that it was in");
+    let shown = "SELECT mine, theirs, theirs_at FROM conflicts WHERE field = 'title'";
+    assert_eq!(scene.row(shown), json!(["Mine", null, null]), "and that it is deleted there is shown");
     scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
-    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT count(*) FROM tasks").as_str()), ("1 confirmed", "0"));
+    assert_eq!(
+        (scene.outcomes(), scene.one("SELECT count(*) FROM tasks").as_str()),
+        (vec![(1, EditOutcome::Confirmed)], "0")
+    );
 }
 
 #[test]
@@ -124,17 +121,14 @@ fn backfilled_profile_marks_update_maybe_applied() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
     // newest version.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.one("SELECT e.state || city FROM edits e JOIN property"), "conflictGhent");
+    assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Ghent"]));
 }
 
 #[test]
@@ -142,33 +136,29 @@ fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET state = 'Flanders'");
-    assert_eq!(scene.parcels(), [[1]]);
+    assert_eq!(scene.ready_groups(), [[1]]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "it is in doubt");
     // The edit's own event comes later: the request was applied without the values written here since.
     scene.hear(vec![with_key(event(4, "updated", "property", HOME, json!({ "city": "Ghent" })), &first.key)]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
     assert_eq!(scene.plan(), [2]);
-    assert_eq!(scene.one("SELECT city || state FROM property"), "GhentFlanders");
+    assert_eq!(scene.row("SELECT city, state FROM property"), json!(["Ghent", "Flanders"]));
 }
 
 #[test]
 fn edit_after_412_resends_on_next_contact() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
     scene.is_at_present(5);
     // The server was restored to 5, the position of this replica.
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(5, &[]), at(0)).unwrap();
+    scene.greets(5, &[]);
     assert_eq!(scene.plan(), [1]);
     let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
     assert_eq!(again.if_match, Some(5));
@@ -180,17 +170,17 @@ fn existing_profile_is_merged_after_feed() {
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
     let first = scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let ours = with_key(event(2, "created", "property", HOME, json!({ "city": "Ghent" })), &first.key);
     scene.hear(vec![ours, event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
-    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
+    assert_eq!(
+        (scene.outcomes(), scene.one("SELECT city FROM property").as_str()),
+        (vec![(1, EditOutcome::Confirmed)], "Liege")
+    );
 
     // The event is somebody else's, and the edit is merged with it. Without an event, the edit is sent again on the
     // next contact.
@@ -204,10 +194,10 @@ fn existing_profile_is_merged_after_feed() {
             scene.hear(vec![event(2, "created", "property", HOME, json!({ "city": "Liege" }))]);
             assert_eq!(scene.plan(), [1]);
             assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
-            assert_eq!(scene.states(), "conflict");
+            assert_eq!(scene.states(), [EditState::Conflict]);
         } else {
             assert_eq!(scene.plan(), [0; 0]);
-            crate::store::sync_state::record_greeting(&mut scene.db, &greeting(1, &[]), at(0)).unwrap();
+            scene.greets(1, &[]);
             assert_eq!(scene.plan(), [1]);
             assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
         }
@@ -216,21 +206,20 @@ fn existing_profile_is_merged_after_feed() {
 
 #[test]
 fn edit_after_412_waits_for_feed_on_contact() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
     let first = scene.send(1);
-    scene.answer(
-        1,
-        WriteOutcome::Later { pause: None, code: Some(ReasonCode::Unreachable), reason: "no answer".into() },
-    );
+    scene.answer(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.is_at_present(5);
-    crate::store::sync_state::record_greeting(&mut scene.db, &greeting(7, &[]), at(0)).unwrap();
+    scene.greets(7, &[]);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let theirs = json!({ "title": "Theirs", "priority": "low" });
     scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);
-    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("1 confirmed", "Theirs"));
+    assert_eq!(
+        (scene.outcomes(), scene.one("SELECT title FROM tasks").as_str()),
+        (vec![(1, EditOutcome::Confirmed)], "Theirs")
+    );
 }

@@ -3,37 +3,14 @@
 
 use serde_json::json;
 
-use super::super::{
-    Action, BatchEnd, Core, ErrorType, Event, Expired, Failure, FeedBatch, FeedHead, Millis, Refusal, Request,
-};
+use super::super::tests::{self, present, refusal};
+use super::super::{Action, Core, Event, Expired, Failure, FeedBatch, FeedHead, Millis, Refusal, Request};
 use super::*;
 use crate::model::Phase;
 use crate::sync::{EndReason, Identity, Limits, Until};
 
-/// The end of a batch that reaches the present.
-fn present(head: i64) -> BatchEnd {
-    BatchEnd::Present { head: Some(head) }
-}
-
 fn identity(scopes: &[&str]) -> Identity {
-    Identity {
-        home_id: "home".into(),
-        home_name: "Home".into(),
-        environment: "live".into(),
-        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
-        limits: Some(Limits { reads: 300, writes: 60, bulk: 20 }),
-    }
-}
-
-fn refusal(status: u16, kind: &str) -> Refusal {
-    Refusal {
-        status,
-        error_type: ErrorType::parse(kind),
-        message: kind.into(),
-        expired: None,
-        problem: json!({}),
-        retry_after: None,
-    }
+    tests::identity("home", scopes, Some(Limits { reads: 300, writes: 60, bulk: 20 }))
 }
 
 fn new_reconcile(since: Option<&str>) -> Reconcile {

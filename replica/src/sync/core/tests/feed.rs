@@ -6,10 +6,6 @@ fn nothing_new() -> Event {
     Event::Polled(Ok(FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() }))
 }
 
-fn applied() -> Event {
-    Event::BatchApplied { cursor: None, position: 9, has_id_gap: false, affects_edits: false, confirms_edits: false }
-}
-
 /// The reason, if a batch of a poll is applied as the present.
 fn polling(actions: &[Action]) -> Option<String> {
     actions.iter().find_map(|action| match action {
@@ -47,7 +43,7 @@ fn refused_stream_is_replaced_by_polls() {
     let mut core = opened(Until::Current);
     assert_eq!(polls(&core.handle(1, ended())), 1);
     assert!(polling(&core.handle(2, nothing_new())).is_some());
-    assert!(core.handle(2, applied()).contains(&Action::Finish(EndReason::Done)));
+    assert!(core.handle(2, applied(9)).contains(&Action::Finish(EndReason::Done)));
 }
 
 #[test]
@@ -72,7 +68,7 @@ fn refused_stream_is_retried_less_often() {
         let retry_after = (round == 7).then_some(900_000);
         core.handle(refused_at, Event::StreamRefused(Refusal { retry_after, ..refusal(429, "too_many_streams") }));
         core.handle(refused_at, nothing_new());
-        core.handle(refused_at, applied());
+        core.handle(refused_at, applied(9));
         let mut polled = 0;
         let again = loop {
             let at = core.wake_at().unwrap();
@@ -82,7 +78,7 @@ fn refused_stream_is_retried_less_often() {
             }
             polled += polls(&actions);
             core.handle(at, nothing_new());
-            core.handle(at, applied());
+            core.handle(at, applied(9));
         };
         assert!(polled > 0, "polls continue in between");
         pauses.push(again - refused_at);
@@ -200,7 +196,7 @@ fn single_run_polls_after_ten_seconds() {
     assert_eq!(core.wake_at(), Some(10_000), "from the request, despite comments");
     assert_eq!(polls(&core.handle(10_000, Event::Timer)), 1);
     assert!(polling(&core.handle(10_001, nothing_new())).is_some());
-    assert!(core.handle(10_001, applied()).contains(&Action::Finish(EndReason::Done)));
+    assert!(core.handle(10_001, applied(9)).contains(&Action::Finish(EndReason::Done)));
     // A stream with a batch has the usual limit.
     let mut core = opened(Until::Pushed);
     core.handle(1, Event::StreamBatch(FeedBatch { events: vec![event(2)], ..FeedBatch::default() }));
@@ -231,7 +227,7 @@ fn comments_delay_silence_but_prove_nothing() {
         }
         let actions = core.handle(beat * 60_000, Event::StreamBatch(heartbeat));
         assert!(matches!(actions[..], [Action::ApplyBatch { is_current: true, .. }]), "{actions:?}");
-        core.handle(beat * 60_000, applied());
+        core.handle(beat * 60_000, applied(9));
         assert_eq!(core.wake_at(), Some(beat * 60_000 + 45_000));
     }
 }

@@ -60,13 +60,7 @@ impl Scene {
     /// Reconnects and reaches the present.
     fn reconnect(&mut self) {
         let begun = self.timer();
-        self.answer_greeting(begun, 5);
-        self.report(DriverEvent::StreamOpened);
-        self.report(DriverEvent::StreamBatch(FeedBatch {
-            events: Vec::new(),
-            cursor: Some("c5".into()),
-            end: present(5),
-        }));
+        self.reach_present(begun);
     }
 
     fn journal(&self) -> Vec<(LogLevel, String)> {

@@ -15,27 +15,27 @@ fn later_event_does_not_confirm_lost_edit() {
     let mut scene = accepted_at_6();
     let mine = with_key(task(6, "Paint", "high"), "key-1");
     scene.hear(vec![mine, task(7, "Theirs", "low")]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
 }
 
 #[test]
 fn edit_passed_by_tail_is_offered() {
-    let restored = ReconcileCause::Restored { resume: "r".into(), fork: Some(5) };
+    let restored = restored(Some(5));
     for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         // The server was restored to 7, unnoticed, and has new events: 8 and 9 are changes by others.
         scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
-        assert_eq!(scene.states(), "conflict sent", "{cause:?}");
+        assert_eq!(scene.states(), [EditState::Conflict, EditState::Sent], "{cause:?}");
         scene.hear(vec![task(10, "Theirs", "low")]);
-        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict], "{cause:?}");
         for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
         {
-            assert_eq!(scene.is_walked(kind, &ids, 10), SweepOutcome::Done);
+            assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
         }
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
-        assert_eq!(scene.one("SELECT name || (rev IS NULL) FROM vehicles"), "Car1");
-        assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Theirshigh10");
+        scene.finishes();
+        assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict], "{cause:?}");
+        assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
+        assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Theirs", "high", 10]));
     }
 }
 
@@ -49,7 +49,7 @@ fn edit_overwritten_in_backfill_is_not_lost() {
     // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
     scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(21);
-    assert_eq!(scene.states(), "conflict");
+    assert_eq!(scene.states(), [EditState::Conflict]);
     assert!(scene.one("SELECT reason FROM edits").contains("deleted on the server since, or lost"));
 }
 
@@ -65,5 +65,8 @@ fn delete_during_backfill_is_confirmed() {
     scene.answer(2, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(21);
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
+    assert_eq!(
+        (scene.states(), scene.outcomes()),
+        (vec![], vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)])
+    );
 }

@@ -26,44 +26,50 @@ fn overwritten_here() -> Scene {
         scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
-    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed");
+    assert_eq!(
+        scene.outcomes(),
+        [
+            (1, EditOutcome::Confirmed),
+            (2, EditOutcome::Confirmed),
+            (3, EditOutcome::Confirmed),
+            (4, EditOutcome::Confirmed)
+        ]
+    );
     scene
 }
 
 /// Ends a reconcile whose lists show the task like this, and the room if `there`.
 fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
     scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 20);
-    scene.is_walked(Kind::Task, &[(TASK, rev)], 20);
+    scene.sweeps(Kind::Task, &[(TASK, rev)], 20);
     if there {
         scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed" }))], 20);
     }
-    scene.is_walked(Kind::Room, if there { &[(ROOM, 7)] } else { &[] }, 20);
+    scene.sweeps(Kind::Room, if there { &[(ROOM, 7)] } else { &[] }, 20);
     scene.is_at_present(20);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
+    scene.finishes();
 }
 
 #[test]
 fn overwritten_edit_is_not_lost() {
-    let unknown = || ReconcileCause::Restored { resume: "r".into(), fork: None };
+    let unknown = || restored(None);
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-    assert_eq!(scene.states(), "");
-    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
+    assert_eq!(scene.states(), []);
+    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
     // Restored again, now with a known fork; the positions of these edits stay unknown.
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(8) });
+    scene.recovers(&restored(Some(8)));
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-    assert_eq!(scene.states(), "");
+    assert_eq!(scene.states(), []);
 
     // Restored to before the second title and the room's delete: both are lost, and the state before them is there.
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
     ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
-    let lost =
-        "SELECT group_concat(id || method || coalesce(patch ->> 'title', '') || coalesce(base ->> 'title', ''), ' ')
-                FROM (SELECT * FROM edits ORDER BY id)";
-    assert_eq!(scene.one(lost), "3updateCB 4delete");
-    assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0");
+    let lost = "SELECT id, method, patch ->> 'title', base ->> 'title' FROM edits ORDER BY id";
+    assert_eq!(scene.rows(lost), json!([[3, "update", "C", "B"], [4, "delete", null, null]]));
+    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
 }
 
 #[test]
@@ -73,11 +79,12 @@ fn overwritten_edit_stays_after_discard() {
     scene.send(5);
     scene.answer(5, WriteOutcome::Sent { rev: Some(10) });
     scene.hear(vec![event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" }))]);
-    for states in ["conflict conflict", "conflict"] {
-        scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    for is_discarded in [false, true] {
+        scene.recovers(&restored(None));
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+        let states = if is_discarded { vec![EditState::Conflict] } else { vec![EditState::Conflict; 2] };
         assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
-        if states != "conflict" {
+        if !is_discarded {
             assert_eq!(scene.one("SELECT title FROM tasks"), "D");
             decide::discard(&mut scene.db, Origin::Cli, 5, at(0)).unwrap();
         }
@@ -88,19 +95,18 @@ fn overwritten_edit_stays_after_discard() {
 #[test]
 fn several_lost_edits_of_record_resend() {
     let mut scene = overwritten_here();
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&restored(None));
     ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
-    let lost = "SELECT group_concat(id || patch || base, ' ') FROM (SELECT * FROM edits ORDER BY id)";
-    assert_eq!(scene.one(lost), r#"1{"notes":"n"}{"notes":null} 3{"title":"C"}{"title":"A"}"#);
-    assert_eq!(scene.one("SELECT title || notes FROM tasks"), "Cn");
+    let lost = "SELECT id, patch, base FROM edits ORDER BY id";
+    assert_eq!(
+        scene.rows(lost),
+        json!([[1, r#"{"notes":"n"}"#, r#"{"notes":null}"#], [3, r#"{"title":"C"}"#, r#"{"title":"A"}"#]])
+    );
+    assert_eq!(scene.row("SELECT title, notes FROM tasks"), json!(["C", "n"]));
     for edit in [1, 3] {
         decide::retry(&mut scene.db, edit).unwrap();
     }
-    assert_eq!(scene.states(), "waiting waiting");
-}
-
-fn restored(fork: Option<i64>) -> ReconcileCause {
-    ReconcileCause::Restored { resume: "r".into(), fork }
+    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
 }
 
 #[test]
@@ -116,8 +122,17 @@ fn edit_overwritten_before_event_is_not_lost() {
         }
         scene.recovers(&cause);
         ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-        assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed,3 confirmed,4 confirmed", "{cause:?}");
-        assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "C0", "{cause:?}");
+        assert_eq!(
+            scene.outcomes(),
+            [
+                (1, EditOutcome::Confirmed),
+                (2, EditOutcome::Confirmed),
+                (3, EditOutcome::Confirmed),
+                (4, EditOutcome::Confirmed)
+            ],
+            "{cause:?}"
+        );
+        assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]), "{cause:?}");
     }
 }
 
@@ -133,7 +148,7 @@ fn edit_overwritten_in_reconcile_is_not_lost() {
     let noted = json!({ "title": "D", "notes": "n", "priority": "low" });
     scene.hear(vec![with_key(event(21, "updated", "task", TASK, noted.clone()), &key)]);
     ends_with_task(&mut scene, 21, noted, false);
-    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("", "D"));
+    assert_eq!((scene.states(), scene.one("SELECT title FROM tasks").as_str()), (vec![], "D"));
 }
 
 #[test]
@@ -145,13 +160,10 @@ fn reshown_edit_is_lost_by_next_restore() {
         for edit in [3, 4] {
             decide::discard(&mut scene.db, Origin::Cli, edit, at(0)).unwrap();
         }
-        assert_eq!(scene.one("SELECT title || (SELECT count(*) FROM rooms) FROM tasks"), "B1");
+        assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["B", 1]));
         scene.recovers(&restored(next));
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
-        assert_eq!(
-            scene.one("SELECT group_concat(id || state) FROM (SELECT * FROM edits ORDER BY id)"),
-            "1conflict,2conflict"
-        );
+        assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
     }
 }
 
@@ -167,13 +179,13 @@ fn reshown_edit_after_foreign_loss_is_lost_next() {
     scene.hear(vec![task(8, "B", "low"), task(12, "Theirs", "low")]);
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 12, of("Theirs"), false);
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
     scene.recovers(&restored(Some(10)));
     ends_with_task(&mut scene, 8, of("B"), false);
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
     scene.recovers(&restored(Some(6)));
     ends_with_task(&mut scene, 5, of("A"), false);
-    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("conflict", "B"));
+    assert_eq!((scene.states(), scene.one("SELECT title FROM tasks").as_str()), (vec![EditState::Conflict], "B"));
 }
 
 #[test]
@@ -192,10 +204,10 @@ fn half_changed_subject_is_not_lost() {
         scene.answer(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
         scene.hear(vec![event(5 + edit, "updated", "task", TASK, subject(id))]);
     }
-    assert_eq!(scene.outcomes(), "1 confirmed,2 confirmed");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 7, subject(CAR), false);
-    assert_eq!((scene.states().as_str(), scene.one("SELECT subject_id FROM tasks").as_str()), ("", CAR));
+    assert_eq!((scene.states(), scene.one("SELECT subject_id FROM tasks").as_str()), (vec![], CAR));
 }
 
 #[test]
@@ -207,8 +219,8 @@ fn recreated_record_is_not_deleted() {
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
     scene.recovers(&restored(None));
-    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 20), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.is_at_present(20);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT name || (SELECT count(*) FROM _tombstones) FROM vehicles"), "Car0");
+    scene.finishes();
+    assert_eq!(scene.row("SELECT name, (SELECT count(*) FROM _tombstones) FROM vehicles"), json!(["Car", 0]));
 }

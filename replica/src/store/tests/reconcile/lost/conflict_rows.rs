@@ -19,12 +19,12 @@ fn offered_edit_shows_normalized_values() {
         CAR,
         json!({ "name": "Car", "color": "blue", "purchase_price": "7.50" }),
     )]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    scene.recovers(&restored(Some(5)));
     // The new history has made the same change of the price, and a car of another color.
     let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, now)], 6);
-    assert_eq!(scene.one("SELECT group_concat(field) FROM conflicts"), "color");
+    assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["color"]));
 }
 
 #[test]
@@ -45,10 +45,10 @@ fn offered_edit_is_not_shown_as_deleted() {
         scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(5) });
-    assert_eq!(scene.states(), "conflict conflict conflict");
-    let conflicts = "SELECT group_concat(edit_id || field || coalesce(theirs, '-')) FROM conflicts";
-    assert_eq!(scene.one(conflicts), "null", "nobody has deleted anything, and nothing is known to differ");
+    scene.recovers(&restored(Some(5)));
+    assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict, EditState::Conflict]);
+    let conflicts = "SELECT edit_id, field, theirs FROM conflicts";
+    assert_eq!(scene.rows(conflicts), json!([]), "nobody has deleted anything, and nothing is known to differ");
     scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
-    assert_eq!(scene.one(conflicts), "2nameBarn", "what the new history has changed is shown");
+    assert_eq!(scene.rows(conflicts), json!([[2, "name", "Barn"]]), "what the new history has changed is shown");
 }

@@ -12,7 +12,7 @@ use crate::store::base;
 use crate::store::{StoreError, gate, health};
 
 /// Writes local data into an empty replica.
-pub(super) fn restore(connection: &mut Connection, data: LocalData) -> Result<RebuildReport, StoreError> {
+pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<RebuildReport, StoreError> {
     let mut report = RebuildReport { lost: data.lost, ..RebuildReport::default() };
     gate::sync_tx(connection, |tx| {
         for (name, table) in &data.tables {

@@ -2,15 +2,9 @@
 
 use super::*;
 
-fn restored(fork: Option<i64>) -> ReconcileCause {
-    ReconcileCause::Restored { resume: "r".into(), fork }
-}
-
 #[test]
 fn second_gap_keeps_edits_seen_in_tail() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
@@ -28,24 +22,25 @@ fn second_gap_keeps_edits_seen_in_tail() {
     ]);
     scene.recovers(&gap());
     scene.is_at_present(200);
-    assert_eq!(scene.is_walked(Kind::Vehicle, &[], 200), SweepOutcome::Done);
-    assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 93)], 200), SweepOutcome::Done);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed,2 confirmed"));
-    assert_eq!(scene.one("SELECT priority || (SELECT count(*) FROM vehicles) FROM tasks"), "low0");
+    assert_eq!(scene.sweeps(Kind::Vehicle, &[], 200), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 93)], 200), SweepOutcome::Done);
+    scene.finishes();
+    assert_eq!(
+        (scene.states(), scene.outcomes()),
+        (vec![], vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)])
+    );
+    assert_eq!(scene.row("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks"), json!(["low", 0]));
 }
 
 /// The update of a task is confirmed, and the first copy of the restored server lacks the task.
 fn gone_and_put_back_again(second: Option<i64>) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.recovers(&restored(None));
-    assert_eq!(scene.is_walked(Kind::Task, &[], 9), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Task, &[], 9), SweepOutcome::Done);
     // The right copy is restored before the end of the reconcile.
     scene.recovers(&restored(second));
     scene
@@ -56,26 +51,29 @@ fn record_of_next_copy_has_no_old_base() {
     for second in [None, Some(7)] {
         let mut scene = gone_and_put_back_again(second);
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 8);
-        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
+        assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
         scene.is_at_present(8);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!((scene.states().as_str(), scene.one("SELECT count(*) FROM _base").as_str()), ("", "0"));
+        scene.finishes();
+        assert_eq!((scene.states(), scene.one("SELECT count(*) FROM _base").as_str()), (vec![], "0"));
 
         // Another change of the record was lost, and is laid over the version of the copy.
         let mut scene = gone_and_put_back_again(second);
         scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Other", "priority": "low" }))], 8);
-        assert_eq!(scene.is_walked(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
+        assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
         scene.is_at_present(8);
-        reconcile::finish(&mut scene.db, at(0)).unwrap();
-        assert_eq!(scene.states(), "conflict");
-        assert_eq!(scene.one("SELECT title || priority || rev FROM tasks"), "Otherhigh6");
+        scene.finishes();
+        assert_eq!(scene.states(), [EditState::Conflict]);
+        assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Other", "high", 6]));
     }
     // The copy lacks the record too: the edits are still laid over the last version.
     let mut scene = gone_and_put_back_again(None);
-    assert_eq!(scene.is_walked(Kind::Task, &[], 8), SweepOutcome::Done);
+    assert_eq!(scene.sweeps(Kind::Task, &[], 8), SweepOutcome::Done);
     scene.is_at_present(8);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!(scene.one("SELECT state || title || tasks.priority FROM edits JOIN tasks"), "conflictPainthigh");
+    scene.finishes();
+    assert_eq!(
+        scene.row("SELECT state, title, tasks.priority FROM edits JOIN tasks"),
+        json!(["conflict", "Paint", "high"])
+    );
 }
 
 #[test]
@@ -84,12 +82,12 @@ fn found_then_overwritten_edit_is_not_lost() {
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     scene.recovers(&restored(None));
     ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
-    assert_eq!(scene.states(), "conflict", "the car");
+    assert_eq!(scene.states(), [EditState::Conflict], "the car");
     scene.hear(vec![task(12, "Paint", "low")]);
     scene.is_at_present(12);
     scene.recovers(&restored(Some(12)));
     ends_with(&mut scene, record(TASK, 12, json!({ "title": "Paint", "priority": "low" })), room, 14);
-    assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict");
+    assert_eq!(scene.edit_states(), [(2, EditState::Conflict)]);
 }
 
 #[test]
@@ -100,11 +98,11 @@ fn record_missing_after_second_restore_is_lost() {
         scene.recovers(&cause);
         scene.is_at_present(9);
         // The feed has shown nothing yet: the list is from the copy.
-        assert_eq!(scene.is_walked(Kind::Vehicle, &[], 9), SweepOutcome::Done);
+        assert_eq!(scene.sweeps(Kind::Vehicle, &[], 9), SweepOutcome::Done);
         scene.recovers(&restored(None));
         let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
         ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room, 9);
-        assert_eq!(scene.one("SELECT group_concat(id || state) FROM edits"), "2conflict", "{cause:?}");
+        assert_eq!(scene.edit_states(), [(2, EditState::Conflict)], "{cause:?}");
         assert_eq!(scene.one("SELECT name FROM vehicles"), "Car", "{cause:?}");
     }
 }
@@ -113,21 +111,19 @@ fn record_missing_after_second_restore_is_lost() {
 fn delete_in_copy_is_not_offered() {
     // In a gap: the task is known to be deleted by 90.
     let mut scene = deleted_in_gap();
-    assert_eq!(scene.outcomes(), "1 confirmed");
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
     scene.recovers(&restored(Some(50)));
-    scene.is_walked(Kind::Task, &[], 60);
+    scene.sweeps(Kind::Task, &[], 60);
     scene.is_at_present(60);
-    reconcile::finish(&mut scene.db, at(0)).unwrap();
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    scene.finishes();
+    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
 
     // Somebody deleted the task first, and the feed shows it after the response.
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::with_task_at_present();
     scene.does("DELETE FROM tasks");
     scene.send(1);
     scene.answer(1, WriteOutcome::Sent { rev: Some(40) });
     scene.hear(vec![deleted(6)]);
     scene.recovers(&restored(Some(20)));
-    assert_eq!((scene.states().as_str(), scene.outcomes().as_str()), ("", "1 confirmed"));
+    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
 }
