@@ -11,6 +11,10 @@ use crate::schema::{
     COMMON, COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
     is_subject,
 };
+use crate::typed_text::without_group_points;
+
+/// The most digits of a number that a refusal quotes.
+const INTEGER_DIGITS_MAX: usize = 12;
 
 /// Field values by name, normalized (contract 2).
 pub type Fields = Map<String, Value>;
@@ -163,7 +167,7 @@ fn check_integer(field: &Field, value: &Value) -> Result<Value, FieldFault> {
     let (low, high) = if field.format == Format::Year { (1000, 9999) } else { (0, COUNT_MAX) };
     let number = match value {
         Value::Number(number) => number,
-        _ => return Err(fault(field, FaultCode::WrongType, "must be an integer")),
+        other => return Err(fault(field, FaultCode::WrongType, &integer_rule(other))),
     };
     // `3.0` is an integer, as in JSON Schema. A number too large for i64 is out of range, not a wrong type.
     let whole = number.as_i64().map(|n| n as f64).or(number.as_f64()).unwrap_or(f64::INFINITY);
@@ -206,8 +210,12 @@ fn check_text(field: &Field, text: &str) -> Result<String, FieldFault> {
         }
         Format::Vin => formats::normalize_vin(text)
             .ok_or_else(|| malformed("must be 11 to 17 of the letters A-Z and digits, without I, O and Q")),
-        Format::Money => formats::normalize_money(text)
-            .ok_or_else(|| malformed("must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals")),
+        Format::Money => formats::normalize_money(text).ok_or_else(|| match without_group_points(text) {
+            Some(whole) if whole.len() <= INTEGER_DIGITS_MAX => malformed(&format!(
+                "has at most 2 decimals; {text} may mean {whole}, so write {whole}.00 or a decimal such as 1299.00"
+            )),
+            _ => malformed("must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals"),
+        }),
         Format::Date => match formats::parse_date(text) {
             Some(_) => Ok(text.to_owned()),
             None => Err(malformed("must be a calendar date written YYYY-MM-DD")),
@@ -221,6 +229,17 @@ fn check_text(field: &Field, text: &str) -> Result<String, FieldFault> {
             None => Err(malformed("must be a UUID with hyphens")),
         },
         Format::Count | Format::Year => Err(fault(field, FaultCode::WrongType, "must be an integer")),
+    }
+}
+
+/// The rule that a text breaks in an integer field. A text such as `135.000` gets its two meanings.
+fn integer_rule(value: &Value) -> String {
+    let text = value.as_str().map_or("", str::trim);
+    match (text.split_once('.'), without_group_points(text)) {
+        (Some((part, _)), Some(whole)) if whole.len() <= INTEGER_DIGITS_MAX => {
+            format!("must be an integer; {text} may mean {part} or {whole}, so write the integer without a point")
+        }
+        _ => "must be an integer".to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`resources`]: the table of the six kinds. Validation, discovery, replica columns and forms read the table.
 //! - [`formats`]: the exact rules of dates, timestamps, money, ids and texts.
 //! - [`check`]: checks a body against the table and reports all faults at once.
+//! - [`typed_text`]: sums, whole numbers and dates as people type them.
 //! - [`search_text`]: the searched words of a record.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
 //! - [`problem`]: refusals with status, retry rule and next step.
@@ -24,3 +25,4 @@ pub mod record;
 pub mod resources;
 pub mod schema;
 pub mod search_text;
+pub mod typed_text;

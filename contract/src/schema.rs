@@ -174,6 +174,28 @@ impl Field {
         }
     }
 
+    /// The allowed values of the field for people, such as `an integer from 0; required`.
+    pub fn allowed_values(&self) -> String {
+        let values = match self.format {
+            Format::Text { max, .. } => format!("at most {max} characters"),
+            Format::Choice(words) => words.join(", "),
+            Format::Count => "an integer from 0".to_owned(),
+            Format::Year => "an integer from 1000 to 9999".to_owned(),
+            Format::Money => "a decimal such as 1299.00".to_owned(),
+            Format::Date => "YYYY-MM-DD".to_owned(),
+            Format::Timestamp => "YYYY-MM-DDTHH:MM:SS.mmmZ".to_owned(),
+            Format::Vin => "11 to 17 letters and digits".to_owned(),
+            Format::Url => "http or https".to_owned(),
+            Format::Reference(kind) => format!("id in {}", kind.collection()),
+            Format::Subject => "id in the table that subject_type means".to_owned(),
+        };
+        match self.presence {
+            Presence::Required => format!("{values}; required"),
+            Presence::ReadOnly => format!("{values}; set by the server"),
+            _ => values,
+        }
+    }
+
     /// The name for people: `Purchase price` for `purchase_price`.
     pub fn label(&self) -> String {
         let words = self.name.strip_suffix("_id").unwrap_or(self.name).replace('_', " ");

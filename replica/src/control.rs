@@ -1,9 +1,8 @@
 //! The part of [`Replica`] that controls a sync in any process: pause, resume, retry, reconcile, verify, and the sync
 //! log. Requests go through the database; a notification wakes the process. Must not sync.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use crate::store::reconcile::verify;
@@ -56,9 +55,7 @@ impl Replica {
     /// Compares all records with the server's lists (from [`crate::sync::fetch_listings`]). `repair` gives records that
     /// differ the server's values. None: the replica has not reached the position of the lists yet.
     pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-        let found = verify::verify(&mut *self.write_connection()?, listings, repair, now)?;
+        let found = verify::verify(&mut *self.write_connection()?, listings, repair, crate::now())?;
         notification::notify(&self.db);
         Ok(found)
     }

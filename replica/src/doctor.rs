@@ -21,7 +21,7 @@ pub use advice::{
     other_process_key_advice, setup_command,
 };
 pub use diagnosis::{Cause, Diagnosis, block_advice, diagnose, free_space_advice};
-pub use files::directory;
+pub use files::{directory, network_warning};
 pub use finding::{Finding, Severity, Topic};
 pub use server::{check_scopes, client_error_text};
 pub use text::shell_quoted;

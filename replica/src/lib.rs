@@ -214,8 +214,8 @@ impl Replica {
     }
 }
 
-/// The time of this machine. For timestamps in the history only; decisions must not depend on the local clock.
-fn now() -> Timestamp {
+/// The time of this machine. For timestamps in the history and in files only; decisions must not depend on the local clock.
+pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -20,13 +20,16 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn open_or_create(&self) -> Result<Replica, Failure> {
-        self.warn_if_removed();
+        self.warn_about_place();
         Ok(Replica::open(&self.profile.db, Origin::Cli)?)
     }
 
-    /// Prints a message if a database existed at the path before and was removed.
-    pub(super) fn warn_if_removed(&self) {
+    /// Prints a message if a database existed at the path before and was removed, and if the path is on a network file system.
+    pub(super) fn warn_about_place(&self) {
         let db = &self.profile.db;
+        if let Some(warning) = hearth_replica::doctor::network_warning(db) {
+            output::message(&format!("hearth-replica: {warning}"));
+        }
         if hearth_replica::database_was_removed(db) {
             let removed = removed_text(db);
             output::message(&format!(

@@ -11,6 +11,7 @@ mod duration;
 mod edits;
 mod export;
 mod failure;
+mod fields;
 mod help;
 mod init;
 mod lock_holder;
@@ -66,6 +67,8 @@ enum Command {
     Home(HomeCommand),
     /// Test an installation: cause a fault in a scratch home and check the result
     Drill(drill::Drill),
+    /// List the fields of a kind, with the values that they take
+    Fields(fields::Fields),
     /// Write shell completions
     Completions(help::Completions),
     /// Write the manual page, or one page for each command
@@ -122,7 +125,7 @@ enum HomeCommand {
     Undo(decisions::Undo),
     /// Print the path of the database
     Path,
-    /// Write a consistent copy of the database, pending edits included
+    /// Write the home to a file: a copy of the database, JSON, CSV, or a report in HTML
     Export(export::Export),
     /// Download everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
@@ -161,6 +164,7 @@ fn execute(arguments: Arguments) -> Result<(), FailureReport> {
         Command::Home(command) => command,
         // These commands need no profile, so a damaged profile does not stop them.
         Command::Drill(drill) => return Ok(drill.run(json)?),
+        Command::Fields(fields) => return Ok(fields.run(json)?),
         Command::Completions(completions) => return Ok(completions.run(Arguments::command())?),
         Command::Man(man) => return Ok(man.run(Arguments::command())?),
     };

@@ -9,7 +9,7 @@ use hearth_replica::Table;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::text::{cell_text, value_text};
+use super::text::{cell_text, csv_line, value_text};
 
 /// True after a write to stdout failed because the reader is gone.
 static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -129,18 +129,10 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
 
 /// Writes rows as CSV (RFC 4180) with a header line, one row at a time. Null is an empty field.
 pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
-    let quote = |text: String| match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    };
     let mut out = BufWriter::new(io::stdout().lock());
-    ignore_closed_pipe(writeln!(out, "{}", columns.iter().cloned().map(quote).collect::<Vec<_>>().join(",")))?;
+    ignore_closed_pipe(writeln!(out, "{}", csv_line(columns.iter().cloned())))?;
     for row in rows {
-        ignore_closed_pipe(writeln!(
-            out,
-            "{}",
-            row?.iter().map(|value| quote(value_text(value))).collect::<Vec<_>>().join(",")
-        ))?;
+        ignore_closed_pipe(writeln!(out, "{}", csv_line(row?.iter().map(value_text))))?;
         if !is_stdout_open() {
             break;
         }

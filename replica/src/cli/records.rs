@@ -86,7 +86,7 @@ fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failur
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// The id or its beginning; `property` is the home's profile
+    /// The name of the record, its id or the beginning of its id; `property` is the home's profile
     id: String,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct Add {
     /// The kind of the record
     #[arg(value_parser = values::kind_parser())]
     kind: Kind,
-    /// The fields; an id may be shortened to a unique beginning
+    /// The fields; `fields KIND` lists them. A reference takes a name, an id or the beginning of an id
     #[arg(value_name = "FIELD=VALUE", required = true)]
     values: Vec<Assignment>,
 }
@@ -130,7 +130,7 @@ impl Add {
 /// Arguments of `set`.
 #[derive(Debug, Args)]
 pub(super) struct Set {
-    /// The id or its beginning; `property` is the home's profile
+    /// The name of the record, its id or the beginning of its id; `property` is the home's profile
     id: String,
     /// The fields to change; field= sets null
     #[arg(value_name = "FIELD=VALUE", required = true)]
@@ -157,7 +157,7 @@ impl Set {
 /// Arguments of `remove`.
 #[derive(Debug, Args)]
 pub(super) struct Remove {
-    /// The id or its beginning
+    /// The name of the record, its id or the beginning of its id
     id: String,
 }
 

@@ -49,7 +49,7 @@ impl Run {
         let config = sync_config(context)?;
         let db = &context.profile.db;
         let lock = take_lock(db)?;
-        context.warn_if_removed();
+        context.warn_about_place();
         if form == LogFormat::Text {
             // The address is not checked yet. An address with a password is refused later, and must not be printed.
             let server = sync::redact_address(&config.server);

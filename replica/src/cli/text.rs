@@ -16,6 +16,26 @@ pub(super) fn value_text(value: &Value) -> String {
     }
 }
 
+/// A spreadsheet reads a text with one of these first characters as a formula, or skips the character and reads the next.
+const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A JSON value as a CSV cell for spreadsheets. Null is empty. A text that a spreadsheet would compute gets a `'` in front.
+pub(super) fn csv_cell(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.starts_with(FORMULA_STARTS) => format!("'{text}"),
+        other => value_text(other),
+    }
+}
+
+/// A line of CSV (RFC 4180) without its end.
+pub(super) fn csv_line(cells: impl IntoIterator<Item = String>) -> String {
+    let quote = |text: String| match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    };
+    cells.into_iter().map(quote).collect::<Vec<_>>().join(",")
+}
+
 /// A JSON value on one line, without terminal control characters.
 pub(super) fn cell_text(value: &Value) -> String {
     one_line(&value_text(value))

@@ -1,16 +1,21 @@
-//! Parses kinds, `field=value` and short ids on the command line. All rules come from the contract's table. Must not
+//! Parses kinds, `field=value`, short ids and names on the command line. All rules come from the contract's table. Must not
 //! write.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
+use hearth_contract::formats::parse_id;
 use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYPE};
-use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, Test};
+use hearth_contract::typed_text;
+use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, RowQuery, Sort, Test};
 use serde_json::{Number, Value};
 
 use super::failure::{Exit, Failure};
 use super::text;
+
+/// Most records of one name that a refusal lists.
+const NAMESAKES_MAX: usize = 10;
 
 /// Parses a kind by its collection or its singular name; clap suggests the nearest name.
 pub(super) fn kind_parser() -> impl TypedValueParser<Value = Kind> {
@@ -116,51 +121,84 @@ pub(super) fn field_name(kind: Kind, name: &str) -> Result<&'static str, Failure
     }
 }
 
-/// The record with this id, or with an id that begins so; `property` is the home's profile.
-pub(super) fn find_record(replica: &Replica, id: &str, include_deleted: bool) -> Result<(Kind, String), Failure> {
-    if id == Kind::Property.as_str() {
+/// The record with this id or name, or with an id that begins so; `property` is the home's profile.
+pub(super) fn find_record(replica: &Replica, typed: &str, include_deleted: bool) -> Result<(Kind, String), Failure> {
+    if typed == Kind::Property.as_str() {
         let row = replica.row(Kind::Property, "")?;
         return Ok((Kind::Property, row.map(|row| row.id).unwrap_or_default()));
     }
-    match replica.find(id, &Kind::ALL, include_deleted)? {
+    match find_by_id_or_name(replica, typed, &Kind::ALL, include_deleted)? {
         IdMatch::One(kind, id) => Ok((kind, id)),
-        IdMatch::Nothing if id.len() < ID_PREFIX_MIN => Err(Failure::new(
+        IdMatch::Many(matches) => Err(ambiguous_id_failure(replica, typed, &matches)?),
+        IdMatch::Nothing if typed.len() < ID_PREFIX_MIN => Err(Failure::new(
             Exit::Usage,
-            format!("{id:?} is too short for an id: type at least {ID_PREFIX_MIN} of its characters"),
+            format!("no record is named {typed:?}, and an id needs at least {ID_PREFIX_MIN} of its characters"),
         )),
-        IdMatch::Nothing => Err(Failure::new(Exit::NotFound, format!("there is no record whose id begins with {id}"))
-            .hint("hearth-replica search WORDS, or hearth-replica list KIND")),
-        IdMatch::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
+        IdMatch::Nothing => Err(Failure::new(
+            Exit::NotFound,
+            format!("there is no record whose name is {typed} or whose id begins with {typed}"),
+        )
+        .hint("hearth-replica search WORDS, or hearth-replica list KIND")),
     }
 }
 
+/// The record whose id begins with the text; otherwise the record whose name is the text, in upper or lower case.
+fn find_by_id_or_name(
+    replica: &Replica,
+    typed: &str,
+    kinds: &[Kind],
+    include_deleted: bool,
+) -> Result<IdMatch, Failure> {
+    let by_id = replica.find(typed, kinds, include_deleted)?;
+    if by_id != IdMatch::Nothing {
+        return Ok(by_id);
+    }
+    let mut named = Vec::new();
+    for kind in kinds.iter().copied().filter(|kind| !kind.is_singleton()) {
+        let column = resource(kind).title;
+        let page = replica.rows(&RowQuery {
+            kind,
+            sort: Sort { column, descending: false },
+            words: String::new(),
+            conditions: vec![Condition { field: column, test: Test::Is(typed.to_owned()) }],
+            offset: 0,
+            limit: NAMESAKES_MAX,
+            near: None,
+        })?;
+        named.extend(page.rows.into_iter().map(|row| (kind, row.id)));
+    }
+    named.truncate(NAMESAKES_MAX);
+    Ok(match named.len() {
+        0 => IdMatch::Nothing,
+        1 => named.pop().map_or(IdMatch::Nothing, |(kind, id)| IdMatch::One(kind, id)),
+        _ => IdMatch::Many(named),
+    })
+}
+
 fn ambiguous_id_failure(replica: &Replica, id: &str, matches: &[(Kind, String)]) -> Result<Failure, Failure> {
-    let mut text = format!("several records have ids that begin with {id}:");
+    let mut text = format!("several records have the name {id}, or an id that begins so:");
     for (kind, id) in matches {
         let title = replica.row(*kind, id)?.map(|row| row.title).unwrap_or_default();
         text.push_str(&format!("\n  {id}  {kind}  {}", text::one_line(&title)));
     }
     // The server uses an id once. One of the records exists only here, and its edit waits for a decision.
     let is_whole = matches.iter().all(|(_, whole)| *whole == id.to_ascii_lowercase());
-    let next = if is_whole { "hearth-replica edits" } else { "repeat with more characters of the id" };
+    let next = if is_whole { "hearth-replica edits" } else { "repeat with the beginning of one of these ids" };
     Ok(Failure::new(Exit::Usage, text).hint(next))
 }
 
-/// The arguments as a JSON body: integers for integer fields, whole ids for short ids.
+/// The arguments as a JSON body: values in the contract's form, whole ids for short ids and names.
 fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Option<&Fields>) -> Result<Fields, Failure> {
     let mut body = Fields::new();
     for Assignment { name, value } in typed {
-        let integer =
-            resource(kind).field(name).map_or(name == "rev", |field| field.format.is_integer()).then(|| value.trim());
-        // As in JSON, 3.0 is an integer. The check rejects 3.5.
-        let number = integer.and_then(|text| match text.parse::<i64>() {
-            Ok(number) => Some(number.into()),
-            Err(_) => text.parse::<Number>().ok(),
-        });
-        let value = match (value.as_str(), number) {
-            ("", _) => Value::Null,
-            (_, Some(number)) => Value::Number(number),
-            (text, None) => text.into(),
+        let format = resource(kind).field(name).map(|field| field.format);
+        let value = match format {
+            _ if value.is_empty() => Value::Null,
+            Some(format) if format.is_integer() => typed_integer(value),
+            None if name == "rev" => typed_integer(value),
+            Some(Format::Money) => typed_text::normalize_money(value).into(),
+            Some(Format::Date) => typed_text::parse_full_date(value).unwrap_or_else(|| value.clone()).into(),
+            _ => value.as_str().into(),
         };
         if body.insert(name.clone(), value).is_some() {
             return Err(field_failure(kind, [format!("{name} is given twice.")]));
@@ -181,16 +219,31 @@ fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Optio
     Ok(body)
 }
 
-/// The whole id of a referenced record. None: not the beginning of an id; the check judges the value.
+/// An integer as typed, `130,000` or `3.0`, as a JSON number. Any other text stays, and the check refuses the text: `135.000` may be
+/// 135 or 135000.
+fn typed_integer(text: &str) -> Value {
+    let text = text.trim();
+    if let Some(whole) = typed_text::parse_whole(text) {
+        return whole.into();
+    }
+    if typed_text::without_group_points(text).is_some() {
+        return text.into();
+    }
+    // As in JSON, 3.0 is an integer. The check refuses 3.5.
+    text.parse::<Number>().map_or_else(|_| text.into(), Value::Number)
+}
+
+/// The whole id of a referenced record, from the beginning of the id or from the record's name. None: no record is found, but the
+/// value may be a whole id; the check judges the value.
 fn resolve_reference(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
-    match replica.find(id, targets, false)? {
+    match find_by_id_or_name(replica, id, targets, false)? {
         IdMatch::One(_, id) => Ok(Some(id)),
         IdMatch::Many(matches) => Err(ambiguous_id_failure(replica, id, &matches)?),
         // A whole id may belong to a record that is not synced yet; the server judges.
-        IdMatch::Nothing if id.len() == 36 || targets.is_empty() => Ok(None),
+        IdMatch::Nothing if parse_id(id).is_some() || targets.is_empty() => Ok(None),
         IdMatch::Nothing => {
             let kinds: Vec<&str> = targets.iter().map(|kind| kind.as_str()).collect();
-            let text = format!("{}: there is no {} whose id begins with {id}", field.name, kinds.join(" or "));
+            let text = format!("{}: there is no {} with the name or the id {id}", field.name, kinds.join(" or "));
             let table = targets.first().map_or("KIND", |kind| kind.collection());
             Err(Failure::new(Exit::NotFound, text).hint(format!("hearth-replica list {table}")))
         }
@@ -206,6 +259,5 @@ fn unknown_field_text(kind: Kind, name: &str) -> String {
 /// A usage failure with one line per fault.
 fn field_failure(kind: Kind, faults: impl IntoIterator<Item = String>) -> Failure {
     let lines: Vec<String> = faults.into_iter().map(|line| text::one_line(&line)).collect();
-    let table = kind.collection();
-    Failure::new(Exit::Usage, lines.join("\n  ")).hint(format!("sqlite3 \"$(hearth-replica path)\" '.schema {table}'"))
+    Failure::new(Exit::Usage, lines.join("\n  ")).hint(format!("hearth-replica fields {}", kind.collection()))
 }

@@ -12,7 +12,7 @@ use super::{output, records, text, values};
 /// Arguments of `why`.
 #[derive(Debug, Args)]
 pub(super) struct Why {
-    /// The id or its beginning; `property` is the home's profile
+    /// The name of the record, its id or the beginning of its id; `property` is the home's profile
     id: String,
     /// Show unset fields too
     #[arg(long)]

@@ -8,7 +8,7 @@ use super::text::{count, shell_quoted, size_text};
 use crate::profile::Profile;
 pub use crate::store::files::directory;
 pub(super) use crate::store::files::free_bytes as free;
-use crate::store::files::{beside, companion};
+use crate::store::files::{beside, companion, network_file_system};
 use crate::store::salvage;
 
 /// Below this (bytes) a backfill or a large transaction may run out of space.
@@ -22,6 +22,10 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
     let db = &profile.db;
     let mut findings = Vec::new();
     findings.extend(disk_finding(db));
+    findings.extend(network_warning(db).map(|text| {
+        let next = format!("mv {} to a local disk, with its other files; then name it with --db", shell_quoted(db));
+        Finding::new(Topic::Files, Severity::Warning, text, next)
+    }));
     findings.extend(mode_findings(profile));
     findings.extend(access_findings(db));
     let log = fs::metadata(beside(db, "-wal")).map_or(0, |file| file.len());
@@ -47,6 +51,13 @@ pub(super) fn examine(profile: &Profile) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// The warning when a database is on a network file system, where SQLite cannot protect a database that two machines open.
+pub fn network_warning(db: &Path) -> Option<String> {
+    let system = network_file_system(directory(db).ancestors().find(|path| path.is_dir())?)?;
+    let db = db.display();
+    Some(format!("{db} is on a network file system ({system}); two machines that open the file damage it"))
 }
 
 fn disk_finding(db: &Path) -> Option<Finding> {

@@ -109,6 +109,31 @@ pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
     Some(stats.f_bavail.saturating_mul(stats.f_frsize))
 }
 
+/// The kind of network file system that holds a directory, such as `NFS`. SQLite's log needs shared memory between processes, which a
+/// network file system does not give to several machines. None: the directory is on a local disk, or the system does not tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn network_file_system(directory: &Path) -> Option<&'static str> {
+    network_name(rustix::fs::statfs(directory).ok()?.f_type)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn network_file_system(_directory: &Path) -> Option<&'static str> {
+    None
+}
+
+/// The name of a network file system by its number in `statfs` (linux/magic.h).
+#[cfg(any(target_os = "linux", test))]
+fn network_name(magic: impl TryInto<i64>) -> Option<&'static str> {
+    match magic.try_into().ok()? & 0xFFFF_FFFF {
+        0x6969 => Some("NFS"),
+        0x517B | 0xFF53_4D42 | 0xFE53_4D42 => Some("SMB"),
+        0x0102_1997 => Some("9P"),
+        0x5346_414F => Some("AFS"),
+        0x00C3_6400 => Some("Ceph"),
+        _ => None,
+    }
+}
+
 /// True when the disk is full and nothing else keeps this user from writing to the directory.
 #[cfg(unix)]
 pub(crate) fn is_disk_full(directory: &Path) -> bool {
@@ -129,6 +154,14 @@ pub(crate) fn is_disk_full(_directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn network_file_systems_are_known_by_number() {
+        for (magic, name) in [(0x6969_i64, Some("NFS")), (0xFF53_4D42, Some("SMB")), (0xEF53, None)] {
+            assert_eq!(network_name(magic), name);
+        }
+        assert_eq!(network_name(0xFE53_4D42_u32.cast_signed()), Some("SMB"), "a 32-bit system has a signed number");
+    }
 
     #[test]
     fn companion_names_follow_directory() {

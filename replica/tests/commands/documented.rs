@@ -68,7 +68,10 @@ fn json_members_match_document() {
     agree("`edits`", &json(&db, &["edits"]));
     agree("`edits --history`", &json(&db, &["edits", "--history"]));
     agree("`conflicts`", &json(&db, &["conflicts"]));
-    agree("`export`", &json(&db, &["export", copy.to_str().unwrap()]));
+    agree("`export FILE.db`", &json(&db, &["export", copy.to_str().unwrap()]));
+    let file = dir.path().join("home.json");
+    agree("`export FILE.json`, `.csv`, `.html`", &json(&db, &["export", file.to_str().unwrap()]));
+    agree("`fields`", &json(&db, &["fields", "task"]));
     agree("`edits change`, `resolve`", &json(&db, &["edits", "change", "1", "name=Hallway"]));
     for (of, same) in [(&why["edits"], json(&db, &["edits"])), (&room, json(&db, &["show", id]))] {
         assert_eq!(members(of), members(&same));

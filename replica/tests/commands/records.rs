@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use serde_json::json as object;
+
 use super::{as_keeper, empty_replica, json, refusal, replica, sqlite3, text};
 
 /// A new replica with one room; also returns the id of the room.
@@ -34,6 +36,68 @@ fn record_commands_add_show_set_remove() {
     assert_eq!((removed.status.code(), text(&removed.stdout)), (Some(0), id.to_owned()));
     assert_eq!(refusal(&db, &["show", id]).0, 3);
     assert_eq!(refusal(&db, &["remove", id]).0, 3);
+}
+
+#[test]
+fn values_are_taken_as_people_write_them() {
+    let (_dir, db, room) = with_a_room();
+    let typed =
+        ["name=Bosch drill", "room_id=kitchen", "purchase_price=129,99", "purchase_date=21.10.2022", "quantity=1,200"];
+    let drill = json(&db, &[&["add", "inventory"], &typed[..]].concat());
+    let kept =
+        object!({ "room_id": room, "purchase_price": "129.99", "purchase_date": "2022-10-21", "quantity": 1200 });
+    for (name, value) in kept.as_object().unwrap() {
+        assert_eq!(&drill[name], value, "{name}");
+    }
+    assert_eq!(json(&db, &["show", "bosch DRILL"])["id"], drill["id"]);
+    assert_eq!(json(&db, &["list", "inventory", "room_id=Kitchen"])[0]["id"], drill["id"]);
+    assert!(replica(&db, &["add", "task", "title=Bosch drill"]).status.success());
+    let (exit, printed) = refusal(&db, &["show", "Bosch drill"]);
+    assert!(exit == 2 && printed.contains("several records have the name Bosch drill"), "{printed}");
+    let (exit, printed) = refusal(&db, &["set", "Bosch drill x", "quantity=2"]);
+    assert!(exit == 3 && printed.contains("no record whose name is Bosch drill x"), "{printed}");
+}
+
+#[test]
+fn grouped_thousands_are_refused_with_both_meanings() {
+    let (_dir, db, _room) = with_a_room();
+    for (kind, name, value, meaning) in [
+        ("vehicle", "odometer", "135.000", "135.000 may mean 135 or 135000"),
+        ("inventory", "quantity", "1.000", "1.000 may mean 1 or 1000"),
+        ("inventory", "purchase_price", "1.299", "1.299 may mean 1299"),
+    ] {
+        let (exit, printed) = refusal(&db, &["add", kind, "name=Golf", &format!("{name}={value}")]);
+        assert!(exit == 2 && printed.contains(meaning), "{printed}");
+    }
+    assert_eq!(json(&db, &["add", "inventory", "name=Cup", "quantity=3.0"])["quantity"], 3);
+}
+
+#[test]
+fn export_writes_what_the_name_asks_for() {
+    let (dir, db, _room) = with_a_room();
+    let typed = ["name==Lamp, \"old\"", "room_id=Kitchen", "quantity=3", "current_value=10,50", "serial_number=<A&B>"];
+    assert!(replica(&db, &[&["add", "inventory"], &typed[..]].concat()).status.success());
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let export = |name: &str| {
+        let output = replica(&db, &["export", &path(name)]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        std::fs::read_to_string(path(name)).unwrap()
+    };
+    let home: serde_json::Value = serde_json::from_str(&export("home.json")).unwrap();
+    assert_eq!(
+        (&home["inventory"][0]["current_value"], &home["property"]),
+        (&"10.50".into(), &serde_json::Value::Null)
+    );
+    let csv = export("inventory.csv");
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert!(lines[0].starts_with("id,name,room,room_id,"), "{csv}");
+    assert!(lines[1].contains(",\"'=Lamp, \"\"old\"\"\",Kitchen,"), "{csv}");
+    assert_eq!(export("rooms.csv").lines().count(), 2, "the file is named after the kind");
+    let report = export("home.html");
+    assert!(report.contains("<h2>Kitchen</h2>") && report.contains("No. &lt;A&amp;B&gt;"), "{report}");
+    assert!(report.contains(">10.50<") && report.contains("31.50 in 1 thing"), "{report}");
+    let (exit, printed) = refusal(&db, &["export", &path("home.pdf")]);
+    assert!(exit == 2 && printed.contains("the name must end with .db, .json, .csv or .html"), "{printed}");
 }
 
 #[test]
@@ -75,7 +139,7 @@ fn wrong_arguments_are_all_named() {
         (&["add", "task", "title"], 2, &["field=value"]),
         (&["add", "task", "title=a", "title=b"], 2, &["title is given twice"]),
         (&["add", "room", "name=a", "area_sq_ft=many"], 2, &["area_sq_ft must be an integer"]),
-        (&["add", "inventory", "name=a", "room_id=beef0000"], 3, &["no room whose id begins with beef0000"]),
+        (&["add", "inventory", "name=a", "room_id=beef0000"], 3, &["no room with the name or the id beef0000"]),
         (&["add", "task", "title=a", "subject_type=room"], 2, &["subject_id is required"]),
         (&["add", "property", "city=x"], 2, &["set property"]),
         (&["set", &room, "name="], 2, &["name cannot be null"]),

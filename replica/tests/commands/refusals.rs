@@ -417,7 +417,7 @@ fn read_only_directory_can_be_read() {
             set_mode(part, 0o400);
         }
         set_mode(dir.path(), 0o500);
-        let copy = writable.path().join(copy);
+        let copy = writable.path().join(copy).with_extension("db");
         for arguments in [
             &["list", "rooms"][..],
             &["query", "SELECT name FROM rooms"],

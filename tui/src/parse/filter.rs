@@ -4,10 +4,11 @@
 use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, Presence, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::typed_text;
 use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
-use crate::parse::{dates, numbers};
+use crate::parse::dates;
 use crate::words::{DAY_EXAMPLES, MONEY_EXAMPLES, choice, choice_meant};
 
 /// A parsed filter line.
@@ -180,10 +181,10 @@ fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<S
         Format::Choice(words) => choice_word(name, words, value)?.to_owned(),
         // Like in a form, an ambiguous sum is an error.
         Format::Money => {
-            numbers::parse_money(value).ok_or_else(|| format!("{value} is no sum: try {MONEY_EXAMPLES}"))?
+            typed_text::parse_money(value).ok_or_else(|| format!("{value} is no sum: try {MONEY_EXAMPLES}"))?
         }
         Format::Count | Format::Year => {
-            numbers::parse_whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
+            typed_text::parse_whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
         }
         _ => value.to_owned(),
     })

@@ -4,5 +4,4 @@
 pub mod dates;
 pub mod filter;
 pub mod fuzzy;
-pub mod numbers;
 pub mod quick;

@@ -5,9 +5,10 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
+use hearth_contract::typed_text;
 use time::Date;
 
-use crate::parse::{dates, filter, numbers};
+use crate::parse::{dates, filter};
 use crate::words::DAY_EXAMPLES;
 
 /// A parsed line of quick add.
@@ -58,7 +59,7 @@ pub fn parse_line(text: &str, today: Date) -> Quick {
         } else if let Some(name) = field("+") {
             quick.set("assignee", name.replace('_', " "), part);
         } else if let Some(sum) = field("cost:") {
-            quick.set("estimated_cost", numbers::normalize_money(sum), part);
+            quick.set("estimated_cost", typed_text::normalize_money(sum), part);
         } else if let Some(word) = field("every:") {
             quick.set_recurrence(part, word);
         } else {

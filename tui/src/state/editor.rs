@@ -4,12 +4,13 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use hearth_contract::formats::format_date;
 use hearth_contract::schema::{Field, Format, Kind, Lines, Presence};
+use hearth_contract::typed_text;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use serde_json::Value;
 use time::Date;
 use tui_input::InputRequest;
 
-use crate::parse::{dates, numbers};
+use crate::parse::dates;
 use crate::state::input::{self, Line};
 use crate::words::{choice, json_text};
 
@@ -85,9 +86,9 @@ impl Editor {
                     Some(date) => format_date(date).into(),
                     None => text.trim().into(),
                 },
-                text if field.format == Format::Money => numbers::normalize_money(text).into(),
+                text if field.format == Format::Money => typed_text::normalize_money(text).into(),
                 text if field.format.is_integer() => {
-                    numbers::parse_whole(text).map_or_else(|| text.into(), Value::from)
+                    typed_text::parse_whole(text).map_or_else(|| text.into(), Value::from)
                 }
                 text if matches!(field.format, Format::Text { .. }) => text.into(),
                 text => text.trim().into(),

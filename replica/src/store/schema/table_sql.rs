@@ -9,6 +9,9 @@ use super::rules;
 use crate::store::StoreError;
 use crate::store::sql_words::NOW;
 
+/// NULL stands for the default in an INSERT: Django, pandas and Drizzle name every column and send NULL for what is left out.
+const NULL_IS_DEFAULT: &str = "NOT NULL ON CONFLICT REPLACE";
+
 /// The CREATE TABLE text of a kind. Its comments document the columns: `.schema tasks` shows them.
 pub(super) fn create_table(resource: &Resource) -> String {
     let mut text = format!("CREATE TABLE IF NOT EXISTS {} (\n    -- {}\n", resource.kind.collection(), resource.about);
@@ -18,12 +21,12 @@ pub(super) fn create_table(resource: &Resource) -> String {
     };
     column(
         "id",
-        &format!("TEXT PRIMARY KEY NOT NULL DEFAULT ({})", rules::NEW_ID),
+        &format!("TEXT PRIMARY KEY {NULL_IS_DEFAULT} DEFAULT ({})", rules::NEW_ID),
         "UUID; leave it out to get a new one",
         false,
     );
     for field in resource.fields {
-        column(field.name, &definition(field), &format!("{}; {}", field.about, allowed_values(field)), false);
+        column(field.name, &definition(field), &format!("{}; {}", field.about, field.allowed_values()), false);
     }
     column(
         "created_at",
@@ -41,8 +44,8 @@ pub(super) fn create_table(resource: &Resource) -> String {
 fn definition(field: &Field) -> String {
     let kind = column_type(field.format);
     match field.presence {
-        Presence::Default(Preset::Word(word)) => format!("{kind} DEFAULT '{word}'"),
-        Presence::Default(Preset::Number(number)) => format!("{kind} DEFAULT {number}"),
+        Presence::Default(Preset::Word(word)) => format!("{kind} {NULL_IS_DEFAULT} DEFAULT '{word}'"),
+        Presence::Default(Preset::Number(number)) => format!("{kind} {NULL_IS_DEFAULT} DEFAULT {number}"),
         _ => kind.to_owned(),
     }
 }
@@ -50,28 +53,6 @@ fn definition(field: &Field) -> String {
 /// The SQL type of a field's column.
 fn column_type(format: Format) -> &'static str {
     if format.is_integer() { "INTEGER" } else { "TEXT" }
-}
-
-/// The allowed values of a field, for the comment of its column.
-fn allowed_values(field: &Field) -> String {
-    let values = match field.format {
-        Format::Text { max, .. } => format!("at most {max} characters"),
-        Format::Choice(words) => words.join(", "),
-        Format::Count => "an integer from 0".to_owned(),
-        Format::Year => "an integer from 1000 to 9999".to_owned(),
-        Format::Money => "a decimal such as 1299.00".to_owned(),
-        Format::Date => "YYYY-MM-DD".to_owned(),
-        Format::Timestamp => "YYYY-MM-DDTHH:MM:SS.mmmZ".to_owned(),
-        Format::Vin => "11 to 17 letters and digits".to_owned(),
-        Format::Url => "http or https".to_owned(),
-        Format::Reference(kind) => format!("id in {}", kind.collection()),
-        Format::Subject => "id in the table that subject_type means".to_owned(),
-    };
-    match field.presence {
-        Presence::Required => format!("{values}; required"),
-        Presence::ReadOnly => format!("{values}; set by the server"),
-        _ => values,
-    }
 }
 
 /// Adds columns that the contract has gained since the table was made. A newer server may have sent their values before:

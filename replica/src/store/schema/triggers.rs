@@ -4,7 +4,7 @@
 //! A trigger body raises the gate by one and lowers it again. SQLite undoes a failed statement together with its triggers, so
 //! the gate never stays open.
 
-use hearth_contract::schema::{Field, Resource};
+use hearth_contract::schema::{Field, Presence, Resource};
 
 use super::rules::Rule;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, trigger};
@@ -43,8 +43,9 @@ fn before_insert(resource: &Resource) -> String {
             format!("there is one {table} and it has a row already; use UPDATE {table} SET ..."),
         )));
     }
-    body.push(refuse(&rule("NEW.id IS NULL", "id cannot be null; leave it out to get a new one")));
-    body.push(refuse(&rule(rules::not_canonical_id("NEW.id"), "id must be a UUID with hyphens, in lower case")));
+    // SQLite replaces NULL by a new id after this trigger.
+    let malformed_id = format!("NEW.id IS NOT NULL AND ({})", rules::not_canonical_id("NEW.id"));
+    body.push(refuse(&rule(malformed_id, "id must be a UUID with hyphens, in lower case")));
     // The server never accepts an id twice (contract 6.1). The replica refuses the ids that it knows.
     let same = format!("kind = '{kind}' AND record_id = NEW.id");
     body.push(refuse(&rule(
@@ -58,14 +59,16 @@ fn before_insert(resource: &Resource) -> String {
     body.push(refuse(&rule("NEW.extra IS NOT NULL", set_by_server("extra"))));
     // Their default is the current time, which is constant within a statement.
     for name in ["created_at", "updated_at"] {
-        body.push(refuse(&rule(format!("NEW.{name} IS NOT {}", NOW), set_by_server(name))));
+        body.push(refuse(&rule(format!("NEW.{name} IS NOT NULL AND NEW.{name} IS NOT {NOW}"), set_by_server(name))));
     }
     for field in resource.fields {
         if !field.is_writable() {
             body.push(refuse(&rule(format!("NEW.{} IS NOT NULL", field.name), set_by_server(field.name))));
             continue;
         }
-        body.extend(rules::field_rules(field).iter().map(refuse));
+        // NULL stands for the default.
+        let has_default = matches!(field.presence, Presence::Default(_));
+        body.extend(rules::field_rules(field).iter().skip(has_default.into()).map(refuse));
     }
     body.extend(rules::subject_rules(resource).iter().map(refuse));
     // REPLACE and upsert both fire this trigger. When the row exists, by id or by rowid, an upsert fires BEFORE UPDATE next,
@@ -113,6 +116,10 @@ fn after_insert(resource: &Resource) -> String {
         format!("REPLACE is not supported on {table}; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE"),
     ))];
     body.push(RAISE_GATE.to_owned());
+    body.push(format!(
+        "UPDATE {table} SET created_at = coalesce(created_at, {NOW}), updated_at = coalesce(updated_at, {NOW})\n  \
+         WHERE id = NEW.id AND (created_at IS NULL OR updated_at IS NULL);"
+    ));
     let mut id = "NEW.id".to_owned();
     let mut method = "create";
     if resource.kind.is_singleton() {

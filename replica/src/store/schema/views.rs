@@ -15,6 +15,21 @@ pub(crate) const VIEWS: [(&str, &str); 7] = [
     ("home_value", HOME_VALUE),
 ];
 
+/// The CREATE VIEW statement of a view, on one line and with a query that begins with SELECT: `drizzle-kit pull` reads no other
+/// form. The comment before the query stays, for `.schema`; comments inside the query are left out.
+pub(super) fn create_view(name: &str, query: &str) -> String {
+    let lines: Vec<&str> = query.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let head = lines.iter().take_while(|line| line.starts_with("--")).count();
+    let about: Vec<&str> = lines[..head].iter().map(|line| line.trim_start_matches("--").trim()).collect();
+    let body: Vec<&str> = lines[head..].iter().copied().filter(|line| !line.starts_with("--")).collect();
+    let words: Vec<&str> = body.iter().flat_map(|line| line.split_whitespace()).collect();
+    let body = match words.join(" ") {
+        body if body.starts_with("SELECT") => body,
+        body => format!("SELECT * FROM ({body})"),
+    };
+    format!("CREATE VIEW {name} /* {} */ AS {body}", about.join(" "))
+}
+
 const SYNC_STATUS: &str = "
 -- One row: the status of this replica. A phase counts only while it is proven: a sync process that was killed reads as
 -- offline 45 seconds after its last sign of life.
@@ -154,3 +169,17 @@ SELECT r.name AS room, i.category AS category, CAST(count(i.id) AS INTEGER) AS i
 FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
 GROUP BY r.id, r.name, i.category
 ORDER BY r.name IS NULL, r.name, r.id, i.category";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_are_one_line_after_select() {
+        for (name, query) in VIEWS {
+            let statement = create_view(name, query);
+            assert!(statement.contains(" */ AS SELECT ") && !statement.contains('\n'), "{statement}");
+            assert!(!statement.contains("--"), "a comment would hide the rest of the line: {statement}");
+        }
+    }
+}

@@ -1,5 +1,10 @@
-//! Parses sums and whole numbers as people type them: `$1,299.50`, `1.299,50`, `12,5`, `130,000`. An ambiguous text
-//! stays as typed; the contract's check then rejects the text, and no wrong number is stored. Must not know fields.
+//! Parses sums, whole numbers and full dates as people type them: `$1,299.50`, `1.299,50`, `130,000`, `21.10.2022`. An ambiguous
+//! text stays as typed; [`crate::check`] then refuses the text and names the ambiguity, and no wrong value is stored. Must not
+//! know fields, or the current day.
+
+use time::{Date, Month};
+
+use crate::formats;
 
 /// Ignored before or after a sum: a home has one currency.
 const CURRENCIES: [&str; 7] = ["$", "€", "£", "usd", "eur", "gbp", "chf"];
@@ -18,6 +23,31 @@ pub fn parse_money(text: &str) -> Option<String> {
 pub fn parse_whole(text: &str) -> Option<i64> {
     let text = text.trim();
     text.parse().ok().or_else(|| joined_digits(text, &[',', ' ', '\'', '\u{a0}', '\u{202f}'])?.parse().ok())
+}
+
+/// The whole number that a text means if its points group thousands: 135000 for `135.000`, which may also be 135 with decimals.
+/// None: the points cannot group thousands.
+pub fn without_group_points(text: &str) -> Option<String> {
+    let text = text.trim();
+    joined_digits(text, &['.']).filter(|_| text.contains('.'))
+}
+
+/// A full date in the contract's form: `21.10.2022`, `21. 10. 2022` and `2022-10-21` are `2022-10-21`. None: the text is no date,
+/// has no year, or is ambiguous: `10/11/2022` is a day in October or in November.
+pub fn parse_full_date(text: &str) -> Option<String> {
+    let text = text.trim();
+    if formats::parse_date(text).is_some() {
+        return Some(text.to_owned());
+    }
+    let parts: Vec<&str> = text.split('.').map(str::trim).collect();
+    let [day, month, year] = parts[..] else { return None };
+    let is_number =
+        |part: &str, most: usize| (1..=most).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    if !is_number(day, 2) || !is_number(month, 2) || year.len() != 4 || !is_number(year, 4) {
+        return None;
+    }
+    let month = Month::try_from(month.parse::<u8>().ok()?).ok()?;
+    Date::from_calendar_date(year.parse().ok()?, month, day.parse().ok()?).ok().map(formats::format_date)
 }
 
 fn without_currency(text: &str) -> &str {
@@ -145,6 +175,38 @@ mod tests {
             ("many", None),
         ] {
             assert_eq!(parse_whole(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn full_dates_parse() {
+        for (text, expected) in [
+            ("21.10.2022", Some("2022-10-21")),
+            (" 1. 2. 2024 ", Some("2024-02-01")),
+            ("2022-10-21", Some("2022-10-21")),
+            ("31.2.2024", None),
+            ("21.10.22", None),
+            ("21.10.", None),
+            ("10/11/2022", None),
+            ("+1.2.2024", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_full_date(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn points_may_group_thousands() {
+        for (text, expected) in [
+            ("135.000", Some("135000")),
+            ("1.299", Some("1299")),
+            (" 1.000.000", Some("1000000")),
+            ("3.0", None),
+            ("0.000", None),
+            ("1.2.345", None),
+            ("135000", None),
+        ] {
+            assert_eq!(without_group_points(text).as_deref(), expected, "{text}");
         }
     }
 }
