@@ -8,6 +8,7 @@ pub mod event;
 pub mod export;
 pub mod external;
 mod queries;
+pub mod keyboard;
 pub mod session_file;
 pub mod terminal;
 pub mod threads;
