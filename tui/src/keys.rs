@@ -3,6 +3,7 @@
 
 mod map;
 mod names;
+mod synonyms;
 mod table;
 mod types;
 

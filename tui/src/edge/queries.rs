@@ -6,7 +6,7 @@ use hearth_contract::schema::{Format, Kind, SUBJECTS};
 use hearth_replica::{Conflict, Edit, Replica, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
-use crate::parse::fuzzy;
+use crate::parse::matching::{Query, rank_matches};
 use crate::state::detail::{CHANGES_MAX, FullRecord, RELATED_MAX};
 use crate::words::Names;
 
@@ -94,7 +94,7 @@ pub(super) fn matching_titles(
     for kind in kinds {
         all.extend(replica.titles(*kind, "", most)?.into_iter().map(|(id, title)| (*kind, id, title)));
     }
-    let best = fuzzy::rank_matches(words, all.iter().map(|(_, _, title)| title));
+    let best = rank_matches(words, all.iter().map(|(_, _, title)| title));
     Ok(best.into_iter().take(OFFERED_TITLES_MAX).map(|at| all[at].clone()).collect())
 }
 

@@ -150,6 +150,25 @@ pub enum Action {
 }
 
 /// The text to copy.
+impl Action {
+    /// Whether the action removes data or takes a change back.
+    pub const fn is_drastic(self) -> bool {
+        matches!(
+            self,
+            Action::Delete
+                | Action::Discard
+                | Action::Undo
+                | Action::Redo
+                | Action::Theirs
+                | Action::AllMine
+                | Action::AllTheirs
+                | Action::ClearField
+                | Action::ClearFilter
+                | Action::Quit
+        )
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table says what each is")]
 pub enum CopyTarget {

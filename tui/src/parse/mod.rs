@@ -3,6 +3,6 @@
 
 pub mod dates;
 pub mod filter;
-pub mod fuzzy;
+pub mod matching;
 pub mod numbers;
 pub mod quick;
