@@ -25,7 +25,8 @@ impl App {
         // The user has read the notice and needs the keys below the notice again.
         self.notice = None;
         let context = self.context();
-        match self.setup.keys.action(context, key) {
+        let spells = matches!(self.layers.last(), Some(Layer::Form(form)) if form.spells(now.moment, key));
+        match self.setup.keys.action(context, key).filter(|_| !spells) {
             Some(action) => self.act(now, context, action),
             None => self.type_key(key),
         }

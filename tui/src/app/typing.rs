@@ -31,7 +31,7 @@ impl App {
                 form.ticket = ticket;
                 vec![Effect::Titles(ticket, kinds, words)]
             }
-            FormRequest::Save(write) => vec![Effect::Write(write)],
+            FormRequest::Save(write) | FormRequest::Make(write) => vec![Effect::Write(write)],
             FormRequest::Editor(text) => vec![Effect::Editor(text)],
             FormRequest::Close if form.is_changed() => self.ask_before_leaving("the form"),
             FormRequest::Close => self.close(),
@@ -90,7 +90,7 @@ impl App {
 
     pub(super) fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let wish = match self.layers.last_mut() {
-            Some(Layer::Form(form)) => form.key(key),
+            Some(Layer::Form(form)) => form.key(self.now.moment, key),
             Some(Layer::Quick(quick)) => {
                 let changed = quick.line.key(key);
                 return if changed { self.reparse_quick() } else { Vec::new() };

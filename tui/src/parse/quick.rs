@@ -8,7 +8,8 @@ use hearth_contract::schema::{Format, Kind};
 use time::Date;
 
 use crate::parse::{dates, filter, numbers};
-use crate::words::DAY_EXAMPLES;
+use crate::words::MONEY_EXAMPLES;
+use crate::words::direction::Direction;
 
 /// A parsed line of quick add.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -73,8 +74,8 @@ impl Quick {
     /// Sets the due day. Returns how many of the following words belong to the day (`due:1 dec`).
     fn set_due(&mut self, part: &str, day: &str, after: &[&str], today: Date) -> usize {
         let words: Vec<&str> = std::iter::once(day).chain(after.iter().copied()).collect();
-        let Some((date, taken)) = dates::parse_leading_day(&words, today) else {
-            self.add_fault(part, format!("{day} is no day: try {DAY_EXAMPLES}"));
+        let Some((date, taken)) = dates::parse_leading_day(&words, today, Direction::Future) else {
+            self.add_fault(part, format!("{day} is no day: try {}", Direction::Future.examples()));
             return 0;
         };
         self.set("due_on", format_date(date), &join_parts(part, &after[..taken - 1]));
