@@ -115,6 +115,9 @@ impl App {
                 Some(Layer::Conflict(screen)) => screen.can_type(),
                 _ => false,
             },
+            Action::Assign => {
+                self.layers.iter().any(|layer| matches!(layer, Layer::Quick(quick) if quick.can_assign()))
+            }
             Action::SyncNow => {
                 let waits = |status: &hearth_replica::Status| {
                     status.offline_since.is_some() && status.next_attempt_at.is_some()

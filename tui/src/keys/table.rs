@@ -76,6 +76,7 @@ pub const BINDINGS: &[Binding] = &[
     // Quick add, filter, search, list of actions.
     row("quick.save", &["enter"], &[Quick], "add", "Add the task", Action::Save),
     row("quick.form", &["tab"], &[Quick], "as a form", "Continue in a form", Action::Open),
+    row("quick.assign", &["ctrl-y"], &[Quick], "", "Take an unknown +name as the assignee", Action::Assign),
     row("quick.close", &["esc"], &[Quick], "cancel", "Leave quick add", Action::Back),
     row("filter.keep", &["enter", "down"], &[Filter], "keep", "Keep the filter and go to the list", Action::Open),
     row("filter.clear", &["esc"], &[Filter], "clear", "Clear the filter", Action::ClearFilter),

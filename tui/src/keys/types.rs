@@ -108,6 +108,7 @@ pub enum Action {
     Open,
     New,
     QuickAdd,
+    Assign,
     Edit,
     Delete,
     Done,
@@ -149,7 +150,6 @@ pub enum Action {
     Export(ExportFormat),
 }
 
-/// The text to copy.
 impl Action {
     /// Whether the action removes data or takes a change back.
     pub const fn is_drastic(self) -> bool {
@@ -169,6 +169,7 @@ impl Action {
     }
 }
 
+/// The text to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table says what each is")]
 pub enum CopyTarget {
