@@ -134,6 +134,11 @@ impl Replica {
         store::read::page::titles(&self.connection.borrow(), kind, words, limit)
     }
 
+    /// The different values of a text field of a kind, the most frequent first.
+    pub fn values(&self, kind: Kind, field: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        store::read::page::values(&self.connection.borrow(), kind, field, limit)
+    }
+
     /// The status of the replica: phase, position, backlog, and the last contact with the server.
     pub fn status(&self) -> Result<Status, StoreError> {
         store::status::load_status(&self.connection.borrow())

@@ -107,6 +107,28 @@ fn offline_session_queues_all_changes() {
 }
 
 #[test]
+fn escape_and_next_key_in_one_read_both_act() {
+    let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1), ('Clean gutters', 2)");
+    let mut screen = hearth(&db, (80, 24));
+    screen.wait_for_text("1 Home");
+    // tmux and slow connections send the bytes of both keys at once.
+    screen.type_keys("2fgutters");
+    screen.wait_for_text("1 of 2 tasks");
+    screen.type_keys("\x1bn");
+    screen.wait_for_text("Title *");
+    screen.type_keys("\x1b\x1b[B\r");
+    screen.wait_for_text("Clean gutters  ");
+    screen.wait_until_gone("2 tasks");
+    screen.type_keys("\x1b\x1b");
+    screen.wait_for_text("2 tasks");
+    // AltGr on terminals that report it as Alt, alone or with Ctrl.
+    screen.type_keys("f\x1b@\x1b[8364;7u");
+    screen.wait_for_text("filter @€");
+    screen.type_keys("\x1bq");
+    assert!(screen.wait_for_exit());
+}
+
+#[test]
 fn crash_keeps_draft_and_session() {
     let (_directory, db) = home("INSERT INTO tasks (title, rev) VALUES ('Bleed radiators', 1)");
     let mut screen = hearth(&db, (80, 24));

@@ -3,10 +3,12 @@
 
 mod map;
 mod names;
+mod synonyms;
 mod table;
 mod types;
 
 pub use map::Keymap;
-pub use names::{is_key_name, key_name, key_symbol};
+pub use names::{altgr_character, is_key_name, key_name, key_symbol};
+pub use synonyms::synonyms;
 pub use table::{BINDINGS, in_context};
 pub use types::{Action, Binding, Context, CopyTarget, ExportFormat};

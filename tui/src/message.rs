@@ -80,8 +80,11 @@ pub enum Answer {
     Overview(u64, Result<Overview, String>),
     /// Figures for the home screen: value of the home, changes per day.
     Figures(Result<Figures, String>),
-    /// The record meant by quick add's `@name`: kind, id, title. None: no record has the name. First the ticket.
+    /// The record meant by quick add's `@name`: kind, id, title. The home itself has the kind `Property` and no id. None: no
+    /// record has the name. First the ticket.
     About(u64, Option<(Kind, String, String)>),
+    /// The names of persons who have tasks.
+    Assignees(Vec<String>),
     /// The position of a record in its list.
     RowPosition {
         /// The ticket of the request.
@@ -171,6 +174,8 @@ pub enum Effect {
     Figures(String),
     /// Find the record meant by a part of a name.
     About(u64, String),
+    /// Read the names of persons who have tasks.
+    Assignees,
     /// Read one record with its related records. The id of the home profile is ignored.
     Record(u64, Kind, String),
     /// Search all kinds for these words.
@@ -293,6 +298,7 @@ pub enum Slot {
     Overview,
     Figures,
     About,
+    Assignees,
     RowPosition,
     All,
     SaveSession,
@@ -315,6 +321,7 @@ impl Effect {
             Effect::Overview(..) => Some(Slot::Overview),
             Effect::Figures(_) => Some(Slot::Figures),
             Effect::About(..) => Some(Slot::About),
+            Effect::Assignees => Some(Slot::Assignees),
             Effect::RowPosition(..) => Some(Slot::RowPosition),
             Effect::All(_) => Some(Slot::All),
             Effect::SaveSession(_) => Some(Slot::SaveSession),
@@ -359,6 +366,7 @@ impl Answer {
             Answer::Titles { ticket, .. } => Some((Slot::Titles, Some(*ticket))),
             Answer::RowPosition { ticket, .. } => Some((Slot::RowPosition, Some(*ticket))),
             Answer::All(..) => Some((Slot::All, None)),
+            Answer::Assignees(_) => Some((Slot::Assignees, None)),
             Answer::Edits(_) => Some((Slot::Edits, None)),
             Answer::Conflicts(_) => Some((Slot::Conflicts, None)),
             _ => None,

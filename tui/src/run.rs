@@ -15,11 +15,13 @@ use crate::app::{App, Setup};
 use crate::config::Config;
 use crate::edge::background::{self, Background};
 use crate::edge::context::EdgeContext;
-use crate::edge::event::{self, Keyboard, TICK};
+use crate::edge::event::{self, TICK};
 use crate::edge::external;
+use crate::edge::keyboard::Keyboard;
 use crate::edge::session_file::{self, SessionFile};
 use crate::edge::terminal::Screen;
 use crate::edge::threads::{self, Workers};
+use crate::keys::Keymap;
 use crate::message::{Effect, Message};
 use crate::now::Now;
 use crate::view::{self, Theme};
@@ -71,6 +73,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     let serverless = options.sync.is_none() && options.keyless.is_none();
     let background = Background::start(options.sync, sender.clone())?;
     let mut screen = Screen::open(options.config.mouse).context("this terminal cannot show screens")?;
+    let keys = options.config.keys.clone();
     let setup = Setup {
         title: options.title,
         ascii: options.config.ascii,
@@ -82,8 +85,8 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     };
     let theme = Theme::from_environment(options.config.theme);
     let (mut app, effects) = App::start(Now::from_clock(), setup, session.session.clone(), screen.size()?);
-    let keyboard = Some(Keyboard::listen(sender.clone())?);
-    let mut ui = Ui { theme, screen: &mut screen, keyboard, background: &background, log, sender };
+    let keyboard = Some(Keyboard::listen(sender.clone(), keys.clone())?);
+    let mut ui = Ui { theme, screen: &mut screen, keyboard, keys, background: &background, log, sender };
     let ended = ui.run(&mut app, effects, &messages, &workers);
     drop(ui);
     drop(screen);
@@ -141,6 +144,7 @@ struct Ui<'s> {
     screen: &'s mut Screen,
     /// None while another program uses the terminal.
     keyboard: Option<Keyboard>,
+    keys: Keymap,
     background: &'s Background,
     log: PathBuf,
     sender: Sender<Message>,
@@ -222,7 +226,7 @@ impl Ui<'_> {
     fn listen(&mut self) -> anyhow::Result<()> {
         let (width, height) = self.screen.size()?;
         self.sender.send(Message::Resize(width, height))?;
-        self.keyboard = Some(Keyboard::listen(self.sender.clone())?);
+        self.keyboard = Some(Keyboard::listen(self.sender.clone(), self.keys.clone())?);
         Ok(())
     }
 }

@@ -13,7 +13,8 @@ use hearth_replica::profile::Profile;
 
 use crate::config::Config;
 use crate::edge::background::Background;
-use crate::edge::event::{Keyboard, TICK};
+use crate::edge::event::TICK;
+use crate::edge::keyboard::Keyboard;
 use crate::edge::terminal::Screen;
 use crate::message::Message;
 use crate::view::Theme;
@@ -39,7 +40,7 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
     let (sender, messages) = channel();
     let _signals = Background::start(None, sender.clone())?;
     let mut screen = Screen::open(false)?;
-    let _keyboard = Keyboard::listen(sender)?;
+    let _keyboard = Keyboard::listen(sender, config.keys.clone())?;
     let introduction = others::missing_home_sentence(&profile.name, &others::home_names(profile));
     let mut welcome = Welcome { introduction, ..Welcome::default() };
     loop {

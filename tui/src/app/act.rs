@@ -25,7 +25,8 @@ impl App {
         // The user has read the notice and needs the keys below the notice again.
         self.notice = None;
         let context = self.context();
-        match self.setup.keys.action(context, key) {
+        let spells = matches!(self.layers.last(), Some(Layer::Form(form)) if form.spells(now.moment, key));
+        match self.setup.keys.action(context, key).filter(|_| !spells) {
             Some(action) => self.act(now, context, action),
             None => self.type_key(key),
         }
@@ -114,6 +115,9 @@ impl App {
                 Some(Layer::Conflict(screen)) => screen.can_type(),
                 _ => false,
             },
+            Action::Assign => {
+                self.layers.iter().any(|layer| matches!(layer, Layer::Quick(quick) if quick.can_assign()))
+            }
             Action::SyncNow => {
                 let waits = |status: &hearth_replica::Status| {
                     status.offline_since.is_some() && status.next_attempt_at.is_some()

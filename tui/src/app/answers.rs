@@ -40,6 +40,7 @@ impl App {
             }),
             Answer::Record { ticket, kind, full } => full.map(|full| self.take_record(kind, ticket, full)),
             Answer::About(ticket, about) => Ok(self.take_about(ticket, about)),
+            Answer::Assignees(names) => Ok(self.take_assignees(names)),
             Answer::All(query, records) => records.map(|records| self.mark_all_of(now, &query, records)),
             Answer::Reopened(result) => result.map(|()| Vec::new()),
             Answer::Exported(file) => file.map(|file| {
@@ -118,14 +119,16 @@ impl App {
     }
 
     fn take_about(&mut self, ticket: u64, about: Option<(Kind, String, String)>) -> Vec<Effect> {
-        let mut lines = self.layers.iter_mut().filter_map(|layer| match layer {
-            Layer::Quick(quick) => Some(quick),
-            _ => None,
-        });
-        if let Some(quick) = lines.find(|quick| quick.ticket == ticket) {
+        if let Some(quick) = self.quick_line().filter(|quick| quick.ticket == ticket) {
             (quick.about, quick.is_looking_up) = (about, false);
         }
         Vec::new()
+    }
+
+    fn take_assignees(&mut self, names: Vec<String>) -> Vec<Effect> {
+        let Some(quick) = self.quick_line() else { return Vec::new() };
+        quick.people.known = names;
+        self.reparse_quick()
     }
 
     fn take_hits(&mut self, ticket: u64, hits: Vec<Hit>) -> Vec<Effect> {

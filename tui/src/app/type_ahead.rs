@@ -99,9 +99,14 @@ impl App {
         let is_free = action.is_none() || action == Some(Action::Back);
         match self.layers.last() {
             Some(Layer::Form(form)) => {
-                form.saving.is_some() || (context == Context::Options && !is_free && awaits(Slot::Titles))
+                form.saving.is_some()
+                    || form.making.is_some()
+                    || (context == Context::Options && !is_free && awaits(Slot::Titles))
             }
-            Some(Layer::Quick(quick)) => quick.saving.is_some() || (!is_free && awaits(Slot::About)),
+            Some(Layer::Quick(quick)) => {
+                let asks_who = quick.understood.unknown_person.is_some() && awaits(Slot::Assignees);
+                quick.saving.is_some() || (!is_free && (awaits(Slot::About) || asks_who))
+            }
             Some(Layer::Search(_)) => !is_free && awaits(Slot::Search),
             Some(Layer::Detail(_)) => !is_free && (writes || awaits(Slot::Record)),
             Some(Layer::Edits(_)) => !is_free && (writes || awaits(Slot::Edits)),

@@ -31,7 +31,7 @@ impl App {
                 form.ticket = ticket;
                 vec![Effect::Titles(ticket, kinds, words)]
             }
-            FormRequest::Save(write) => vec![Effect::Write(write)],
+            FormRequest::Save(write) | FormRequest::Make(write) => vec![Effect::Write(write)],
             FormRequest::Editor(text) => vec![Effect::Editor(text)],
             FormRequest::Close if form.is_changed() => self.ask_before_leaving("the form"),
             FormRequest::Close => self.close(),
@@ -56,7 +56,16 @@ impl App {
                 .map(|row| (row.kind, row.id.clone(), row.title.clone())),
             _ => None,
         };
-        self.push_layer(Layer::Quick(QuickLine { about: preset.clone(), preset, ..QuickLine::default() }))
+        self.layers.push(Layer::Quick(QuickLine { about: preset.clone(), preset, ..QuickLine::default() }));
+        vec![Effect::Assignees]
+    }
+
+    /// The line of quick add, which may have the list of actions over it.
+    pub(super) fn quick_line(&mut self) -> Option<&mut QuickLine> {
+        self.layers.iter_mut().rev().find_map(|layer| match layer {
+            Layer::Quick(quick) => Some(quick),
+            _ => None,
+        })
     }
 
     pub(super) fn act_in_quick(&mut self, action: Action) -> Vec<Effect> {
@@ -80,6 +89,10 @@ impl App {
                 self.layers.pop();
                 Form::of_draft(&draft, today).map_or_else(Vec::new, |form| self.push_layer(Layer::Form(Box::new(form))))
             }
+            Action::Assign => {
+                quick.confirm_person();
+                self.reparse_quick()
+            }
             Action::Save => match quick.write() {
                 Some(write) => vec![Effect::Write(write)],
                 None => Vec::new(),
@@ -90,7 +103,7 @@ impl App {
 
     pub(super) fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let wish = match self.layers.last_mut() {
-            Some(Layer::Form(form)) => form.key(key),
+            Some(Layer::Form(form)) => form.key(self.now.moment, key),
             Some(Layer::Quick(quick)) => {
                 let changed = quick.line.key(key);
                 return if changed { self.reparse_quick() } else { Vec::new() };
@@ -172,11 +185,11 @@ impl App {
         self.ask_list()
     }
 
-    fn reparse_quick(&mut self) -> Vec<Effect> {
+    pub(super) fn reparse_quick(&mut self) -> Vec<Effect> {
         let (today, ticket) = (self.today, self.ticket());
-        let Some(Layer::Quick(quick)) = self.layers.last_mut() else { return Vec::new() };
+        let Some(quick) = self.quick_line() else { return Vec::new() };
         let before = quick.understood.about.clone();
-        quick.understood = quick::parse_line(quick.line.text(), today);
+        quick.understood = quick::parse_line(quick.line.text(), today, &quick.people);
         quick.refusal = None;
         match &quick.understood.about {
             Some(name) if quick.understood.about != before => {

@@ -10,6 +10,7 @@ use hearth_replica::Row;
 use super::model::{App, Layer};
 use crate::message::{Decision, Effect, Write};
 use crate::now::Now;
+use crate::state::form::Form;
 use crate::state::results::Results;
 use crate::words::glyphs::Tone;
 use crate::words::{self, capital};
@@ -122,6 +123,9 @@ impl App {
         match result {
             Ok(id) => {
                 self.layers.retain(|layer| !layer.has_sent(write));
+                if let Some(form) = self.form_making(write) {
+                    form.take_made(id.clone());
+                }
                 if let Write::Create { kind, .. } = write {
                     self.lists
                         .iter_mut()
@@ -135,9 +139,22 @@ impl App {
         self.reload()
     }
 
+    /// The form that makes a record with this write for one of its fields.
+    fn form_making(&mut self, write: &Write) -> Option<&mut Form> {
+        self.layers.iter_mut().find_map(|layer| match layer {
+            Layer::Form(form) => {
+                Some(form.as_mut()).filter(|form| matches!(&form.making, Some((made, _)) if made == write))
+            }
+            _ => None,
+        })
+    }
+
     /// Shows the reason of a refusal: in the layer that sent the write, else as a notice.
     fn show_refusal(&mut self, now: Now, write: &Write, sentence: &str) {
         let sentence = crate::write_text::refusal_sentence(write, sentence);
+        if let Some(form) = self.form_making(write) {
+            return form.refuse_made(sentence);
+        }
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.refuse(sentence),
             Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),

@@ -131,7 +131,7 @@ async fn sync_until_stopped(config: Option<SyncConfig>, messages: Sender<Message
             Ok(Some(lock)) => run_sync(&config, lock, &messages, &stopped, &mut reported).await,
             Ok(None) => Next::Retry(LOCK_RETRY),
             Err(error) => {
-                let reason = error.to_string();
+                let reason = format!("{}: the lock beside it could not be tried: {error}", config.db.display());
                 if reported.as_ref() != Some(&reason) {
                     tracing::warn!(%error, "the sync lock could not be tried");
                     let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: true });
@@ -182,7 +182,7 @@ async fn run_sync(
     tracing::error!(%error, "syncing ended");
     let moved = matches!(error, SyncError::Store(StoreError::Moved(_)));
     let again = !moved && !matches!(error, SyncError::AnotherServer(..));
-    let reason = format!("{}: the lock beside it could not be tried: {error}", config.db.display());
+    let reason = error.to_string();
     if reported.as_ref() != Some(&reason) {
         let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: again });
     }
@@ -272,8 +272,27 @@ mod tests {
         let (sender, messages) = channel();
         let background = Background::start(Some(config), sender).unwrap();
         let message = messages.recv_timeout(LONG).unwrap();
-        assert!(matches!(message, Message::SyncEnded { will_retry: true, .. }), "{message:?}");
+        let Message::SyncEnded { will_retry: true, reason } = message else { panic!("{message:?}") };
+        assert!(!reason.contains("lock"), "the lock was taken: {reason}");
         assert!(background.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
+    }
+
+    #[test]
+    fn lock_failure_names_the_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        // A file in place of the directory: the lock file cannot be made.
+        let parent = directory.path().join("file");
+        std::fs::write(&parent, "").unwrap();
+        let db = parent.join("replica.db");
+        let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
+        let conflict_policy = ConflictPolicy::Ask;
+        let config = SyncConfig { db: db.clone(), server, key, key_file: None, profile: None, conflict_policy };
+        let (sender, messages) = channel();
+        let _background = Background::start(Some(config), sender).unwrap();
+        let message = messages.recv_timeout(LONG).unwrap();
+        let Message::SyncEnded { will_retry: true, reason } = message else { panic!("{message:?}") };
+        let expected = format!("{}: the lock beside it could not be tried: ", db.display());
+        assert!(reason.starts_with(&expected), "{reason}");
     }
 
     /// A replica of an unreachable server, and the background thread that syncs the replica.

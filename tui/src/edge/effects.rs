@@ -7,7 +7,7 @@ use time::Date;
 
 use super::context::EdgeContext;
 use super::queries::{
-    best_subject, conflicts_with_names, edits_with_names, full_record, matching_titles, record_counts,
+    assignees, best_subject, conflicts_with_names, edits_with_names, full_record, matching_titles, record_counts,
 };
 use super::undo::UndoHistory;
 use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
@@ -47,6 +47,7 @@ pub(crate) fn run_effect(
             Answer::Titles { ticket, titles: with_text(matching_titles(replica, &kinds, &words)) }
         }
         Effect::About(ticket, words) => Answer::About(ticket, best_subject(replica, &words)),
+        Effect::Assignees => Answer::Assignees(assignees(replica)),
         Effect::Status => Answer::Status(with_text(replica.status())),
         Effect::Counts => Answer::Counts(record_counts(replica)),
         Effect::Edits => Answer::Edits(with_text(edits_with_names(replica))),

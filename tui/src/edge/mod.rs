@@ -2,11 +2,13 @@
 //! messages. Must not decide what a message means.
 
 pub mod background;
+mod clusters;
 pub mod context;
 pub mod effects;
 pub mod event;
 pub mod export;
 pub mod external;
+pub mod keyboard;
 mod queries;
 pub mod session_file;
 pub mod terminal;

@@ -6,7 +6,7 @@ use hearth_contract::schema::{Format, Kind, SUBJECTS};
 use hearth_replica::{Conflict, Edit, Replica, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
-use crate::parse::fuzzy;
+use crate::parse::matching::{Query, rank_matches};
 use crate::state::detail::{CHANGES_MAX, FullRecord, RELATED_MAX};
 use crate::words::Names;
 
@@ -15,6 +15,9 @@ const OFFERED_TITLES_MAX: usize = 50;
 
 /// The most titles that are compared with the typed letters.
 const COMPARED_TITLES_MAX: usize = 200_000;
+
+/// The most names of persons that quick add knows.
+const ASSIGNEES_MAX: usize = 1_000;
 
 /// The most referenced records whose titles one screen shows.
 const REFERENCES_MAX: usize = 200;
@@ -94,21 +97,28 @@ pub(super) fn matching_titles(
     for kind in kinds {
         all.extend(replica.titles(*kind, "", most)?.into_iter().map(|(id, title)| (*kind, id, title)));
     }
-    let best = fuzzy::rank_matches(words, all.iter().map(|(_, _, title)| title));
+    let best = rank_matches(words, all.iter().map(|(_, _, title)| title));
     Ok(best.into_iter().take(OFFERED_TITLES_MAX).map(|at| all[at].clone()).collect())
 }
 
-/// The room, vehicle or item that a part of a title most likely means: kind, id, title. Among equal matches, the shortest
-/// title.
+/// The name for the home itself in quick add.
+const HOME: &str = "home";
+
+/// The room, vehicle or item that a part of a title most likely means, or the home itself: kind, id, title. The home has
+/// an empty id, and is meant by `home` unless a record has exactly this title.
 pub(super) fn best_subject(replica: &Replica, words: &str) -> Option<(Kind, String, String)> {
-    let matches = [Kind::Room, Kind::Vehicle, Kind::Inventory]
-        .into_iter()
-        .filter_map(|kind| matching_titles(replica, &[kind], words).ok()?.into_iter().next());
-    let rank = |title: &str| {
-        let (title, words) = (title.to_lowercase(), words.to_lowercase());
-        (!title.split_whitespace().any(|word| word.starts_with(&words)), title.len())
-    };
-    matches.min_by_key(|(_, _, title)| rank(title))
+    let best = matching_titles(replica, &[Kind::Room, Kind::Vehicle, Kind::Inventory], words).ok()?.into_iter().next();
+    let is_exact = |title: &str| Query::new(words)?.rank(title).map(|rank| rank.is_exact());
+    if words.trim().eq_ignore_ascii_case(HOME) && best.as_ref().and_then(|(_, _, title)| is_exact(title)) != Some(true)
+    {
+        return Some((Kind::Property, String::new(), "the home".to_owned()));
+    }
+    best
+}
+
+/// The names of persons who have tasks, the most frequent first.
+pub(super) fn assignees(replica: &Replica) -> Vec<String> {
+    replica.values(Kind::Task, "assignee", ASSIGNEES_MAX).unwrap_or_default()
 }
 
 /// The number of records of each kind. A kind that cannot be counted is left out; the list of the kind shows the error.

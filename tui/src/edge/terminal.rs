@@ -13,14 +13,16 @@ use crossterm::execute;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
+
+use super::clusters::{ClusterBackend, LastFrame};
 
 /// The terminal in the mode of Hearth. Dropping the value restores the terminal. The terminal keeps the mouse unless a
 /// setting says otherwise, because capturing the mouse disables the terminal's own text selection.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<ClusterBackend<Stdout>>,
+    last: LastFrame,
     mouse: bool,
 }
 
@@ -29,8 +31,8 @@ impl Screen {
     pub fn open(mouse: bool) -> io::Result<Screen> {
         restore_on_panic();
         // A failure from this line on must restore the terminal.
-        let opened = enter(mouse).and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
-        opened.map(|terminal| Screen { terminal, mouse }).inspect_err(|_| restore())
+        let opened = enter(mouse).and_then(|()| Terminal::new(ClusterBackend::new(stdout())));
+        opened.map(|terminal| Screen { terminal, last: LastFrame::default(), mouse }).inspect_err(|_| restore())
     }
 
     /// Restores the terminal for the duration of `work`, then takes the terminal over again. Err: the terminal is gone.
@@ -59,6 +61,11 @@ impl Screen {
 
     /// Draws one frame.
     pub fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let last = &mut self.last;
+        let paint = |frame: &mut Frame<'_>| {
+            paint(frame);
+            last.mark_rows(frame.buffer_mut());
+        };
         self.terminal.draw(paint).map(drop)
     }
 
@@ -66,6 +73,7 @@ impl Screen {
     pub fn redraw_all(&mut self) -> io::Result<()> {
         // `clear` asks the terminal for the position of the cursor and fails without an answer.
         let size = self.terminal.size()?;
+        self.last = LastFrame::default();
         self.terminal.resize(size.into())
     }
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::names::{is_key_name, key_name};
+use super::names::{altgr_character, is_key_name, key_name};
 use super::table::{BINDINGS, in_context, is_typed_into};
 use super::types::{Action, Context};
 
@@ -72,8 +72,23 @@ impl Keymap {
             let row = in_context(context).find(|(index, _)| self.0[*index].iter().any(|key| key == name));
             row.map(|(_, binding)| binding.action)
         };
+        let altgr = || altgr_character(key).and_then(|letter| action_of(&letter.to_string()));
         // Some terminals send ctrl-h for backspace.
-        action_of(&name).or_else(|| if name == "ctrl-h" { action_of("backspace") } else { None })
+        let backspace = || if name == "ctrl-h" { action_of("backspace") } else { None };
+        action_of(&name).or_else(altgr).or_else(backspace)
+    }
+
+    /// The keys that a terminal means by an escape byte directly before a key: Alt with the key, or the Esc key followed
+    /// by the key. Both send the same bytes. Alt is meant when an action has the key with Alt, before a backspace, which
+    /// deletes a word, and before a character of AltGr that is no key of any action.
+    pub fn after_escape(&self, key: KeyEvent) -> Vec<KeyEvent> {
+        let with_alt = KeyEvent { modifiers: key.modifiers | KeyModifiers::ALT, ..key };
+        let is_key = |key| key_name(key).is_some_and(|name| self.0.iter().flatten().any(|other| *other == name));
+        let is_altgr = altgr_character(with_alt).is_some() && !is_key(key);
+        if is_key(with_alt) || is_altgr || key.code == KeyCode::Backspace {
+            return vec![with_alt];
+        }
+        vec![KeyCode::Esc.into(), key]
     }
 
     /// The keys of a row of the table; screens show the first.
@@ -95,8 +110,6 @@ impl Keymap {
 
 #[cfg(test)]
 mod tests {
-    use crossterm::event::{KeyCode, KeyModifiers};
-
     use super::*;
 
     fn with(changes: &[(&str, &[&str])]) -> Result<Keymap, String> {
@@ -113,6 +126,28 @@ mod tests {
         assert_eq!(press(KeyCode::Char('x')), Some(Action::Delete));
         assert_eq!(press(KeyCode::Char('d')), None);
         assert_eq!(map.key_of(Context::List, Action::Delete), Some("x"));
+    }
+
+    #[test]
+    fn escape_before_bound_alt_key_is_alt() {
+        let names = |map: &Keymap, letter| -> Vec<String> {
+            map.after_escape(KeyCode::Char(letter).into()).into_iter().filter_map(key_name).collect()
+        };
+        assert_eq!(names(&Keymap::default(), 'x'), ["esc", "x"]);
+        let map = with(&[("done", &["alt-x"]), ("sort", &["#"])]).unwrap();
+        assert_eq!(names(&map, 'x'), ["alt-x"]);
+        assert_eq!(
+            (names(&map, '#'), names(&map, '~')),
+            (vec!["esc".to_owned(), "#".to_owned()], vec!["alt-~".to_owned()])
+        );
+    }
+
+    #[test]
+    fn altgr_character_is_the_key_of_its_action() {
+        let map = with(&[("sort", &["@"])]).unwrap();
+        let altgr = KeyEvent::new(KeyCode::Char('@'), KeyModifiers::CONTROL | KeyModifiers::ALT);
+        assert_eq!(map.action(Context::List, altgr), Some(Action::Sort));
+        assert_eq!(map.action(Context::Filter, altgr), None);
     }
 
     #[test]

@@ -86,6 +86,14 @@ pub fn key_name(key: KeyEvent) -> Option<String> {
     Some(out)
 }
 
+/// The character that AltGr made. Terminals report AltGr as Alt, some with Ctrl: `ctrl-alt-@` is `@`. None: an ASCII letter
+/// or digit, which AltGr never makes, or another key.
+pub fn altgr_character(key: KeyEvent) -> Option<char> {
+    let KeyCode::Char(letter) = key.code else { return None };
+    let is_made = key.modifiers.contains(KeyModifiers::ALT) && !letter.is_ascii_alphanumeric() && letter != ' ';
+    is_made.then_some(letter)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +111,26 @@ mod tests {
         for text in ["", "jj", "ctrl+s", "f0", "f99", "shift-j", "Enter", " "] {
             assert!(!is_key_name(text), "{text}");
         }
+    }
+
+    #[test]
+    fn altgr_makes_signs_and_foreign_letters() {
+        let altgr = KeyModifiers::CONTROL | KeyModifiers::ALT;
+        for (letter, modifiers, expected) in [
+            ('@', altgr, Some('@')),
+            ('[', altgr, Some('[')),
+            ('ą', altgr, Some('ą')),
+            ('€', KeyModifiers::ALT, Some('€')),
+            ('Ą', altgr | KeyModifiers::SHIFT, Some('Ą')),
+            ('a', altgr, None),
+            ('7', KeyModifiers::ALT, None),
+            (' ', KeyModifiers::ALT, None),
+            ('@', KeyModifiers::CONTROL, None),
+            ('@', KeyModifiers::NONE, None),
+        ] {
+            assert_eq!(altgr_character(KeyEvent::new(KeyCode::Char(letter), modifiers)), expected, "{letter}");
+        }
+        assert_eq!(altgr_character(KeyEvent::new(KeyCode::Left, KeyModifiers::ALT)), None);
     }
 
     #[test]

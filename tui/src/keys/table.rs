@@ -34,7 +34,23 @@ pub const BINDINGS: &[Binding] = &[
     // Questions, suggestions, forms.
     row("confirm", &["y"], &[Confirm], "yes, do it", "Do what the question asks", Action::Yes),
     row("refuse", &["n", "esc", "q"], &[Confirm], "no", "Cancel; nothing changes", Action::Back),
-    row("options.take", &["enter", "tab"], &[Options], "take", "Take the suggestion", Action::Take),
+    row("options.take", &["enter"], &[Options], "take", "Take the suggestion", Action::Take),
+    row(
+        "options.next_field",
+        &["tab"],
+        &[Options],
+        "next field",
+        "Take the suggestion and go to the next field",
+        Action::NextField,
+    ),
+    row(
+        "options.previous_field",
+        &["shift-tab"],
+        &[Options],
+        "",
+        "Take the suggestion and go to the previous field",
+        Action::PreviousField,
+    ),
     row("options.next", &["down", "ctrl-n"], &[Options], "", "Next suggestion", Action::Down),
     row("options.previous", &["up", "ctrl-p"], &[Options], "", "Previous suggestion", Action::Up),
     row("options.close", &["esc"], &[Options], "close", "Close the suggestions", Action::Back),
@@ -60,6 +76,7 @@ pub const BINDINGS: &[Binding] = &[
     // Quick add, filter, search, list of actions.
     row("quick.save", &["enter"], &[Quick], "add", "Add the task", Action::Save),
     row("quick.form", &["tab"], &[Quick], "as a form", "Continue in a form", Action::Open),
+    row("quick.assign", &["ctrl-y"], &[Quick], "", "Take an unknown +name as the assignee", Action::Assign),
     row("quick.close", &["esc"], &[Quick], "cancel", "Leave quick add", Action::Back),
     row("filter.keep", &["enter", "down"], &[Filter], "keep", "Keep the filter and go to the list", Action::Open),
     row("filter.clear", &["esc"], &[Filter], "clear", "Clear the filter", Action::ClearFilter),

@@ -108,6 +108,7 @@ pub enum Action {
     Open,
     New,
     QuickAdd,
+    Assign,
     Edit,
     Delete,
     Done,
@@ -147,6 +148,25 @@ pub enum Action {
     SyncNow,
     Copy(CopyTarget),
     Export(ExportFormat),
+}
+
+impl Action {
+    /// Whether the action removes data or takes a change back.
+    pub const fn is_drastic(self) -> bool {
+        matches!(
+            self,
+            Action::Delete
+                | Action::Discard
+                | Action::Undo
+                | Action::Redo
+                | Action::Theirs
+                | Action::AllMine
+                | Action::AllTheirs
+                | Action::ClearField
+                | Action::ClearFilter
+                | Action::Quit
+        )
+    }
 }
 
 /// The text to copy.

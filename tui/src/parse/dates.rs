@@ -1,5 +1,5 @@
 //! Parses days as people type them: `tomorrow`, `fri`, `+2w`, `in 3 days`, `1 dec`, `24.12.`, `2026-12-01`. Callers
-//! pass the current day. Must not read a clock.
+//! pass the current day, and the direction in which the field looks from there. Must not read a clock.
 
 use std::ops::RangeInclusive;
 
@@ -8,6 +8,8 @@ use hearth_contract::formats::parse_date;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 use time::{Date, Duration, Month, Weekday};
+
+use crate::words::direction::Direction;
 
 const WEEKDAYS: [(&str, Weekday); 7] = [
     ("monday", Weekday::Monday),
@@ -43,8 +45,9 @@ const LEAP_AWAY_MAX: i32 = 8;
 /// Four separate digits within this range are a year.
 const PLAUSIBLE_YEARS: RangeInclusive<i32> = 1_900..=2_199;
 
-/// Parses one day. None: the text is no day.
-pub fn parse_day(text: &str, today: Date) -> Option<Date> {
+/// Parses one day. A day without a year, a weekday and a bare number of days are the nearest such day in the direction.
+/// None: the text is no day.
+pub fn parse_day(text: &str, today: Date, direction: Direction) -> Option<Date> {
     let text = text.trim().to_lowercase();
     if let Some(date) = parse_date(&text) {
         return Some(date);
@@ -55,30 +58,42 @@ pub fn parse_day(text: &str, today: Date) -> Option<Date> {
         "yesterday" | "yes" => return today.checked_sub(Duration::days(1)),
         // End of week. The week ends on Sunday.
         "eow" if today.weekday() == Weekday::Sunday => return Some(today),
-        "eow" => return next_weekday(today, Weekday::Sunday),
+        "eow" => return nearest_weekday(today, Weekday::Sunday, Direction::Future),
         "eom" => return month_end(today),
         _ => {}
     }
-    let word = text.strip_prefix("next ").unwrap_or(&text);
-    match word {
-        "week" => return next_weekday(today, Weekday::Monday),
-        "month" => return months_on(today, 1).and_then(|date| date.replace_day(1).ok()),
-        _ => {}
-    }
-    if let Some(day) = weekday(word) {
-        return next_weekday(today, day);
-    }
-    relative_day(&text, today).or_else(|| day_and_month(&text, today)).or_else(|| day_with_weekday(&text, today))
+    named_span(&text, today, direction)
+        .or_else(|| relative_day(&text, today, direction))
+        .or_else(|| day_and_month(&text, today, direction))
+        .or_else(|| day_with_weekday(&text, today, direction))
 }
 
-/// Parses `tue 1 dec` and `Tue 1 Dec 2026`, the form in which screens show days. The weekday must fit the next `1 dec`
+/// Parses `fri`, `next fri`, `last week`, `month`. A week is its Monday, a month its first day.
+fn named_span(text: &str, today: Date, direction: Direction) -> Option<Date> {
+    let (word, direction) = match (text.strip_prefix("next "), text.strip_prefix("last ")) {
+        (Some(word), _) => (word, Direction::Future),
+        (_, Some(word)) => (word, Direction::Past),
+        _ => (text, direction),
+    };
+    let is_past = direction == Direction::Past;
+    match word {
+        "week" => {
+            let monday = nearest_weekday(today, Weekday::Monday, Direction::Future)?;
+            if is_past { monday.checked_sub(Duration::weeks(2)) } else { Some(monday) }
+        }
+        "month" => months_on(today, if is_past { -1 } else { 1 }).and_then(|date| date.replace_day(1).ok()),
+        word => nearest_weekday(today, weekday(word)?, direction),
+    }
+}
+
+/// Parses `tue 1 dec` and `Tue 1 Dec 2026`, the form in which screens show days. The weekday must fit the nearest `1 dec`
 /// or the `1 dec` of the current year.
-fn day_with_weekday(text: &str, today: Date) -> Option<Date> {
+fn day_with_weekday(text: &str, today: Date, direction: Direction) -> Option<Date> {
     let (word, rest) = text.split_once([' ', ','])?;
     let weekday = weekday(word)?;
     let rest = rest.trim_start_matches([' ', ',']);
-    let in_this_year = || day_and_month(rest, today.replace_ordinal(1).ok()?);
-    let days = [parse_date(rest), day_and_month(rest, today), in_this_year()];
+    let in_this_year = || day_and_month(rest, today.replace_ordinal(1).ok()?, Direction::Future);
+    let days = [parse_date(rest), day_and_month(rest, today, direction), in_this_year()];
     days.into_iter().flatten().find(|date| date.weekday() == weekday)
 }
 
@@ -87,25 +102,28 @@ fn weekday(word: &str) -> Option<Weekday> {
     WEEKDAYS.iter().find(|(name, _)| word.len() >= 2 && name.starts_with(word)).map(|(_, weekday)| *weekday)
 }
 
-/// The next such weekday, at least one day after `today`.
-fn next_weekday(today: Date, weekday: Weekday) -> Option<Date> {
-    let away = i64::from(weekday.number_days_from_monday()) - i64::from(today.weekday().number_days_from_monday());
-    today.checked_add(Duration::days(if away > 0 { away } else { away + 7 }))
+/// The nearest such weekday, at least one day from `today`.
+fn nearest_weekday(today: Date, weekday: Weekday, direction: Direction) -> Option<Date> {
+    let ahead = i64::from(weekday.number_days_from_monday()) - i64::from(today.weekday().number_days_from_monday());
+    match direction {
+        Direction::Past => today.checked_add(Duration::days(if ahead < 0 { ahead } else { ahead - 7 })),
+        Direction::Future => today.checked_add(Duration::days(if ahead > 0 { ahead } else { ahead + 7 })),
+    }
 }
 
 /// Parses the day at the start of `words`, taking as many words as possible: `dec 24` is one day. Returns the day and
 /// the number of words taken. Four digits after a day and month are a year within `PLAUSIBLE_YEARS` only: `1 dec
 /// 1200` may name a sum or a time of day.
-pub fn parse_leading_day(words: &[&str], today: Date) -> Option<(Date, usize)> {
+pub fn parse_leading_day(words: &[&str], today: Date, direction: Direction) -> Option<(Date, usize)> {
     let most = words.len().min(WORDS_MAX);
     // `fri 5 dec` where 5 December is no Friday: ambiguous, therefore no day.
     let contradicts = || {
         words.len() > 2
             && weekday(&words[0].to_lowercase()).is_some()
-            && day_and_month(&words[1..3].join(" ").to_lowercase(), today).is_some()
+            && day_and_month(&words[1..3].join(" ").to_lowercase(), today, direction).is_some()
     };
     (1..=most).rev().find_map(|number| {
-        let date = parse_day(&words[..number].join(" "), today)?;
+        let date = parse_day(&words[..number].join(" "), today, direction)?;
         if number == 1 && contradicts() {
             return None;
         }
@@ -113,11 +131,15 @@ pub fn parse_leading_day(words: &[&str], today: Date) -> Option<(Date, usize)> {
     })
 }
 
-/// Parses `+2w`, `3d`, `-1m`, `in 3 days`.
-fn relative_day(text: &str, today: Date) -> Option<Date> {
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').or(text.strip_prefix("in ")).unwrap_or(text)),
+/// Parses `+2w`, `-1m`, `in 3 days`, `3 days ago`, and without a sign `3d`.
+fn relative_day(text: &str, today: Date, direction: Direction) -> Option<Date> {
+    let future = text.strip_prefix('+').or(text.strip_prefix("in "));
+    let past = text.strip_prefix('-').or(text.strip_suffix(" ago"));
+    let (sign, rest) = match (past, future, direction) {
+        (Some(rest), _, _) => (-1, rest),
+        (_, Some(rest), _) => (1, rest),
+        (_, _, Direction::Past) => (-1, text),
+        (_, _, Direction::Future) => (1, text),
     };
     let rest = rest.trim_start();
     let digits = rest.find(|letter: char| !letter.is_ascii_digit())?;
@@ -173,14 +195,14 @@ fn month_end(date: Date) -> Option<Date> {
     date.replace_day(date.month().length(date.year())).ok()
 }
 
-/// Parses `1 dec`, `dec 1`, `1 dec 2027`, `24.12.`. Without a year: the next such day, today included.
-fn day_and_month(text: &str, today: Date) -> Option<Date> {
+/// Parses `1 dec`, `dec 1`, `1 dec 2027`, `24.12.`, `24.12.27`. Without a year: the nearest such day, today included.
+fn day_and_month(text: &str, today: Date, direction: Direction) -> Option<Date> {
     let mut parts = text.split([' ', '.', ',']).filter(|part| !part.is_empty());
     let (first, second) = (parts.next()?, parts.next()?);
     // Two digits are a year only in the form `24.12.27`, without spaces.
     let pointed = text.contains('.') && !text.contains(',');
     let year = parts.next().map(|year| match year.parse::<i32>() {
-        Ok(short) if year.len() == 2 && pointed && !text.contains(' ') => Ok(2_000 + short),
+        Ok(short) if year.len() == 2 && pointed && !text.contains(' ') => Ok(whole_year(short, today, direction)),
         year => year,
     });
     // Words after the year do not belong to the day.
@@ -198,11 +220,19 @@ fn day_and_month(text: &str, today: Date) -> Option<Date> {
             Date::from_calendar_date(year.ok().filter(|year| (1_000..=9_999).contains(year))?, month, day).ok()
         }
         None => {
-            let years = today.year()..=today.year() + LEAP_AWAY_MAX;
-            let mut days = years.filter_map(|year| Date::from_calendar_date(year, month, day).ok());
-            days.find(|date| *date >= today)
+            let in_year = |away| Date::from_calendar_date(today.year() + away, month, day).ok();
+            match direction {
+                Direction::Past => (0..=LEAP_AWAY_MAX).filter_map(|away| in_year(-away)).find(|date| *date <= today),
+                Direction::Future => (0..=LEAP_AWAY_MAX).filter_map(in_year).find(|date| *date >= today),
+            }
         }
     }
+}
+
+/// The year of two digits: of this century, but for a past day that would lie ahead of the current year.
+fn whole_year(short: i32, today: Date, direction: Direction) -> i32 {
+    let year = 2_000 + short;
+    if direction == Direction::Past && year > today.year() { year - 100 } else { year }
 }
 
 #[cfg(test)]
@@ -275,17 +305,66 @@ mod tests {
             ("99999999999d", None),
             ("é", None),
         ] {
-            assert_eq!(parse_day(text, saturday()).map(format_date).as_deref(), expected, "{text:?}");
+            assert_eq!(
+                parse_day(text, saturday(), Direction::Future).map(format_date).as_deref(),
+                expected,
+                "{text:?}"
+            );
         }
+    }
+
+    #[test]
+    fn past_field_takes_the_last_such_day() {
+        for (text, expected) in [
+            ("1 dec", Some("2025-12-01")),
+            ("1 nov", Some("2026-11-01")),
+            ("24.12.", Some("2025-12-24")),
+            ("21 nov", Some("2026-11-21")),
+            ("22 nov", Some("2025-11-22")),
+            ("29 feb", Some("2024-02-29")),
+            ("24.12.98", Some("1998-12-24")),
+            ("24.12.26", Some("2026-12-24")),
+            ("24.12.27", Some("1927-12-24")),
+            ("24.12.2027", Some("2027-12-24")),
+            ("fri", Some("2026-11-20")),
+            ("sat", Some("2026-11-14")),
+            ("last fri", Some("2026-11-20")),
+            ("next fri", Some("2026-11-27")),
+            ("last week", Some("2026-11-09")),
+            ("month", Some("2026-10-01")),
+            ("3d", Some("2026-11-18")),
+            ("2 weeks ago", Some("2026-11-07")),
+            ("+3d", Some("2026-11-24")),
+            ("-1m", Some("2026-10-21")),
+            ("tue 10 nov", Some("2026-11-10")),
+            ("Mon 1 Dec", Some("2025-12-01")),
+            ("Tue 1 Dec", Some("2026-12-01")),
+            ("2027-01-01", Some("2027-01-01")),
+            ("ago", None),
+            ("31 feb", None),
+        ] {
+            let found = parse_day(text, saturday(), Direction::Past).map(format_date);
+            assert_eq!(found.as_deref(), expected, "{text:?}");
+        }
+        assert_eq!(
+            parse_day("last fri", saturday(), Direction::Future).map(format_date).as_deref(),
+            Some("2026-11-20")
+        );
+        let new_year = parse_date("2027-01-01").unwrap();
+        assert_eq!(parse_day("31 dec", new_year, Direction::Past).map(format_date).as_deref(), Some("2026-12-31"));
     }
 
     #[test]
     fn day_text_at_calendar_edges() {
         let sunday = parse_date("2026-11-22").unwrap();
-        assert_eq!(parse_day("eow", sunday), Some(sunday), "the week ends today");
-        assert_eq!(parse_day("sun", sunday).map(format_date).as_deref(), Some("2026-11-29"));
+        assert_eq!(parse_day("eow", sunday, Direction::Future), Some(sunday), "the week ends today");
+        assert_eq!(parse_day("sun", sunday, Direction::Future).map(format_date).as_deref(), Some("2026-11-29"));
         let leap = parse_date("2028-03-01").unwrap();
-        assert_eq!(parse_day("29 feb", leap).map(format_date).as_deref(), Some("2032-02-29"), "never another day");
+        assert_eq!(
+            parse_day("29 feb", leap, Direction::Future).map(format_date).as_deref(),
+            Some("2032-02-29"),
+            "never another day"
+        );
         let end = parse_date("2027-01-31").unwrap();
         assert_eq!(months_on(end, 1).map(format_date).as_deref(), Some("2027-02-28"));
     }
@@ -325,7 +404,8 @@ mod tests {
             (&["someday", "fri"], None),
             (&[], None),
         ] {
-            let found = parse_leading_day(words, saturday()).map(|(date, number)| (format_date(date), number));
+            let found = parse_leading_day(words, saturday(), Direction::Future)
+                .map(|(date, number)| (format_date(date), number));
             assert_eq!(found.as_ref().map(|(date, number)| (date.as_str(), *number)), expected, "{words:?}");
         }
     }

@@ -9,7 +9,8 @@ use hearth_replica::{Condition, Test, WAITING};
 use time::Date;
 
 use crate::parse::dates;
-use crate::words::{DAY_EXAMPLES, MONEY_EXAMPLES, choice, choice_meant};
+use crate::words::direction::Direction;
+use crate::words::{MONEY_EXAMPLES, choice, choice_meant};
 
 /// A parsed filter line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,9 +93,11 @@ fn find_sign(part: &str) -> Option<(usize, &'static str)> {
 /// Extends the value of a day field by the following words that belong to the day (`dec 24`). Returns the value and the
 /// number of words taken from `after`.
 fn extend_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) -> (String, usize) {
-    let is_day = find_field(kind, name).is_ok_and(|field| matches!(field.format, Format::Date | Format::Timestamp));
+    let field = find_field(kind, name).ok();
+    let day = field.filter(|field| matches!(field.format, Format::Date | Format::Timestamp));
     let words: Vec<&str> = std::iter::once(value).chain(after.iter().copied()).collect();
-    let taken = dates::parse_leading_day(&words, today).filter(|_| is_day).map_or(1, |(_, taken)| taken);
+    let taken = day.and_then(|field| dates::parse_leading_day(&words, today, Direction::of(field)));
+    let taken = taken.map_or(1, |(_, taken)| taken);
     (words[..taken].join(" "), taken - 1)
 }
 
@@ -176,7 +179,9 @@ fn presence_test(field: &Field, sign: &str, value: &str, is_quoted: bool) -> Opt
 fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<String, String> {
     Ok(match field.format {
         Format::Date | Format::Timestamp => {
-            format_date(dates::parse_day(value, today).ok_or_else(|| format!("{value} is no day: try {DAY_EXAMPLES}"))?)
+            let direction = Direction::of(field);
+            let day = dates::parse_day(value, today, direction);
+            format_date(day.ok_or_else(|| format!("{value} is no day: try {}", direction.examples()))?)
         }
         Format::Choice(words) => choice_word(name, words, value)?.to_owned(),
         // Like in a form, an ambiguous sum is an error.
@@ -393,6 +398,15 @@ mod tests {
         ] {
             assert_eq!(test(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn day_without_year_looks_in_the_direction_of_its_field() {
+        let test = |kind, text: &str| parsed(kind, text).conditions.remove(0).test;
+        assert_eq!(test(Kind::Document, "issued:1 dec"), Test::Is("2025-12-01".into()));
+        assert_eq!(test(Kind::Document, "expires:1 dec"), Test::Is("2026-12-01".into()));
+        assert_eq!(test(Kind::Inventory, "purchase_date>=3 jan"), Test::AtLeast("2026-01-03".into()));
+        assert_eq!(test(Kind::Task, "completed>mon"), Test::Above("2026-11-16".into()));
     }
 
     #[test]

@@ -3,5 +3,5 @@
 
 pub mod dates;
 pub mod filter;
-pub mod fuzzy;
+pub mod matching;
 pub mod quick;

@@ -9,7 +9,8 @@ use hearth_contract::typed_text;
 use time::Date;
 
 use crate::parse::{dates, filter};
-use crate::words::DAY_EXAMPLES;
+use crate::words::MONEY_EXAMPLES;
+use crate::words::direction::Direction;
 
 /// A parsed line of quick add.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +21,8 @@ pub struct Quick {
     pub about: Option<String>,
     /// The part of the line that names the subject, as typed: `@hvac`.
     pub about_part: Option<String>,
+    /// The name of the first `+name` that no person has. The part stays in the title.
+    pub unknown_person: Option<String>,
     /// A sentence for each part that does not parse.
     pub faults: Vec<String>,
     /// The parts that do not parse, as typed, in the order of `faults`.
@@ -29,9 +32,31 @@ pub struct Quick {
 /// An example line for people.
 pub const EXAMPLE: &str = "Buy filter !high due:fri @furnace +Ana cost:20 every:month";
 
+/// The persons that a line may name.
+#[derive(Debug, Clone, Default)]
+pub struct People {
+    /// The names of persons who have tasks.
+    pub known: Vec<String>,
+    /// A name that the user has confirmed although no person has the name.
+    pub confirmed: Option<String>,
+}
+
+impl People {
+    /// The person with this name, or the only person with this name among several names: `Ana` is `Ana Maria`.
+    fn find(&self, name: &str) -> Option<&str> {
+        let name = name.to_lowercase();
+        let is_whole = |known: &&String| known.to_lowercase() == name;
+        let has = |known: &&String| known.to_lowercase().split_whitespace().any(|part| part == name);
+        let mut with_part = self.known.iter().filter(has);
+        let only = with_part.next().filter(|_| with_part.next().is_none());
+        let whole = self.known.iter().chain(&self.confirmed).find(is_whole);
+        whole.or(only).map(String::as_str)
+    }
+}
+
 /// Parses a line: `!priority`, `due:day`, `@part of a name`, `+person`, `cost:sum`, `every:period`. All other parts
-/// form the title.
-pub fn parse_line(text: &str, today: Date) -> Quick {
+/// form the title, as does a `+name` that is no person: `+49 170`, `+VAT`.
+pub fn parse_line(text: &str, today: Date, people: &People) -> Quick {
     let mut quick = Quick::default();
     let mut title: Vec<&str> = Vec::new();
     let parts = filter::split_parts(text);
@@ -56,10 +81,21 @@ pub fn parse_line(text: &str, today: Date) -> Quick {
             } else {
                 (quick.about, quick.about_part) = (Some(name.replace('_', " ")), Some(part.to_owned()));
             }
-        } else if let Some(name) = field("+") {
-            quick.set("assignee", name.replace('_', " "), part);
+        } else if let Some(name) = field("+").map(|name| name.replace('_', " ")) {
+            match people.find(&name) {
+                Some(person) => quick.set("assignee", person.to_owned(), part),
+                None => {
+                    title.push(part);
+                    // `+49` is the beginning of a number.
+                    let is_name = name.starts_with(char::is_alphabetic);
+                    quick.unknown_person = quick.unknown_person.or(is_name.then_some(name));
+                }
+            }
         } else if let Some(sum) = field("cost:") {
-            quick.set("estimated_cost", typed_text::normalize_money(sum), part);
+            match typed_text::parse_money(sum) {
+                Some(sum) => quick.set("estimated_cost", sum, part),
+                None => quick.add_fault(part, format!("{sum} is no sum: try {MONEY_EXAMPLES}")),
+            }
         } else if let Some(word) = field("every:") {
             quick.set_recurrence(part, word);
         } else {
@@ -67,6 +103,8 @@ pub fn parse_line(text: &str, today: Date) -> Quick {
         }
     }
     quick.fields.insert("title".into(), title.join(" ").into());
+    // A task has one assignee.
+    quick.unknown_person.take_if(|_| quick.fields.contains_key("assignee"));
     quick
 }
 
@@ -74,8 +112,8 @@ impl Quick {
     /// Sets the due day. Returns how many of the following words belong to the day (`due:1 dec`).
     fn set_due(&mut self, part: &str, day: &str, after: &[&str], today: Date) -> usize {
         let words: Vec<&str> = std::iter::once(day).chain(after.iter().copied()).collect();
-        let Some((date, taken)) = dates::parse_leading_day(&words, today) else {
-            self.add_fault(part, format!("{day} is no day: try {DAY_EXAMPLES}"));
+        let Some((date, taken)) = dates::parse_leading_day(&words, today, Direction::Future) else {
+            self.add_fault(part, format!("{day} is no day: try {}", Direction::Future.examples()));
             return 0;
         };
         self.set("due_on", format_date(date), &join_parts(part, &after[..taken - 1]));
@@ -141,10 +179,45 @@ mod tests {
 
     use super::*;
 
+    /// Parses a line on 21 November 2026, in a home with these persons.
+    fn parsed(line: &str) -> Quick {
+        let known = ["Ana", "Ana Maria", "Bob", "Mateo Ruiz"].map(str::to_owned).to_vec();
+        parse_line(line, parse_date("2026-11-21").unwrap(), &People { known, confirmed: Some("Zoe".to_owned()) })
+    }
+
+    #[test]
+    fn plus_names_a_known_person_only() {
+        for (line, title, assignee, unknown_person) in [
+            ("Call +49 170 1234567", "Call +49 170 1234567", None, None),
+            ("Pay invoice +VAT", "Pay invoice +VAT", None, Some("VAT")),
+            ("Buy 2 +1 free", "Buy 2 +1 free", None, None),
+            ("Sweep +ana", "Sweep", Some("Ana"), None),
+            ("Sweep +Ana_Maria", "Sweep", Some("Ana Maria"), None),
+            ("Sweep +\"ana maria\"", "Sweep", Some("Ana Maria"), None),
+            ("Sweep +mateo", "Sweep", Some("Mateo Ruiz"), None),
+            ("Sweep +zoe", "Sweep", Some("Zoe"), None),
+            ("Sweep +Zo", "Sweep +Zo", None, Some("Zo")),
+            ("Sweep +Max +Bob", "Sweep +Max", Some("Bob"), None),
+            ("1 + 1", "1 + 1", None, None),
+        ] {
+            let quick = parsed(line);
+            assert_eq!(quick.fields["title"], title, "{line}");
+            assert_eq!(quick.fields.get("assignee").and_then(Value::as_str), assignee, "{line}");
+            assert_eq!((quick.unknown_person.as_deref(), quick.faults.len()), (unknown_person, 0), "{line}");
+        }
+    }
+
+    #[test]
+    fn ambiguous_cost_is_a_fault_while_typed() {
+        let quick = parsed("Buy filter cost:1.299");
+        assert_eq!(quick.faults, ["1.299 is no sum: try 1299, 1,299.50 or 1299,50"]);
+        assert_eq!((quick.unread, quick.fields.get("estimated_cost")), (vec!["cost:1.299".to_owned()], None));
+        assert_eq!(parsed("Buy filter cost:1.299,50").fields["estimated_cost"], "1299.50");
+    }
+
     #[test]
     fn line_parses_into_task_fields() {
-        let today = parse_date("2026-11-21").unwrap();
-        let quick = parse_line("Buy filter !high due:fri @hvac +Ana cost:$29.95 every:month", today);
+        let quick = parsed("Buy filter !high due:fri @hvac +Ana cost:$29.95 every:month");
         assert_eq!(
             Value::Object(quick.fields),
             json!({
@@ -153,7 +226,7 @@ mod tests {
             })
         );
         assert_eq!((quick.about.as_deref(), quick.faults.len()), (Some("hvac"), 0));
-        let quick = parse_line("Read \"Moby  Dick\" due:dec 24 @\"living room\" aloud +Ana_Maria", today);
+        let quick = parsed("Read \"Moby  Dick\" due:dec 24 @\"living room\" aloud +Ana_Maria");
         assert_eq!(
             (quick.fields["title"].as_str(), quick.fields["due_on"].as_str()),
             (Some("Read \"Moby  Dick\" aloud"), Some("2026-12-24"))
@@ -162,10 +235,10 @@ mod tests {
             (quick.about.as_deref(), quick.fields["assignee"].as_str()),
             (Some("living room"), Some("Ana Maria"))
         );
-        let quick = parse_line("Hang \"Home sweet home due:fri", today);
+        let quick = parsed("Hang \"Home sweet home due:fri");
         assert_eq!(quick.fields["due_on"], "2026-11-27", "a mark that is never closed holds nothing");
         for day in ["due:1 dec", "due:1_dec", "due:\"1 dec\"", "due:1.12."] {
-            let quick = parse_line(&format!("Saw 5\" pipe {day}"), today);
+            let quick = parsed(&format!("Saw 5\" pipe {day}"));
             assert_eq!(
                 (quick.fields["title"].as_str(), quick.fields["due_on"].as_str()),
                 (Some("Saw 5\" pipe"), Some("2026-12-01"))
@@ -175,29 +248,28 @@ mod tests {
             ("Pay rent due:1.12.2026 @garage +Ana !high", "Pay rent"),
             ("Pay due:1.12.2026 to landlord @garage +Ana !high", "Pay to landlord"),
         ] {
-            let quick = parse_line(line, today);
+            let quick = parsed(line);
             let of = |name: &str| quick.fields[name].as_str().unwrap();
             assert_eq!(["title", "due_on", "assignee", "priority"].map(of), [title, "2026-12-01", "Ana", "high"]);
             assert_eq!(quick.about.as_deref(), Some("garage"));
         }
-        assert_eq!(parse_line("Sweep every:Day", today).fields["recurrence"], "daily");
-        let quick = parse_line("Call back! due:never", today);
+        assert_eq!(parsed("Sweep every:Day").fields["recurrence"], "daily");
+        let quick = parsed("Call back! due:never");
         assert_eq!((quick.fields["title"].as_str(), quick.faults.len()), (Some("Call back!"), 1));
     }
 
     #[test]
     fn second_value_of_a_field_is_a_fault() {
-        let today = parse_date("2026-11-21").unwrap();
         for (second, fault) in [
             ("!high", "a task has one priority: remove !high"),
             ("due:1 dec", "a task has one day: remove due:1 dec"),
             ("@attic", "a task has one subject: remove @attic"),
-            ("+Ann", "a task has one person: remove +Ann"),
+            ("+Ana", "a task has one person: remove +Ana"),
             ("cost:30", "a task has one cost: remove cost:30"),
             ("every:year", "a task has one period: remove every:year"),
         ] {
             let line = format!("Sweep !low due:fri @hall +Bob cost:20 every:month {second}");
-            let quick = parse_line(&line, today);
+            let quick = parsed(&line);
             assert_eq!((quick.faults, quick.unread), (vec![fault.to_owned()], vec![second.to_owned()]));
             let of = |name: &str| quick.fields[name].as_str().unwrap();
             let first = ["title", "priority", "due_on", "assignee", "estimated_cost", "recurrence"].map(of);

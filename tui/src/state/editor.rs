@@ -1,18 +1,21 @@
 //! One editor per format of the resource table. An editor knows its keys and its value. Must not know the form around,
 //! nor whether the value is valid.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use hearth_contract::formats::format_date;
-use hearth_contract::schema::{Field, Format, Kind, Lines, Presence};
+use crossterm::event::{KeyCode, KeyEvent};
+use hearth_contract::formats::{Timestamp, format_date};
+use hearth_contract::schema::{Field, Format, Lines, Presence};
 use hearth_contract::typed_text;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use ratatui_textarea::{CursorMove, TextArea};
 use serde_json::Value;
 use time::Date;
 use tui_input::InputRequest;
 
 use crate::parse::dates;
 use crate::state::input::{self, Line};
-use crate::words::{choice, json_text};
+use crate::state::notes;
+use crate::state::picker::{Picker, Reference};
+use crate::state::spelling::Spelling;
+use crate::words::{choice_meant, direction::Direction, json_text};
 
 /// The editor of a field.
 #[derive(Debug)]
@@ -29,33 +32,11 @@ pub enum Editor {
         chosen: Option<usize>,
         /// Whether the field may be empty.
         optional: bool,
+        /// The letters typed in the field.
+        spelling: Spelling,
     },
     /// A reference to a record, chosen by name.
     Reference(Reference),
-}
-
-/// A reference to a record.
-#[derive(Debug, Default)]
-pub struct Reference {
-    /// The id of the record; None: nothing is chosen.
-    pub id: Option<String>,
-    /// The name of the record.
-    pub title: String,
-    /// The search for another record, while the suggestions are open.
-    pub picker: Option<Picker>,
-}
-
-/// A search for a record by name.
-#[derive(Debug, Default)]
-pub struct Picker {
-    /// The typed letters.
-    pub words: Line,
-    /// The suggestions: kinds, ids and names.
-    pub options: Vec<(Kind, String, String)>,
-    /// The number of the suggestion under the cursor.
-    pub selected: usize,
-    /// Whether the suggestions belong to the typed letters.
-    pub is_answered: bool,
 }
 
 impl Editor {
@@ -68,6 +49,7 @@ impl Editor {
                 words,
                 chosen: words.iter().position(|word| *word == text),
                 optional: field.presence == Presence::Optional,
+                spelling: Spelling::default(),
             },
             Format::Reference(_) | Format::Subject => {
                 let title = name.unwrap_or(&text).to_owned();
@@ -82,7 +64,7 @@ impl Editor {
         match self {
             Editor::Line(line) => match line.text() {
                 "" => Value::Null,
-                text if field.format == Format::Date => match dates::parse_day(text, today) {
+                text if field.format == Format::Date => match dates::parse_day(text, today, Direction::of(field)) {
                     Some(date) => format_date(date).into(),
                     None => text.trim().into(),
                 },
@@ -100,8 +82,12 @@ impl Editor {
         }
     }
 
-    /// Replaces short forms when the field is left: `fri` by a date, `130,000` by a number.
+    /// Replaces short forms when the field is left: `fri` by a date, `130,000` by a number. Ends the word typed in a field
+    /// of choices.
     pub fn settle(&mut self, field: &Field, today: Date) {
+        if let Editor::Choice { spelling, .. } = self {
+            *spelling = Spelling::default();
+        }
         if (matches!(field.format, Format::Date | Format::Money) || field.format.is_integer())
             && let Editor::Line(line) = self
             && !line.text().is_empty()
@@ -113,7 +99,7 @@ impl Editor {
 
     /// Replaces the notes by the text of an external editor.
     pub fn replace(&mut self, text: &str) {
-        let text = clean(text);
+        let text = notes::clean(text);
         let text = text.trim_end_matches('\n');
         // Editors add a final newline; without any other change the notes stay as they are.
         if let Editor::Notes(area) = self
@@ -128,35 +114,50 @@ impl Editor {
         if let Editor::Notes(area) = self {
             let (row, column) = (area.cursor().0, area.cursor().1);
             let crop = |place: usize| u16::try_from(place).unwrap_or(u16::MAX);
-            let mut fresh = Editor::area(area.lines().to_vec());
+            let mut fresh = notes::area(area.lines().to_vec());
             fresh.move_cursor(CursorMove::Jump(crop(row), crop(column)));
             **area = fresh;
         }
     }
 
     fn notes(text: &str) -> Editor {
-        let mut area = Editor::area(text.lines().map(str::to_owned).collect());
+        let mut area = notes::area(text.lines().map(str::to_owned).collect());
         area.move_cursor(CursorMove::Bottom);
         area.move_cursor(CursorMove::End);
         Editor::Notes(Box::new(area))
     }
 
-    fn area(lines: Vec<String>) -> TextArea<'static> {
-        let mut area = TextArea::new(lines);
-        area.set_wrap_mode(WrapMode::WordOrGlyph);
-        area.set_cursor_line_style(Default::default());
-        area
+    /// Whether the key continues the word that is being typed in a field of choices: a space or a backspace then belongs
+    /// to the word.
+    pub fn spells(&self, moment: Timestamp, key: KeyEvent) -> bool {
+        let Editor::Choice { spelling, .. } = self else { return false };
+        key.modifiers.is_empty()
+            && matches!(key.code, KeyCode::Char(' ') | KeyCode::Backspace)
+            && spelling.continues_at(moment)
     }
 
-    /// Handles a key without an action. True: the value or the search has changed.
-    pub fn key(&mut self, key: KeyEvent) -> bool {
+    /// The typed letters, if no choice of the field begins with them.
+    pub fn unknown_choice(&self) -> Option<&str> {
+        match self {
+            Editor::Choice { spelling, .. } => spelling.unknown(),
+            _ => None,
+        }
+    }
+
+    /// Handles a key without an action, typed at `moment`. True: the value or the search has changed.
+    pub fn key(&mut self, moment: Timestamp, key: KeyEvent) -> bool {
         match self {
             Editor::Line(line) => line.key(key),
-            Editor::Notes(area) => key_of_notes(area, key),
-            Editor::Choice { words, chosen, .. } => match input::request(key) {
-                Some(InputRequest::InsertChar(letter)) => jump(words, chosen, letter),
-                _ => false,
-            },
+            Editor::Notes(area) => notes::key(area, key),
+            Editor::Choice { words, chosen, spelling, .. } => {
+                match input::request(key) {
+                    Some(InputRequest::InsertChar(letter)) => spelling.add(moment, letter, *chosen),
+                    Some(InputRequest::DeletePrevChar) if spelling.continues_at(moment) => spelling.remove(moment),
+                    _ => return false,
+                }
+                *chosen = spelling.choose(|typed| choice_index(words, typed));
+                true
+            }
             Editor::Reference(Reference { picker: Some(picker), .. }) => {
                 let changed = picker.words.key(key);
                 picker.is_answered &= !changed;
@@ -179,9 +180,12 @@ impl Editor {
         match self {
             Editor::Line(line) => line.paste(text),
             Editor::Notes(area) => {
-                area.insert_str(clean(text));
+                area.insert_str(notes::clean(text));
             }
-            Editor::Choice { .. } => return false,
+            Editor::Choice { words, chosen, spelling, .. } => {
+                spelling.paste(text, *chosen);
+                *chosen = spelling.choose(|typed| choice_index(words, typed));
+            }
             Editor::Reference(reference) => {
                 let picker = reference.picker.get_or_insert_default();
                 picker.words.paste(text);
@@ -193,7 +197,8 @@ impl Editor {
 
     /// Selects the next choice (`forward`), or the previous one.
     pub fn cycle(&mut self, forward: bool) {
-        if let Editor::Choice { words, chosen, optional } = self {
+        if let Editor::Choice { words, chosen, optional, spelling } = self {
+            *spelling = Spelling::default();
             let last = words.len() - 1;
             *chosen = match (*chosen, forward) {
                 (None, true) => Some(0),
@@ -209,73 +214,30 @@ impl Editor {
     /// Clears the field, where empty is allowed.
     pub fn clear(&mut self) {
         match self {
-            Editor::Choice { chosen, optional: true, .. } => *chosen = None,
+            Editor::Choice { chosen, optional, spelling, .. } => {
+                *spelling = Spelling::default();
+                *chosen = chosen.filter(|_| !*optional);
+            }
             Editor::Reference(reference) => *reference = Reference::default(),
             _ => {}
         }
     }
 }
 
-/// A text without control characters except newline and tab, with `\n` line breaks, without a byte order mark.
-fn clean(text: &str) -> String {
-    let lines = text.replace("\r\n", "\n").replace('\r', "\n");
-    let is_kept = |letter: &char| matches!(letter, '\n' | '\t') || !(letter.is_control() || *letter == '\u{feff}');
-    lines.chars().filter(is_kept).collect()
-}
-
-/// The keys of notes: the same keys as in a line, and keys that move between lines. True: the text has changed.
-fn key_of_notes(area: &mut TextArea<'_>, key: KeyEvent) -> bool {
-    let goes = match (key.code, input::request(key)) {
-        // Some terminals send ctrl-j for a line break.
-        (KeyCode::Char('j'), _) if key.modifiers.contains(KeyModifiers::CONTROL) => {
-            area.insert_newline();
-            return true;
-        }
-        (KeyCode::Up, _) => CursorMove::Up,
-        (KeyCode::Down, _) => CursorMove::Down,
-        (_, Some(InputRequest::GoToStart)) => CursorMove::Head,
-        (_, Some(InputRequest::GoToEnd)) => CursorMove::End,
-        (_, Some(InputRequest::GoToPrevWord)) => CursorMove::WordBack,
-        (_, Some(InputRequest::GoToNextWord)) => CursorMove::WordForward,
-        (_, Some(InputRequest::GoToPrevChar)) => CursorMove::Back,
-        (_, Some(InputRequest::GoToNextChar)) => CursorMove::Forward,
-        (_, Some(InputRequest::DeletePrevChar)) => return area.delete_char(),
-        (_, Some(InputRequest::DeletePrevWord)) => return area.delete_word(),
-        (_, Some(InputRequest::DeleteFromStart)) => return area.delete_line_by_head(),
-        (_, Some(InputRequest::DeleteTillEnd)) => return area.delete_line_by_end(),
-        _ => return area.input_without_shortcuts(key),
-    };
-    area.move_cursor(goes);
-    false
-}
-
-/// Selects the next word that begins with the letter.
-fn jump(words: &[&str], chosen: &mut Option<usize>, letter: char) -> bool {
-    let from = chosen.map_or(0, |index| index + 1);
-    let next = (0..words.len())
-        .map(|step| (from + step) % words.len())
-        .find(|index| choice(words[*index]).starts_with(letter.to_ascii_lowercase()));
-    if next.is_some() {
-        *chosen = next;
-    }
-    next.is_some()
-}
-
-impl Picker {
-    /// Moves the cursor in the suggestions.
-    pub fn step(&mut self, by: isize) {
-        self.selected = self.selected.saturating_add_signed(by).min(self.options.len().saturating_sub(1));
-    }
-
-    /// Takes the suggestions for the typed letters.
-    pub fn set_options(&mut self, options: Vec<(Kind, String, String)>) {
-        (self.options, self.selected, self.is_answered) = (options, 0, true);
-    }
+/// The index of the choice that a typed word means: its first letters are enough.
+fn choice_index(words: &[&'static str], typed: &str) -> Option<usize> {
+    let meant = choice_meant(words, typed)?;
+    words.iter().position(|word| *word == meant)
 }
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
+
+    /// Notes do not depend on the time.
+    const NOW: Timestamp = Timestamp::from_millis(0);
 
     fn text(editor: &Editor) -> String {
         match editor {
@@ -288,19 +250,19 @@ mod tests {
     fn notes_share_line_keys() {
         let control = |letter: char| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
         let mut notes = Editor::notes("first\nsecond line");
-        assert!(notes.key(control('j')) && notes.key(KeyCode::Char('x').into()));
+        assert!(notes.key(NOW, control('j')) && notes.key(NOW, KeyCode::Char('x').into()));
         assert_eq!(text(&notes), "first\nsecond line\nx");
-        assert!(notes.key(control('h')) && notes.key(KeyCode::Backspace.into()));
+        assert!(notes.key(NOW, control('h')) && notes.key(NOW, KeyCode::Backspace.into()));
         assert_eq!(text(&notes), "first\nsecond line");
         for key in [control('a'), KeyCode::Right.into(), control('u')] {
-            notes.key(key);
+            notes.key(NOW, key);
         }
         assert_eq!(text(&notes), "first\necond line");
         for key in [control('e'), control('w'), KeyCode::Up.into(), KeyCode::Home.into(), control('k')] {
-            notes.key(key);
+            notes.key(NOW, key);
         }
         assert_eq!(text(&notes), "\necond ");
-        assert!(notes.key(KeyCode::Enter.into()) && notes.key(KeyCode::Delete.into()));
+        assert!(notes.key(NOW, KeyCode::Enter.into()) && notes.key(NOW, KeyCode::Delete.into()));
         assert_eq!(text(&notes), "\necond ");
     }
 

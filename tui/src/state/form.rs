@@ -1,21 +1,24 @@
 //! A form made from the resource table: one editor per field, with the faults of `check` below. The form moves the
-//! focus and passes keys to the editors. `saving` makes the write, `draft` the draft of an unsaved form. Must not know
-//! the database or the screen.
+//! focus and passes keys to the editors. `picking` chooses referenced records, `saving` makes the write, `draft` the
+//! draft of an unsaved form. Must not know the database or the screen.
 
 mod draft;
+mod picking;
 mod saving;
 
 use crossterm::event::KeyEvent;
 use hearth_contract::check::{Fields, Intent, check};
+use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Field, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::{Edit, Method, Row};
 use serde_json::Value;
 use time::Date;
 
 use crate::keys::{Action, Context};
 use crate::message::Write;
-use crate::state::editor::{Editor, Picker, Reference};
+use crate::state::editor::Editor;
+use crate::state::picker::Reference;
 use crate::words::{self, Names};
 
 /// A form for a new record, an existing record, several records, or an edit.
@@ -39,6 +42,10 @@ pub struct Form {
     pub refusal: Option<String>,
     /// The write of the form, while its answer is missing.
     pub saving: Option<Write>,
+    /// The write of a new record for a reference, and the name of the field, while the answer is missing.
+    pub making: Option<(Write, &'static str)>,
+    /// The subject and its type before the type was changed, in case that the same type is chosen again.
+    other_subject: Option<(Value, Reference)>,
     /// The ticket of the newest request for names; older answers are dropped.
     pub ticket: u64,
     /// All fields of the record before the change.
@@ -69,8 +76,10 @@ pub enum FormRequest {
     Nothing,
     /// Find names of these kinds by these letters.
     Titles(Vec<Kind>, String),
-    /// Carry out the write.
+    /// Carry out the write of the form.
     Save(Write),
+    /// Carry out the write of a new record that the focused field refers to.
+    Make(Write),
     /// Open these notes in the user's own editor.
     Editor(String),
     /// Close the form.
@@ -151,7 +160,22 @@ impl Form {
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
         let many = Vec::new();
         let edit = None;
-        Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: None, ticket: 0, before, today }
+        Form {
+            kind,
+            id,
+            title,
+            edit,
+            many,
+            entries,
+            focus: 0,
+            refusal: None,
+            saving: None,
+            making: None,
+            other_subject: None,
+            ticket: 0,
+            before,
+            today,
+        }
     }
 
     /// In a form for part of a record, an unset choice may stay unset, even where the field is required.
@@ -192,6 +216,8 @@ impl Form {
     pub fn act(&mut self, action: Action) -> FormRequest {
         let last = self.entries.len() - 1;
         match action {
+            // Suggestions for older letters must not be taken.
+            Action::NextField | Action::PreviousField if !self.is_ready_to_leave() => {}
             Action::NextField => self.focus_on(if self.focus == last { 0 } else { self.focus + 1 }),
             Action::PreviousField => self.focus_on(self.focus.checked_sub(1).unwrap_or(last)),
             Action::PageDown => self.focus_on((self.focus + 5).min(last)),
@@ -202,7 +228,7 @@ impl Form {
             Action::ClearField => self.edit_focused(Editor::clear),
             Action::Down => self.in_picker(|picker| picker.step(1)),
             Action::Up => self.in_picker(|picker| picker.step(-1)),
-            Action::Take => drop(self.take_suggestion()),
+            Action::Take => return self.take(),
             Action::Save => return self.save(),
             Action::Editor => {
                 if let Editor::Notes(area) = &self.entries[self.focus].editor {
@@ -218,9 +244,14 @@ impl Form {
         FormRequest::Nothing
     }
 
-    /// Passes a key without an action to the focused editor.
-    pub fn key(&mut self, key: KeyEvent) -> FormRequest {
-        self.type_into(|editor| editor.key(key))
+    /// Whether the key continues a word in a field of choices, although the key has an action there.
+    pub fn spells(&self, moment: Timestamp, key: KeyEvent) -> bool {
+        self.entries[self.focus].editor.spells(moment, key)
+    }
+
+    /// Passes a key without an action to the focused editor. `moment`: when the key was typed.
+    pub fn key(&mut self, moment: Timestamp, key: KeyEvent) -> FormRequest {
+        self.type_into(|editor| editor.key(moment, key))
     }
 
     /// Pastes a text into the focused editor.
@@ -232,15 +263,18 @@ impl Form {
         if self.is_reference() && self.targets().is_empty() {
             return FormRequest::Nothing;
         }
-        let today = self.today;
-        let before = self.entries[self.focus].editor.value(self.entries[self.focus].field, today);
+        let before = self.focused_value();
         let changed = edit(&mut self.entries[self.focus].editor);
-        let entry = &mut self.entries[self.focus];
-        if matches!(entry.editor, Editor::Reference(_)) {
-            entry.fault = None;
+        if self.focused_value() != before {
+            self.field_changed(before);
         }
-        if entry.editor.value(entry.field, today) != before {
-            self.field_changed();
+        let entry = &mut self.entries[self.focus];
+        match &entry.editor {
+            Editor::Reference(_) => entry.fault = None,
+            Editor::Choice { .. } if changed => {
+                entry.fault = entry.editor.unknown_choice().map(|typed| format!("No choice begins with “{typed}”."));
+            }
+            _ => {}
         }
         if changed { self.titles_request() } else { FormRequest::Nothing }
     }
@@ -262,40 +296,17 @@ impl Form {
         self.edit_focused(|editor| editor.replace(text));
     }
 
-    /// Takes the suggestions that were requested.
-    pub fn set_options(&mut self, options: Vec<(Kind, String, String)>) {
-        self.in_picker(|picker| picker.set_options(options));
-    }
-
     /// Takes the reason why the form was not saved.
     pub fn refuse(&mut self, sentence: String) {
         self.saving = None;
         self.refusal = Some(sentence);
     }
 
-    /// The kinds that the focused field may refer to; empty: the field is no reference. A subject without a type may be
-    /// of any kind; the chosen record then sets the type.
-    pub fn targets(&self) -> Vec<Kind> {
-        match self.entries[self.focus].field.format {
-            Format::Reference(kind) => vec![kind],
-            Format::Subject => match self.entries.iter().find(|entry| entry.field.name == SUBJECT_TYPE) {
-                Some(Entry { editor: Editor::Choice { words, chosen, .. }, .. }) => {
-                    let from = chosen.map_or(*words, |index| &words[index..=index]);
-                    from.iter().filter_map(|word| Kind::parse(word)).collect()
-                }
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        }
-    }
-
-    fn is_reference(&self) -> bool {
-        matches!(self.entries[self.focus].editor, Editor::Reference(_))
-    }
-
     fn focus_on(&mut self, index: usize) {
         let today = self.today;
         let entry = &mut self.entries[self.focus];
+        // The field has the value from before the unknown word.
+        entry.fault.take_if(|_| entry.editor.unknown_choice().is_some());
         entry.editor.settle(entry.field, today);
         // A fault appears when the field is left, not while the user types.
         let leaving = self.entries[self.focus].field.name;
@@ -307,78 +318,34 @@ impl Form {
     }
 
     fn edit_focused(&mut self, edit: impl FnOnce(&mut Editor)) {
+        let before = self.focused_value();
         edit(&mut self.entries[self.focus].editor);
-        self.field_changed();
+        self.field_changed(before);
     }
 
-    /// Clears the faults of the field. Another type of subject also clears the subject.
-    fn field_changed(&mut self) {
+    fn focused_value(&self) -> Value {
+        let entry = &self.entries[self.focus];
+        entry.editor.value(entry.field, self.today)
+    }
+
+    /// Clears the faults of the focused field, whose value was `before`. Another type of subject also clears the subject,
+    /// and the same type brings the subject back.
+    fn field_changed(&mut self, before: Value) {
         self.refusal = None;
         self.entries[self.focus].fault = None;
-        if self.entries[self.focus].field.name == SUBJECT_TYPE
-            && let Some(subject) = self.entries.iter_mut().find(|entry| entry.field.name == SUBJECT_ID)
-        {
-            subject.editor.clear();
-            subject.fault = None;
+        let chosen = self.focused_value();
+        if self.entries[self.focus].field.name != SUBJECT_TYPE || chosen == before {
+            return;
         }
-    }
-
-    fn in_picker(&mut self, act: impl FnOnce(&mut Picker)) {
-        if let Editor::Reference(Reference { picker: Some(picker), .. }) = &mut self.entries[self.focus].editor {
-            act(picker);
+        let subject = self.entries.iter_mut().find(|entry| entry.field.name == SUBJECT_ID);
+        let Some(Entry { editor: Editor::Reference(reference), fault, .. }) = subject else { return };
+        *fault = None;
+        let subject = std::mem::take(reference);
+        match self.other_subject.take_if(|(of, _)| *of == chosen) {
+            Some((_, same)) => *reference = same,
+            None if subject.id.is_some() => self.other_subject = Some((before, subject)),
+            None => {}
         }
-    }
-
-    fn open_picker(&mut self) -> FormRequest {
-        if self.targets().is_empty() {
-            return FormRequest::Nothing;
-        }
-        if let Editor::Reference(reference) = &mut self.entries[self.focus].editor {
-            reference.picker = Some(Picker::default());
-        }
-        self.titles_request()
-    }
-
-    fn titles_request(&self) -> FormRequest {
-        match &self.entries[self.focus].editor {
-            Editor::Reference(Reference { picker: Some(picker), .. }) => {
-                FormRequest::Titles(self.targets(), picker.words.text().to_owned())
-            }
-            _ => FormRequest::Nothing,
-        }
-    }
-
-    /// Takes the suggestion under the cursor. False: no name has the typed letters, or the suggestions are for older
-    /// letters. The letters then stay; in the first case the field shows a fault.
-    pub(super) fn take_suggestion(&mut self) -> bool {
-        let nobody = match self.targets().as_slice() {
-            [kind] => format!("No {}", words::singular(*kind)),
-            _ => "Nothing".to_owned(),
-        };
-        let entry = &mut self.entries[self.focus];
-        let Editor::Reference(reference) = &mut entry.editor else { return true };
-        let Some(picker) = &mut reference.picker else { return true };
-        let typed = picker.words.text().trim().to_owned();
-        if !picker.is_answered && !picker.options.is_empty() {
-            return false;
-        }
-        if picker.selected < picker.options.len() {
-            let (kind, id, title) = picker.options.swap_remove(picker.selected);
-            *reference = Reference { id: Some(id), title, picker: None };
-            let is_subject = entry.field.format == Format::Subject;
-            self.field_changed();
-            let subject_type = self.entries.iter_mut().find(|entry| is_subject && entry.field.name == SUBJECT_TYPE);
-            if let Some(entry) = subject_type {
-                entry.editor = Editor::new(entry.field, &kind.as_str().into(), None);
-                entry.fault = None;
-            }
-        } else if typed.is_empty() {
-            reference.picker = None;
-        } else {
-            entry.fault = picker.is_answered.then(|| format!("{nobody} has the letters “{typed}” in its name."));
-            return false;
-        }
-        true
     }
 }
 

@@ -3,6 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_input::{Input, InputRequest};
 
+use crate::keys::altgr_character;
+
 /// The most letters of a line. No field of the contract takes as many: a longer value is refused with a reason instead
 /// of cut.
 const LETTERS_MAX: usize = 12_000;
@@ -64,7 +66,9 @@ pub fn request(key: KeyEvent) -> Option<InputRequest> {
         KeyCode::Char('w') if control => InputRequest::DeletePrevWord,
         KeyCode::Char('u') if control => InputRequest::DeleteFromStart,
         KeyCode::Char('k') if control => InputRequest::DeleteTillEnd,
-        KeyCode::Char(letter) if !control && !alt => InputRequest::InsertChar(letter),
+        KeyCode::Char(letter) if (!control && !alt) || altgr_character(key).is_some() => {
+            InputRequest::InsertChar(letter)
+        }
         KeyCode::Backspace if control || alt => InputRequest::DeletePrevWord,
         KeyCode::Backspace => InputRequest::DeletePrevChar,
         KeyCode::Delete => InputRequest::DeleteNextChar,
@@ -96,6 +100,20 @@ mod tests {
         assert!(line.text().ends_with("ézé"), "what stood there stays");
         assert!(!line.key(KeyCode::Char('x').into()));
         assert!(line.key(KeyCode::Backspace.into()) && line.key(KeyCode::Char('x').into()));
+    }
+
+    #[test]
+    fn altgr_characters_are_typed() {
+        let mut line = Line::default();
+        for (letter, modifiers) in [
+            ('@', KeyModifiers::CONTROL | KeyModifiers::ALT),
+            ('€', KeyModifiers::ALT),
+            ('x', KeyModifiers::ALT),
+            ('x', KeyModifiers::CONTROL | KeyModifiers::ALT),
+        ] {
+            line.key(KeyEvent::new(KeyCode::Char(letter), modifiers));
+        }
+        assert_eq!(line.text(), "@€");
     }
 
     #[test]

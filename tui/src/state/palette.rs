@@ -1,8 +1,8 @@
 //! The list of actions that are available in a context, filtered by typed words. The list serves as help, and starts
 //! actions without a key. Must not know what an action does.
 
-use crate::keys::{Action, BINDINGS, Context, in_context};
-use crate::parse::fuzzy;
+use crate::keys::{Action, BINDINGS, Binding, Context, in_context, synonyms};
+use crate::parse::matching::{Query, Rank};
 use crate::state::input::Line;
 
 /// The list of actions over a context.
@@ -50,9 +50,15 @@ impl Palette {
 
     /// Filters the rows again after the words have changed.
     pub fn narrow(&mut self) {
-        let texts = self.all.iter().map(|index| format!("{} {}", BINDINGS[*index].about, BINDINGS[*index].id));
-        self.found = fuzzy::rank_matches(self.words.text(), texts).into_iter().map(|at| self.all[at]).collect();
         self.selected = 0;
+        let Some(mut query) = Query::new(self.words.text()) else {
+            self.found.clone_from(&self.all);
+            return;
+        };
+        let ranked = self.all.iter().filter_map(|index| Some((rank(&mut query, &BINDINGS[*index])?, *index)));
+        let mut ranked: Vec<(Rank, usize)> = ranked.collect();
+        ranked.sort();
+        self.found = ranked.into_iter().map(|(_, index)| index).collect();
     }
 
     /// Moves the cursor.
@@ -64,6 +70,18 @@ impl Palette {
     pub fn chosen(&self) -> Option<usize> {
         self.found.get(self.selected).copied()
     }
+}
+
+/// How well an action fits the typed words. None: the action does not fit. An action that removes data or takes a change
+/// back must be called by its name, by a synonym, or by the verb of its description.
+fn rank(query: &mut Query, binding: &Binding) -> Option<Rank> {
+    let names = format!("{} {}", binding.id, synonyms(binding.id));
+    let verb = binding.about.split(' ').next().unwrap_or_default();
+    if binding.action.is_drastic() && !query.begins_word_of(&names) && !query.begins_word_of(verb) {
+        return None;
+    }
+    // The names come first: they count more than the words of the description.
+    query.rank(&format!("{names} {}", binding.about)).map(Rank::without_length)
 }
 
 #[cfg(test)]
@@ -83,6 +101,50 @@ mod tests {
         for (words, id) in [("needs you", "edits"), ("conflict", "edits"), ("waiting", "edits"), ("sync", "sync")] {
             let palette = Palette::new(Context::Home, words, |_| true);
             assert_eq!(palette.chosen().map(|index| BINDINGS[index].id), Some(id), "{words}");
+        }
+    }
+
+    fn best(context: Context, words: &str) -> Option<&'static str> {
+        Palette::new(context, words, |_| true).chosen().map(|index| BINDINGS[index].id)
+    }
+
+    #[test]
+    fn palette_knows_other_words_for_actions() {
+        for (words, id) in [
+            ("remove", "delete"),
+            ("complete", "done"),
+            ("find", "search"),
+            ("order", "sort"),
+            ("spreadsheet", "export.csv"),
+            ("help", "actions"),
+            ("exit", "quit"),
+            ("connect", "sync"),
+            ("share", "copy"),
+            ("remind", "add"),
+            ("cars", "tab.vehicles"),
+            ("undo last", "undo"),
+            ("leave", "quit"),
+            ("delete", "delete"),
+        ] {
+            assert_eq!(best(Context::List, words), Some(id), "{words}");
+        }
+    }
+
+    #[test]
+    fn unknown_wish_finds_no_action() {
+        for context in Context::ALL {
+            for words in ["print", "photo", "xyz", "brew coffee", "translate", "?"] {
+                assert_eq!(best(context, words), None, "{words} {}", context.heading());
+            }
+        }
+    }
+
+    #[test]
+    fn drastic_action_is_found_by_name_only() {
+        for words in ["here", "question", "change made", "ndo", "delte", "edo", "uit", "anywhere"] {
+            let palette = Palette::new(Context::List, words, |_| true);
+            let drastic = palette.found.iter().find(|index| BINDINGS[**index].action.is_drastic());
+            assert_eq!(drastic.map(|index| BINDINGS[*index].id), None, "{words}");
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hearth_contract::check::{Intent, check};
+use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::problem::FieldFault;
 use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
 use serde_json::Value;
 
 use crate::message::Write;
-use crate::parse::quick::Quick;
+use crate::parse::quick::{People, Quick};
 use crate::state::input::Line;
 use crate::state::session::Draft;
 use crate::words::{self, faults};
@@ -20,7 +20,9 @@ pub struct QuickLine {
     pub line: Line,
     /// The parsed line.
     pub understood: Quick,
-    /// The subject of the task: kind, id, title.
+    /// The persons that the line may name.
+    pub people: People,
+    /// The subject of the task: kind, id, title. The home itself has the kind `Property` and no id.
     pub about: Option<(Kind, String, String)>,
     /// The subject when no other name is typed.
     pub preset: Option<(Kind, String, String)>,
@@ -38,10 +40,7 @@ impl QuickLine {
     /// The write that creates the task. None: the line has a fault; `refusal` has the reason.
     pub fn write(&mut self) -> Option<Write> {
         let mut fields = self.understood.fields.clone();
-        if let Some((kind, id, _)) = &self.about {
-            fields.insert(SUBJECT_TYPE.into(), kind.as_str().into());
-            fields.insert(SUBJECT_ID.into(), id.clone().into());
-        }
+        self.add_subject(&mut fields);
         let checked = check(Kind::Task, Intent::Create, &Value::Object(fields.clone()));
         let missing = self.understood.about.as_ref().filter(|_| self.about.is_none());
         let missing = missing.map(|name| format!("nothing here is called {name}"));
@@ -55,6 +54,27 @@ impl QuickLine {
         let write = Write::Create { kind: Kind::Task, fields };
         self.saving = Some(Box::new(write.clone()));
         Some(write)
+    }
+
+    fn add_subject(&self, fields: &mut Fields) {
+        match &self.about {
+            Some((Kind::Property, ..)) => drop(fields.insert(SUBJECT_TYPE.into(), "home".into())),
+            Some((kind, id, _)) => {
+                fields.insert(SUBJECT_TYPE.into(), kind.as_str().into());
+                fields.insert(SUBJECT_ID.into(), id.clone().into());
+            }
+            None => {}
+        }
+    }
+
+    /// Whether the line has an unknown `+name`, or one that was taken as a person.
+    pub fn can_assign(&self) -> bool {
+        self.understood.unknown_person.is_some() || self.people.confirmed.is_some()
+    }
+
+    /// Takes the unknown `+name` as a person, or takes that back.
+    pub fn confirm_person(&mut self) {
+        self.people.confirmed = self.understood.unknown_person.take();
     }
 
     /// Whether the line has no text to lose.
@@ -71,9 +91,8 @@ impl QuickLine {
     pub fn draft(&self) -> Draft {
         let mut typed = self.understood.fields.clone();
         let mut names = BTreeMap::new();
-        if let Some((kind, id, title)) = &self.about {
-            typed.insert(SUBJECT_TYPE.into(), kind.as_str().into());
-            typed.insert(SUBJECT_ID.into(), id.clone().into());
+        self.add_subject(&mut typed);
+        if let Some((_, _, title)) = self.about.as_ref().filter(|(kind, ..)| *kind != Kind::Property) {
             names.insert(SUBJECT_ID.to_owned(), title.clone());
         }
         // Parts that were not understood go into the title, where the user sees them.

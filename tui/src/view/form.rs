@@ -12,11 +12,13 @@ use crate::app::App;
 use crate::now::Now;
 use crate::parse::dates;
 use crate::state::detail::label_width;
-use crate::state::editor::{Editor, Picker, Reference};
+use crate::state::editor::Editor;
 use crate::state::form::{Entry, Form};
+use crate::state::picker::{Picker, Reference};
+use crate::words::direction::Direction;
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, width, wrap};
-use crate::words::{DAY_EXAMPLES, MONEY_EXAMPLES, choice, distance, full_day, label as label_of, singular};
+use crate::words::{MONEY_EXAMPLES, choice, distance, full_day, label as label_of, singular};
 
 /// The lines of focused notes.
 const NOTES_FOCUSED: usize = 5;
@@ -140,7 +142,7 @@ impl<'a> Lines<'a, '_> {
                 self.add_options(picker);
             }
             Editor::Reference(reference) => {
-                let text = self.value(entry, &reference.title);
+                let text = self.value(entry, reference.text());
                 self.push(label, Content::Text(text));
             }
         }
@@ -233,12 +235,13 @@ impl<'a> Lines<'a, '_> {
         // A reference to several kinds shows the kind of each name.
         let several = self.form.targets().len() > 1;
         let kind_of = |kind| if several { format!(" {dot} {}", singular(kind)) } else { String::new() };
-        for (index, (kind, _, title)) in picker.options.iter().enumerate().skip(first).take(OPTIONS) {
+        let titles = picker.options.iter().map(|(kind, _, title)| format!(" {title}{}", kind_of(*kind)));
+        let new = picker.new.map(|kind| format!(" make {} “{}”", singular(kind), picker.name()));
+        for (index, text) in titles.chain(new).enumerate().skip(first).take(OPTIONS) {
             let look = if index == picker.selected { self.theme.selected() } else { Style::new() };
-            let text = padded(self.app, &format!(" {title}{}", kind_of(*kind)), self.columns.min(48), false);
-            self.push_text(Line::styled(text, look));
+            self.push_text(Line::styled(padded(self.app, &text, self.columns.min(48), false), look));
         }
-        if picker.options.is_empty() && picker.is_answered {
+        if picker.options.is_empty() && picker.new.is_none() && picker.is_answered {
             self.push_text(Line::styled("no name matches", self.theme.quiet()));
         }
     }
@@ -283,7 +286,7 @@ fn choice_lines<'a>(app: &App, words: &[&str], chosen: Option<usize>, theme: &Th
 fn hint(form: &Form, entry: &Entry, now: Now) -> String {
     let field = entry.field;
     let meant = match (&entry.editor, field.format) {
-        (Editor::Line(line), Format::Date) => dates::parse_day(line.text(), form.today),
+        (Editor::Line(line), Format::Date) => dates::parse_day(line.text(), form.today, Direction::of(field)),
         _ => None,
     };
     if let Some(date) = meant {
@@ -291,7 +294,7 @@ fn hint(form: &Form, entry: &Entry, now: Now) -> String {
         return if away.is_empty() { full_day(date) } else { format!("{}, {away}", full_day(date)) };
     }
     let how = match field.format {
-        Format::Date => format!("such as {DAY_EXAMPLES}"),
+        Format::Date => format!("such as {}", Direction::of(field).examples()),
         Format::Money => format!("such as {MONEY_EXAMPLES}"),
         Format::Count | Format::Year => "a whole number".to_owned(),
         Format::Url => "an http or https address".to_owned(),

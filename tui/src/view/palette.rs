@@ -30,7 +30,8 @@ pub(super) fn draw(app: &App, palette: &Palette, theme: &Theme, frame: &mut Fram
     let gap = if inside.height > 4 { 2 } else { 1 };
     let below = Rect { y: inside.y + gap, height: inside.height.saturating_sub(gap), ..inside };
     if palette.found.is_empty() {
-        let text = fit("No action matches.", below.width.into(), Sign::Cut.text(app.setup.ascii));
+        let wish = format!("There is no action “{}”.", palette.words.text().trim());
+        let text = fit(&wish, below.width.into(), Sign::Cut.text(app.setup.ascii));
         frame.render_widget(Span::styled(text, theme.quiet()), below);
         return;
     }

@@ -7,8 +7,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::theme::Theme;
-use super::widgets::{draw_input, rows, window};
+use super::widgets::{draw_input, key_of, rows, window};
 use crate::app::{App, QuickLine};
+use crate::keys::{Action, Context};
 use crate::parse::quick;
 use crate::words;
 use crate::words::glyphs::{Sign, Tone};
@@ -62,7 +63,15 @@ fn texts(app: &App, line: &QuickLine, theme: &Theme, columns: usize) -> Vec<(Str
     let summary = summary(app, line);
     let example = || format!("such as: {}", quick::EXAMPLE);
     texts.push((if summary.is_empty() { example() } else { summary }, theme.quiet()));
+    texts.extend(unknown_person(app, line).map(|text| (text, theme.tone(Tone::Notice))));
     texts
+}
+
+/// The sentence about a `+name` that is no person, with the key that makes the name a person.
+fn unknown_person(app: &App, line: &QuickLine) -> Option<String> {
+    let name = line.understood.unknown_person.as_deref()?;
+    let offer = key_of(app, Context::Quick, Action::Assign).map(|key| format!(" {key} makes {name} the assignee."));
+    Some(format!("+{name} stays in the title: nobody is called {name} yet.{}", offer.unwrap_or_default()))
 }
 
 /// The parsed fields of the task, without the title.

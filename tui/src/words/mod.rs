@@ -2,6 +2,7 @@
 
 pub mod columns;
 mod days;
+pub mod direction;
 pub mod faults;
 pub mod glyphs;
 pub mod sanitize;
@@ -22,9 +23,6 @@ use crate::words::glyphs::Sign;
 
 pub use days::{Due, age, day, distance, due, full_day, moment, month_name};
 pub use writes::{GONE, edit_progress, method, rebuilt_sentence};
-
-/// Examples of the days that a person can type.
-pub const DAY_EXAMPLES: &str = "tomorrow, fri, +2w, 1 dec or 2026-12-01";
 
 /// Examples of the sums that a person can type.
 pub const MONEY_EXAMPLES: &str = "1299, 1,299.50 or 1299,50";

@@ -289,3 +289,20 @@ pub(crate) fn titles(
     })?;
     Ok(found.collect::<Result<_, _>>()?)
 }
+
+/// The different values of a text field of a kind, the most frequent first. Empty for a field that the kind does not have.
+pub(crate) fn values(
+    connection: &Connection,
+    kind: Kind,
+    field: &str,
+    limit: usize,
+) -> Result<Vec<String>, StoreError> {
+    let Some(field) = resource(kind).field(field) else { return Ok(Vec::new()) };
+    let (name, table) = (field.name, kind.collection());
+    let text = format!(
+        "SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} ORDER BY count(*) DESC, {name} LIMIT ?1"
+    );
+    let mut statement = connection.prepare_cached(&text)?;
+    let found = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}

@@ -6,8 +6,9 @@ use super::*;
 use crate::fixtures::conflict;
 use crate::message::{Decision, RowPosition};
 use crate::state::detail::Detail;
-use crate::state::editor::{Editor, Reference};
+use crate::state::editor::Editor;
 use crate::state::palette::Palette;
+use crate::state::picker::Reference;
 
 /// The requested write.
 fn change(effects: Vec<Effect>) -> Write {

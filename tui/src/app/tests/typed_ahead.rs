@@ -133,12 +133,58 @@ fn save_takes_typed_name_or_shows_fault() {
 
     burst(&mut scene, &["n", "Saw", "tab", "xyz", "ctrl-s"]);
     let Some(Layer::Form(form)) = scene.app.layers.last() else { panic!("the form is gone") };
-    assert_eq!(form.entries[form.focus].fault.as_deref(), Some("No room has the letters “xyz” in its name."));
+    assert_eq!(form.entries[form.focus].fault.as_deref(), Some("No room is called “xyz” yet: enter makes it."));
     assert_eq!(titles(&scene, Kind::Inventory, "saw"), [] as [&str; 0]);
-    // Enter takes suggestions too; other letters remove the fault.
-    burst(&mut scene, &["enter"]);
+    // Other letters remove the fault.
     burst(&mut scene, &["ctrl-u", "gar", "ctrl-s"]);
     assert_eq!(titles(&scene, Kind::Inventory, "saw"), ["Saw"]);
+    assert_eq!(titles(&scene, Kind::Room, "xyz"), [] as [&str; 0]);
+}
+
+#[test]
+fn burst_makes_unknown_room_and_goes_on() {
+    let mut scene = household();
+    burst(&mut scene, &["3", "n", "Drill", "tab", "Attic", "enter", "tab", "tool", "ctrl-s"]);
+    assert_eq!(titles(&scene, Kind::Room, "attic"), ["Attic"]);
+    let drill = scene.replica.edits().unwrap().pop().unwrap();
+    let attic = scene.replica.row(Kind::Room, drill.patch["room_id"].as_str().unwrap()).unwrap().unwrap();
+    assert_eq!((attic.title.as_str(), &drill.patch["category"]), ("Attic", &json!("tool")));
+}
+
+#[test]
+fn burst_assignee_waits_for_known_names() {
+    let mut scene = household();
+    scene.other.create(Kind::Task, &fields(json!({ "title": "Weed", "assignee": "Ana" }))).unwrap();
+    burst(&mut scene, &["a", "Mop +ana", "enter"]);
+    let mop = scene.replica.edits().unwrap().pop().unwrap();
+    assert_eq!((&mop.patch["title"], &mop.patch["assignee"]), (&json!("Mop"), &json!("Ana")));
+}
+
+#[test]
+fn quick_add_subject_home_is_the_home_itself() {
+    let mut scene = household();
+    burst(&mut scene, &["a", "Paint @home", "enter"]);
+    let paint = scene.replica.edits().unwrap().pop().unwrap();
+    assert_eq!((&paint.patch["subject_type"], paint.patch.get("subject_id")), (&json!("home"), None));
+    burst(&mut scene, &["a", "Paint again @home", "tab", "ctrl-s"]);
+    let again = scene.replica.edits().unwrap().pop().unwrap();
+    assert_eq!((&again.patch["title"], &again.patch["subject_type"]), (&json!("Paint again"), &json!("home")));
+    // A record with exactly this name is meant first.
+    let home = scene.other.create(Kind::Room, &fields(json!({ "name": "Home" }))).unwrap();
+    burst(&mut scene, &["a", "Sweep @home", "enter"]);
+    assert_eq!(scene.replica.edits().unwrap().pop().unwrap().patch["subject_id"], json!(home));
+}
+
+#[test]
+fn quick_add_subject_needs_letters_side_by_side() {
+    let mut scene = household();
+    scene.other.create(Kind::Room, &fields(json!({ "name": "Cellar" }))).unwrap();
+    burst(&mut scene, &["a", "Wash @car", "enter"]);
+    let Some(Layer::Quick(line)) = scene.app.layers.last() else { panic!("{:?}", scene.app.layers) };
+    assert_eq!(line.refusal.as_deref(), Some("nothing here is called car"));
+    scene.other.create(Kind::Vehicle, &fields(json!({ "name": "Family car" }))).unwrap();
+    burst(&mut scene, &[" ", "esc", "y", "a", "Wash @car", "enter"]);
+    assert_eq!(scene.replica.edits().unwrap().pop().unwrap().patch["subject_type"], json!("vehicle"));
 }
 
 #[test]

@@ -271,6 +271,156 @@ fn modified_letters_choose_no_word() {
     assert_eq!(chosen(&app), json!(null));
 }
 
+/// Opens the form of a new record of the tab and goes to a field.
+fn form_at(tab: &str, field: &str) -> App {
+    let mut app = with_tasks(Vec::new());
+    let effects = press(&mut app, tab);
+    if tab != "2" {
+        answer(&mut app, &effects, Vec::new());
+    }
+    press(&mut app, "n");
+    write(&mut app, "Thing");
+    while form(&app).entries[form(&app).focus].field.name != field {
+        press(&mut app, "tab");
+    }
+    app
+}
+
+fn focused(app: &App) -> (serde_json::Value, Option<&str>) {
+    let entry = &form(app).entries[form(app).focus];
+    (entry.editor.value(entry.field, app.today), entry.fault.as_deref())
+}
+
+#[test]
+fn choice_is_spelled_by_its_letters() {
+    for (tab, field, typed, chosen) in [
+        ("3", "category", "tool", "tool"),
+        ("3", "category", "other", "other"),
+        ("3", "category", "OUT", "outdoor"),
+        ("4", "room_type", "living room", "living_room"),
+        ("4", "room_type", "living_r", "living_room"),
+        ("4", "room_type", "di", "dining_room"),
+        ("5", "fuel_type", "plug-in hybrid", "plug_in_hybrid"),
+        ("2", "status", "doing", "in_progress"),
+        ("2", "status", "in progress", "in_progress"),
+        ("2", "status", "do", "done"),
+        ("2", "recurrence", "quarterly", "quarterly"),
+        ("6", "category", "medical", "medical"),
+    ] {
+        let mut app = form_at(tab, field);
+        write(&mut app, typed);
+        assert_eq!(focused(&app), (json!(chosen), None), "{typed}");
+    }
+}
+
+#[test]
+fn unknown_choice_says_so_and_changes_nothing() {
+    let mut app = form_at("3", "category");
+    write(&mut app, "furn");
+    let mut later = now();
+    later.moment = later.moment.plus_millis(1_000);
+    for letter in "textile".chars() {
+        app.update(later, Message::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+    }
+    assert_eq!(focused(&app), (json!("furniture"), Some("No choice begins with “textile”.")));
+    for _ in 0.."extile".len() {
+        app.update(later, Message::Key(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE)));
+    }
+    assert_eq!(focused(&app), (json!("tool"), None), "a backspace takes a letter back");
+    app.update(later, Message::Paste("garden\n".to_owned()));
+    assert_eq!(focused(&app), (json!("tool"), Some("No choice begins with “garden”.")));
+    // The value is good: the field can be left without a fault.
+    press(&mut app, "tab");
+    assert_eq!(faults(&app), [""; 0]);
+    let mut app = form_at("3", "category");
+    app.update(now(), Message::Paste("Kitchenware".to_owned()));
+    assert_eq!(focused(&app), (json!("kitchenware"), None));
+}
+
+#[test]
+fn unknown_subject_type_keeps_the_subject() {
+    let row = record(Kind::Task, "a", json!({ "title": "a", "subject_type": "room", "subject_id": ROOM }));
+    let mut app = with_tasks(vec![row]);
+    press(&mut app, "e");
+    while form(&app).entries[form(&app).focus].field.name != "subject_type" {
+        press(&mut app, "tab");
+    }
+    write(&mut app, "vx");
+    assert_eq!(focused(&app), (json!("room"), Some("No choice begins with “vx”.")));
+    assert!(!form(&app).is_changed(), "the subject is the same");
+}
+
+#[test]
+fn unknown_room_is_offered_and_tab_goes_on() {
+    let mut app = form_at("3", "room_id");
+    let mut effects = write(&mut app, "Attic");
+    let answer = |app: &mut App, effects: &[Effect], titles: &[&str]| {
+        let [Effect::Titles(ticket, ..)] = effects else { panic!("{effects:?}") };
+        let titles = titles.iter().map(|title| (Kind::Room, ROOM.to_owned(), (*title).to_owned())).collect();
+        app.update(now(), Message::Answer(Answer::Titles { ticket: *ticket, titles: Ok(titles) }));
+    };
+    answer(&mut app, &effects, &[]);
+    // Tab leaves the field, and the name stays with its fault.
+    press(&mut app, "tab");
+    assert_eq!(form(&app).entries[form(&app).focus].field.name, "category");
+    assert_eq!(faults(&app), ["No room is called “Attic” yet: enter makes it."]);
+    assert_eq!(press(&mut app, "ctrl-s"), [], "the name is not dropped in silence");
+    while form(&app).entries[form(&app).focus].field.name != "room_id" {
+        press(&mut app, "tab");
+    }
+    let effects_of_enter = press(&mut app, "enter");
+    let [Effect::Write(room @ Write::Create { kind: Kind::Room, fields })] = &effects_of_enter[..] else {
+        panic!("{effects_of_enter:?}")
+    };
+    assert_eq!(fields["name"], "Attic");
+    app.update(now(), Message::Answer(Answer::Written(room.clone(), Ok(ROOM.to_owned()))));
+    assert_eq!((focused(&app), app.context()), ((json!(ROOM), None), Context::Choice));
+    assert_eq!(faults(&app), [""; 0]);
+    // A refused room leaves its reason.
+    effects = write(&mut app, "Loft");
+    answer(&mut app, &effects, &[]);
+    let effects = press(&mut app, "enter");
+    let [Effect::Write(room)] = &effects[..] else { panic!("{effects:?}") };
+    app.update(now(), Message::Answer(Answer::Written(room.clone(), Err("the disk is full".to_owned()))));
+    assert_eq!(faults(&app), ["the disk is full"]);
+    // Tab takes a suggestion and goes on.
+    press(&mut app, "ctrl-u");
+    let effects = write(&mut app, "gar");
+    answer(&mut app, &effects, &["Garage"]);
+    press(&mut app, "tab");
+    assert_eq!(form(&app).entries[form(&app).focus].field.name, "category");
+    assert_eq!(form(&app).draft().unwrap().names["room_id"], "Garage");
+}
+
+#[test]
+fn day_without_year_fits_its_field() {
+    for (tab, field, typed, day) in [
+        ("3", "purchase_date", "1 dec", "2025-12-01"),
+        ("3", "warranty_expires_on", "1 dec", "2026-12-01"),
+        ("6", "issued_on", "fri", "2026-11-20"),
+        ("6", "expires_on", "fri", "2026-11-27"),
+        ("2", "due_on", "1 nov", "2027-11-01"),
+        ("5", "purchase_date", "24.12.98", "1998-12-24"),
+    ] {
+        let mut app = form_at(tab, field);
+        write(&mut app, typed);
+        assert_eq!(focused(&app), (json!(day), None), "{field} {typed}");
+    }
+}
+
+#[test]
+fn unknown_name_becomes_assignee_when_confirmed() {
+    let mut app = with_tasks(three());
+    assert!(matches!(press(&mut app, "a")[..], [Effect::Assignees]));
+    app.update(now(), Message::Answer(Answer::Assignees(vec!["Ana".to_owned()])));
+    write(&mut app, "Pay +49 +Zoe");
+    // The key also takes the name back.
+    keys(&mut app, &["ctrl-y", "ctrl-y", "ctrl-y"]);
+    let effects = press(&mut app, "enter");
+    let [Effect::Write(Write::Create { fields, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((&fields["title"], &fields["assignee"]), (&json!("Pay +49"), &json!("Zoe")));
+}
+
 #[test]
 fn form_over_midnight_uses_new_day() {
     let mut app = with_tasks(three());

@@ -11,7 +11,8 @@ use super::{Entry, Form, FormRequest};
 use crate::message::{Decision, Write};
 use crate::now::Now;
 use crate::parse::dates::{self, NextDue};
-use crate::state::editor::{Editor, Picker, Reference};
+use crate::state::editor::Editor;
+use crate::state::picker::{Picker, Reference};
 use crate::words::{self, faults};
 
 impl Form {
@@ -169,7 +170,9 @@ impl Form {
         let sentence = |fault: FieldFault| {
             (fault.field.clone(), faults::fault_sentence(self.kind, &fault, body.get(&fault.field)))
         };
-        let faults = checked.faults.into_iter().map(sentence).collect();
+        let mut faults: Vec<(String, String)> = checked.faults.into_iter().map(sentence).collect();
+        let unknown = |entry: &Entry| Some((entry.field.name.to_owned(), self.unknown_name(entry)?));
+        faults.extend(self.entries.iter().filter_map(unknown));
         let fields = checked.fields.into_iter().filter(|(name, _)| body.contains_key(name)).collect();
         (fields, faults)
     }
@@ -199,7 +202,7 @@ mod tests {
         let saved = |letter: char| {
             let mut form = Form::bulk(Kind::Task, many.clone(), 0, now().today());
             form.focus = form.entries.iter().position(|entry| entry.field.name == SUBJECT_TYPE).unwrap();
-            form.key(KeyCode::Char(letter).into());
+            form.key(now().moment, KeyCode::Char(letter).into());
             let wish = form.act(Action::Save);
             (wish, form.entries.iter().find_map(|entry| entry.fault.clone()))
         };

@@ -6,6 +6,7 @@ use super::*;
 fn typing(text: &str) -> (App, Vec<Effect>) {
     let mut app = household();
     letter(&mut app, 'a');
+    app.update(now(), Message::Answer(Answer::Assignees(vec!["Ana Maria of the second floor".to_owned()])));
     let effects = text.chars().flat_map(|sign| letter(&mut app, sign)).collect();
     (app, effects)
 }
@@ -48,4 +49,14 @@ fn quick_add_shows_fault_first_and_full_summary() {
     let tiny = screen(&mut app, 30, 9);
     assert_says(&flat(&tiny), &["✗ 31.2. is no day"]);
     assert!(tiny.contains('…'), "a cut text ends in a mark:\n{tiny}");
+}
+
+#[test]
+fn quick_add_says_how_to_assign_an_unknown_name() {
+    let (mut app, _) = typing("Pay invoice +VAT");
+    let text = screen(&mut app, 100, 24);
+    assert_says(&text, &["“Pay invoice +VAT”", "nobody is called VAT yet. ctrl-y makes VAT"]);
+    app.update(now(), Message::Key(KeyEvent::new(KeyCode::Char('y'), KeyModifiers::CONTROL)));
+    let text = screen(&mut app, 100, 24);
+    assert!(text.contains("for VAT") && text.contains("“Pay invoice”") && !text.contains("nobody"), "{text}");
 }
