@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use hearth_replica::Phase;
 use hearth_replica::doctor::{Cause, diagnose, directory, shell_quoted};
 use serde_json::json;
 
@@ -38,11 +39,12 @@ impl Export {
             1 => ", which waits for you in the copy",
             _ => ", which wait for you in the copy",
         };
-        output::message(&format!(
-            "{} and {} that the server has not confirmed{wait}; the copy holds no API key",
-            text::count(copied.records, "record"),
-            text::count(copied.pending_edits, "edit"),
-        ));
+        let edits = text::count(copied.pending_edits, "edit");
+        let edits = match replica.status()?.phase {
+            Phase::Local => String::new(),
+            _ => format!(" and {edits} that the server has not confirmed{wait}"),
+        };
+        output::message(&format!("{}{edits}; the copy holds no API key", text::count(copied.records, "record")));
         if context.json {
             let members = json!({
                 "file": output::path(&self.file), "bytes": copied.bytes, "records": copied.records,
