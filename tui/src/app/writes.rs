@@ -121,7 +121,7 @@ impl App {
         }
         match result {
             Ok(id) => {
-                self.layers.retain(|layer| !layer.has_sent(write));
+                self.close_saved(write);
                 if let Write::Create { kind, .. } = write {
                     self.lists
                         .iter_mut()
@@ -133,6 +133,16 @@ impl App {
             Err(sentence) => self.show_refusal(now, write, &sentence),
         }
         self.reload()
+    }
+
+    /// Closes the layer that sent a write. A form for the next new record takes the place of a form that asked for one.
+    fn close_saved(&mut self, write: &Write) {
+        let Some(place) = self.layers.iter().position(|layer| layer.has_sent(write)) else { return };
+        let next = match &self.layers[place] {
+            Layer::Form(form) if form.has_next => Some(Layer::Form(Box::new(form.next()))),
+            _ => None,
+        };
+        self.layers.splice(place..=place, next);
     }
 
     /// Shows the reason of a refusal: in the layer that sent the write, else as a notice.

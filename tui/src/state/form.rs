@@ -1,7 +1,8 @@
 //! A form made from the resource table: one editor per field, with the faults of `check` below. The form moves the
-//! focus and passes keys to the editors. `saving` makes the write, `draft` the draft of an unsaved form. Must not know
-//! the database or the screen.
+//! focus and passes keys to the editors. `saving` makes the write, `draft` the draft of an unsaved form, `copies` the
+//! form for another record like one. Must not know the database or the screen.
 
+mod copies;
 mod draft;
 mod saving;
 
@@ -39,6 +40,8 @@ pub struct Form {
     pub refusal: Option<String>,
     /// The write of the form, while its answer is missing.
     pub saving: Option<Write>,
+    /// Whether a form for the next new record follows the write.
+    pub has_next: bool,
     /// The ticket of the newest request for names; older answers are dropped.
     pub ticket: u64,
     /// All fields of the record before the change.
@@ -149,9 +152,21 @@ impl Form {
             Entry { field, initial: editor.value(field, today), editor, fault: None, their_value: None }
         };
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
-        let many = Vec::new();
-        let edit = None;
-        Form { kind, id, title, edit, many, entries, focus: 0, refusal: None, saving: None, ticket: 0, before, today }
+        Form {
+            kind,
+            id,
+            title,
+            edit: None,
+            many: Vec::new(),
+            entries,
+            focus: 0,
+            refusal: None,
+            saving: None,
+            has_next: false,
+            ticket: 0,
+            before,
+            today,
+        }
     }
 
     /// In a form for part of a record, an unset choice may stay unset, even where the field is required.
@@ -171,6 +186,11 @@ impl Form {
     /// Whether a field stays unchanged unless the user fills it in.
     pub fn is_open(&self, entry: &Entry) -> bool {
         self.is_partial() && !self.before.contains_key(entry.field.name)
+    }
+
+    /// Whether the form makes a new record.
+    pub fn is_new(&self) -> bool {
+        self.id.is_none()
     }
 
     /// Whether closing would lose typed values.
@@ -204,6 +224,7 @@ impl Form {
             Action::Up => self.in_picker(|picker| picker.step(-1)),
             Action::Take => drop(self.take_suggestion()),
             Action::Save => return self.save(),
+            Action::SaveAndNext if self.is_new() => return self.save_and_next(),
             Action::Editor => {
                 if let Editor::Notes(area) = &self.entries[self.focus].editor {
                     return FormRequest::Editor(area.lines().join("\n"));
@@ -269,7 +290,7 @@ impl Form {
 
     /// Takes the reason why the form was not saved.
     pub fn refuse(&mut self, sentence: String) {
-        self.saving = None;
+        (self.saving, self.has_next) = (None, false);
         self.refusal = Some(sentence);
     }
 

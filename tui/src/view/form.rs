@@ -174,7 +174,8 @@ impl<'a> Lines<'a, '_> {
         // In a form for many records every field is optional.
         let required = entry.field.presence == Presence::Required && !self.form.is_open(entry);
         let star = if required { " *" } else { "" };
-        let name = padded(self.app, &format!("{mark}{}{star}", label_of(entry.field)), self.labels, false);
+        let name =
+            padded(self.app, &format!("{mark}{}{star}", label_of(self.form.kind, entry.field)), self.labels, false);
         Span::styled(name, if focused { self.theme.accent() } else { self.theme.quiet() })
     }
 
@@ -235,7 +236,7 @@ impl<'a> Lines<'a, '_> {
         let kind_of = |kind| if several { format!(" {dot} {}", singular(kind)) } else { String::new() };
         for (index, (kind, _, title)) in picker.options.iter().enumerate().skip(first).take(OPTIONS) {
             let look = if index == picker.selected { self.theme.selected() } else { Style::new() };
-            let text = padded(self.app, &format!(" {title}{}", kind_of(*kind)), self.columns.min(48), false);
+            let text = padded(self.app, &format!(" {title}{}", kind_of(*kind)), self.columns, false);
             self.push_text(Line::styled(text, look));
         }
         if picker.options.is_empty() && picker.is_answered {
