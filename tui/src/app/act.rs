@@ -117,6 +117,7 @@ impl App {
             Action::Edit if context == Context::Edits => {
                 edit.is_some_and(|edit| edit.method != Method::Delete && edit.state != EditState::Conflict)
             }
+            Action::Retry if self.is_local() => false,
             Action::Retry => edit.is_some_and(|edit| !matches!(edit.state, EditState::Sending | EditState::Sent)),
             Action::Discard => edit.is_some(),
             Action::Typed => match self.top_layer() {

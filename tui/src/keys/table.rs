@@ -115,14 +115,7 @@ pub const BINDINGS: &[Binding] = &[
     row("open.right", &["right", "l"], &[List, Edits], "", "Open the item under the cursor", Action::Open),
     row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd),
     row("new", &["n"], &[List], "new", "Fill in a form for a new record", Action::New),
-    row(
-        "duplicate",
-        &["Y"],
-        RECORDS,
-        "",
-        "Duplicate the record: a form for a new one with the same values",
-        Action::Duplicate,
-    ),
+    row("duplicate", &["Y"], RECORDS, "", "Duplicate the record, in a form", Action::Duplicate),
     row("edit", &["e"], RECORDS, "edit", "Change the record, or all that are marked", Action::Edit),
     row("done", &["x"], RECORDS, "done", "Mark a task as done, or open it again", Action::Done),
     row(

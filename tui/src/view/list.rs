@@ -17,7 +17,7 @@ use crate::keys::{Action, Context};
 use crate::layout::{Layout, list_and_preview};
 use crate::now::Now;
 use crate::state::list::{List, ListLine};
-use crate::words::columns::{Column, GAP, fit_columns};
+use crate::words::columns::{Column, Content, GAP, fit_columns};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{clean_line, fit, width, wrap};
 use crate::words::{choice, counted, figure, plural, singular, whole_money};
@@ -101,9 +101,11 @@ fn fitted_columns(app: &App, list: &List, now: Now, columns: u16) -> Vec<(Column
         .collect();
     let content = |column: &Column| {
         let cells = rows.iter().map(|row| width(&clean_line(&cell(now, column.field, row, ascii).0)));
-        cells.max().unwrap_or(0).max(width(&column.heading))
+        // A person who chose a column sees the column, with or without values.
+        let is_optional = list.chosen_columns().is_none() && column.field != order.column;
+        Content { heading: width(&column.heading), values: cells.max().unwrap_or(0), is_optional }
     };
-    let contents: Vec<usize> = all.iter().map(content).collect();
+    let contents: Vec<Content> = all.iter().map(content).collect();
     // The last columns belong to the scroll bar.
     fit_columns(all, &contents, usize::from(columns).saturating_sub(MARGIN + 3))
 }
