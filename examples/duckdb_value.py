@@ -18,7 +18,7 @@ def main(parquet):
     duck.execute(f"ATTACH '{os.environ['REPLICA']}' AS home (TYPE sqlite, READ_ONLY)")
     rows = duck.sql(
         """SELECT coalesce(r.name, '(no room)') AS room, sum(i.quantity) AS things,
-                  sum(coalesce(i.current_value, i.purchase_price)::DECIMAL(14, 2)) AS worth
+                  sum(coalesce(i.current_value, i.purchase_price)::DECIMAL(14, 2) * i.quantity) AS worth
            FROM home.inventory i LEFT JOIN home.rooms r ON r.id = i.room_id
            GROUP BY 1 ORDER BY worth DESC NULLS LAST LIMIT 5"""
     ).fetchall()

@@ -30,7 +30,7 @@ CREATE TABLE _sync (
     home_id           TEXT,
     home_name         TEXT,
     environment       TEXT,                       -- live, test
-    phase             TEXT NOT NULL DEFAULT 'new',
+    phase             TEXT NOT NULL DEFAULT 'local', -- `local` until a server is configured
     reason            TEXT,                       -- why the phase is what it is, as a sentence
     blocked_by        TEXT,                       -- why the phase is `blocked`, as a fixed word; NULL in other phases
     backfilled        INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head

@@ -21,6 +21,17 @@ impl Replica {
         self.set_paused(false)
     }
 
+    /// Notes that this home has a server, before the server was reached: edits then wait to be sent. Another program that
+    /// holds the database is not waited for, because each sync notes the same.
+    pub fn expect_server(&self) -> Result<(), StoreError> {
+        let noted =
+            connection::with_busy_timeout(&mut *self.write_connection()?, Duration::ZERO, sync_state::leave_local);
+        match noted {
+            Err(error) if error.is_busy() => Ok(()),
+            noted => noted.map(drop),
+        }
+    }
+
     /// Asks the syncing process to try again now, without the rest of its backoff. A `Retry-After` of the server still
     /// holds.
     pub fn retry_sync_now(&self) -> Result<(), StoreError> {

@@ -14,6 +14,7 @@ mod finding;
 mod server;
 mod text;
 
+use crate::model::Phase;
 use crate::profile::{Profile, ProfileError};
 
 pub use advice::{
@@ -30,6 +31,12 @@ pub use text::shell_quoted;
 pub async fn examine(profile: &Profile) -> Vec<Finding> {
     let mut findings = files::examine(profile);
     let report = database::examine(profile);
+    let phase = report.status.as_ref().map(|status| status.phase);
+    if profile.server.is_none() && phase == Some(Phase::Local) {
+        findings.extend(report.findings);
+        findings.push(Finding::ok(Topic::Setup, "begun without a server: all data is on this machine"));
+        return findings;
+    }
     let server_findings = server::examine(profile, report.home_id.as_deref()).await;
     let is_key_accepted =
         server_findings.iter().any(|finding| finding.topic == Topic::Key && finding.severity == Severity::Ok);
@@ -52,6 +59,7 @@ pub fn examine_without_profile(profile: &Profile, error: &ProfileError) -> Vec<F
     findings.extend(files::examine(profile));
     let report = database::examine(profile);
     findings.extend(report.findings);
-    findings.extend(report.status.map(|status| database::feed_finding(profile, &status, false)));
+    let status = report.status.filter(|status| status.phase != Phase::Local);
+    findings.extend(status.map(|status| database::feed_finding(profile, &status, false)));
     findings
 }

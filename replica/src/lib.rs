@@ -54,11 +54,12 @@ pub use store::read::find::{ID_PREFIX_MIN, IdMatch};
 pub use store::read::overview::{Days, Expiring, Figures, Latest, Overview};
 pub use store::read::query::{Rows, Table, read_query};
 pub use store::read::related::{Change, Related};
-pub use store::read::totals::{Group, Totals};
+pub use store::read::totals::{DUE_GROUPS, Group, Totals, Weeks};
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
 pub use store::read::why::{Source, ValueOrigin, Why};
 pub use store::reconcile::verify::{Difference, How, Listing, Verification};
 pub use store::salvage::{DAMAGED_COPIES_MAX, RebuildReport};
+pub use store::schema::worth::WORTH;
 pub use store::status::Status;
 pub use store::sync_log::LogLine;
 pub use supervisor::supervise_sync;
@@ -91,10 +92,9 @@ impl Replica {
         store::read::page::page(&self.connection.borrow(), query)
     }
 
-    /// The totals of a list, and the groups of its sort order. `today` and `week` are dates (`YYYY-MM-DD`); `week` is
-    /// the last day of the current week.
-    pub fn totals(&self, query: &RowQuery, today: &str, week: &str) -> Result<Totals, StoreError> {
-        store::read::totals::totals(&self.connection.borrow(), query, today, week)
+    /// The totals of a list, and the groups of its sort order. `weeks` divides the days of tasks into groups.
+    pub fn totals(&self, query: &RowQuery, weeks: &Weeks) -> Result<Totals, StoreError> {
+        store::read::totals::totals(&self.connection.borrow(), query, weeks)
     }
 
     /// The records and edits for the overview screen: due tasks, expiring documents, edits to decide.
@@ -102,7 +102,7 @@ impl Replica {
         store::read::overview::load_overview(&self.connection.borrow(), days)
     }
 
-    /// The value of the home's inventory, and the number of changed records per day since `since` (`YYYY-MM-DD`).
+    /// The worth of the home's inventory, and the number of changed records per day since `since` (`YYYY-MM-DD`).
     pub fn figures(&self, since: &str) -> Result<Figures, StoreError> {
         store::read::overview::figures(&self.connection.borrow(), since)
     }

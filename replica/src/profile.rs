@@ -117,6 +117,14 @@ impl Profile {
         }
     }
 
+    /// The profile that a setup writes. `is_named`: the person has named the profile. A database that is given by path alone
+    /// gets its profile beside it, so that the path alone stays enough. An existing profile beside the database takes
+    /// precedence over a named one.
+    pub fn for_setup(name: &str, db: Option<&Path>, is_named: bool) -> Result<Profile, ProfileError> {
+        let beside = db.is_some_and(|db| !is_named || has_profile_beside(db));
+        Profile::locate(name, db, beside)
+    }
+
     /// The paths of a profile, without reading the files. `beside_db` puts the profile's files beside the database.
     pub fn locate(name: &str, db: Option<&Path>, beside_db: bool) -> Result<Profile, ProfileError> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hearth_contract::schema::Kind;
-use hearth_replica::{Days, Origin, Replica, RowQuery, Sort};
+use hearth_replica::{Days, Origin, Replica, RowQuery, Sort, Weeks};
 
 use crate::screens;
 use crate::testbed::Testbed;
@@ -25,8 +25,7 @@ pub(crate) fn measure(testbed: &mut Testbed) -> anyhow::Result<()> {
     let items = replica.rows(&first)?.total;
     let deep = RowQuery { offset: items * 4 / 5, ..first.clone() };
     let days = Days {
-        today: "2026-06-01".to_owned(),
-        week: "2026-06-07".to_owned(),
+        weeks: Weeks { today: "2026-06-01".to_owned(), this: "2026-06-07".to_owned(), next: "2026-06-14".to_owned() },
         from: "2026-05-01".to_owned(),
         until: "2026-07-01".to_owned(),
     };

@@ -299,7 +299,7 @@ fn first_run_explains_and_begins() {
     screen.wait_for_text("Begin without a server");
     screen.type_keys("3");
     screen.wait_for_text("This home is empty so far.");
-    screen.wait_for_text("not connected");
+    screen.wait_for_text("on this machine only");
     screen.type_keys("q");
     assert!(screen.wait_for_exit());
 }

@@ -236,3 +236,43 @@ async fn rejected_change_is_corrected_and_sent() {
     assert_eq!((&there["name"], &there["room_id"]), (&json!("Lamp"), &Value::Null));
     session.quit("\x03");
 }
+
+#[tokio::test]
+async fn local_home_is_connected_from_the_sync_screen() {
+    let home = Home::new();
+    let (_server, client) = home.serve(&UNLIMITED);
+    let address = client.url().to_owned();
+    let db = home.path("local.db");
+    let created = hearth_tests::process::run("hearth-replica", &["--db", &db, "init", "--no-server"]);
+    assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
+    let directory = home.path("");
+    let mut screen = Terminal::start("hearth", &["--db", &db], Path::new(&directory), (110, 30));
+    screen.wait_for_text("on this machine only");
+    screen.type_keys("aSweep the chimney\r");
+    screen.wait_for_text("New task: Sweep the chimney");
+    screen.type_keys("S");
+    screen.wait_for_text("none: all data is on this machine only");
+    // Back from the form, nothing has changed.
+    screen.type_keys("c");
+    screen.wait_for_text("API key");
+    screen.type_keys("\x1b");
+    screen.wait_for_text("none: all data is on this machine only");
+    screen.type_keys("c");
+    screen.wait_for_text("API key");
+    screen.type_keys(&format!("{address}\r"));
+    screen.type_keys(&format!("{}\r", home.key));
+    screen.wait_for_text("● live");
+    wait_until("the task is on the server", || {
+        let connection = Connection::open(&db).unwrap();
+        connection.query_row("SELECT count(*) = 0 FROM edits", [], |row| row.get(0)).unwrap()
+    });
+    let tasks = client.list_all("/v1/tasks").await;
+    assert_eq!(tasks[0]["title"], "Sweep the chimney");
+    screen.type_keys("\x1bq");
+    assert!(screen.wait_for_exit());
+    // The next start syncs by itself.
+    let mut screen = Terminal::start("hearth", &["--db", &db], Path::new(&directory), (110, 30));
+    screen.wait_for_text("● live");
+    screen.type_keys("q");
+    assert!(screen.wait_for_exit());
+}

@@ -24,6 +24,7 @@ mod typing;
 mod update;
 mod writes;
 
+pub use crate::state::columns::ColumnChoice;
 pub use crate::state::confirm::{Confirm, Then};
 pub use crate::state::edits::Edits;
 pub use crate::state::quick::QuickLine;

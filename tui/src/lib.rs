@@ -34,4 +34,4 @@ pub mod welcome;
 pub mod words;
 pub mod write_text;
 
-pub use run::{UiOptions, run_ui};
+pub use run::{UiOptions, another_key_command, run_ui};

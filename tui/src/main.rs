@@ -10,9 +10,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use hearth::config::{Colors, Config};
 use hearth::keys::{BINDINGS, Context};
 use hearth::welcome::{self, Outcome, others};
-use hearth::{UiOptions, demo, run_ui};
+use hearth::{UiOptions, another_key_command, demo, run_ui};
 use hearth_replica::address;
-use hearth_replica::doctor::{key_file_advice, new_key_advice, other_process_key_advice};
+use hearth_replica::doctor::key_file_advice;
 use hearth_replica::profile::{self, Profile, ProfileError};
 
 /// Manage your home in the terminal: tasks, inventory, rooms, vehicles and documents
@@ -22,8 +22,10 @@ struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     /// Name of the home, as given to `hearth-replica init`
-    #[arg(long, global = true, default_value = profile::DEFAULT, env = "HEARTH_PROFILE", value_name = "NAME")]
-    profile: String,
+    ///
+    /// [default: home]
+    #[arg(long, global = true, env = "HEARTH_PROFILE", value_name = "NAME")]
+    profile: Option<String>,
     /// Use this database file, with the profile's server and key unless FILE.toml names others. Asks before creating a
     /// new file
     #[arg(long, global = true, value_name = "FILE")]
@@ -69,7 +71,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         let text = "the demo has a database of its own; leave --db out";
         Arguments::command().error(ErrorKind::ArgumentConflict, text).exit();
     }
-    let mut profile = Profile::load(&arguments.profile, arguments.db.as_deref())?;
+    let name = arguments.profile.as_deref().unwrap_or(profile::DEFAULT);
+    let mut profile = Profile::load(name, arguments.db.as_deref())?;
     if let Some(Command::Keys) = arguments.command {
         return print_keys(&load_config(&profile, &arguments)?);
     }
@@ -101,13 +104,15 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         },
         sync => sync,
     };
-    let flags = address::home_flags(&arguments.profile, arguments.db.as_deref());
+    let flags = address::home_flags(name, arguments.db.as_deref());
     let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
-    let another_key = profile.server.as_ref().map(|server| {
-        let here = || new_key_advice(&profile).replace("--server URL", &format!("--server {server}"));
-        address::with_home_flags(&other_process_key_advice(&profile.db).unwrap_or_else(here), &flags)
-    });
-    run_ui(UiOptions { db: profile.db, sync, keyless, another_key, flags, title: None, config })
+    let another_key = profile.server.as_ref().map(|server| another_key_command(&profile, server, &flags));
+    let (db, is_connected) = (profile.db.clone(), profile.server.is_some());
+    let profile = match is_connected {
+        true => None,
+        false => Some(Profile::for_setup(name, arguments.db.as_deref(), arguments.profile.is_some())?),
+    };
+    run_ui(UiOptions { db, sync, keyless, another_key, flags, title: None, profile, config })
 }
 
 /// Prints the tour of the demo if the person named no home. A named home that does not exist is an error, because the

@@ -47,6 +47,13 @@ pub enum Message {
     SyncResumed,
     /// The damaged database was replaced by a new one; the value says what was saved.
     Rebuilt(RebuildReport),
+    /// The home was connected to a server, and syncing started.
+    Connected {
+        /// The name of the home on the server.
+        home: String,
+        /// The command that stores another API key.
+        another_key: String,
+    },
     /// The process was stopped by a signal and continues.
     Continued,
     /// A signal or the closed terminal ends the program.
@@ -206,6 +213,8 @@ pub enum Effect {
     Export(keys::ExportFormat, RowQuery, Date),
     /// Edit a text in the user's own editor.
     Editor(String),
+    /// Ask for a server and an API key, and connect the home.
+    Connect,
     /// Save the session.
     SaveSession(Session),
     /// Give the terminal to the shell until the process continues.
@@ -335,6 +344,7 @@ impl Effect {
             Effect::Conflicts => Some(Slot::Conflicts),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
             Effect::Reopen | Effect::Suspend | Effect::TakeTerminal | Effect::Redraw | Effect::Quit => None,
+            Effect::Connect => None,
         }
     }
 

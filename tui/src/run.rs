@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use hearth_replica::doctor::{Diagnosis, diagnose};
+use hearth_replica::doctor::{Diagnosis, diagnose, new_key_advice, other_process_key_advice};
+use hearth_replica::profile::Profile;
 use hearth_replica::sync::{SyncConfig, SyncLock};
 use hearth_replica::{Origin, RebuildReport, Replica, StoreError, address, log};
 
@@ -25,6 +26,7 @@ use crate::keys::Keymap;
 use crate::message::{Effect, Message};
 use crate::now::Now;
 use crate::view::{self, Theme};
+use crate::welcome;
 
 /// How long the loop waits for a message while typed-ahead keys wait for an answer. Such keys wait half a second at
 /// most.
@@ -45,8 +47,16 @@ pub struct UiOptions {
     pub flags: String,
     /// A word after the name of the program, such as `demo`.
     pub title: Option<String>,
+    /// The profile that a connection to a server is saved in. None: the home has a server, or is a demo.
+    pub profile: Option<Profile>,
     /// The settings of the person.
     pub config: Config,
+}
+
+/// The command that stores another API key for the server of a profile, or the place of the key.
+pub fn another_key_command(profile: &Profile, server: &str, flags: &str) -> String {
+    let here = || new_key_advice(profile).replace("--server URL", &format!("--server {server}"));
+    address::with_home_flags(&other_process_key_advice(&profile.db).unwrap_or_else(here), flags)
 }
 
 /// Runs the terminal UI until the user quits. The terminal is restored in every case.
@@ -64,6 +74,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
     // Locked until the end, when the session is written for the last time.
     let session = session_file::claim(&options.db);
     let exports = std::env::current_dir().unwrap_or_default();
+    let flags = options.flags.clone();
     let context = EdgeContext { db: options.db.clone(), session: session.path.clone(), exports, flags: options.flags };
     let workers = threads::start_workers(replicas, context, sender.clone())?;
     let _watch = event::watch_database(&options.db, sender.clone())?;
@@ -71,7 +82,7 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         sender.send(Message::Rebuilt(rescue))?;
     }
     let serverless = options.sync.is_none() && options.keyless.is_none();
-    let background = Background::start(options.sync, sender.clone())?;
+    let mut background = Background::start(options.sync, sender.clone())?;
     let mut screen = Screen::open(options.config.mouse).context("this terminal cannot show screens")?;
     let keys = options.config.keys.clone();
     let setup = Setup {
@@ -81,12 +92,16 @@ pub fn run_ui(options: UiOptions) -> anyhow::Result<()> {
         keys: options.config.keys,
         keyless: options.keyless,
         serverless,
+        can_connect: options.profile.is_some(),
         another_key: options.another_key,
     };
     let theme = Theme::from_environment(options.config.theme);
+    let ascii = setup.ascii;
     let (mut app, effects) = App::start(Now::from_clock(), setup, session.session.clone(), screen.size()?);
     let keyboard = Some(Keyboard::listen(sender.clone(), keys.clone())?);
-    let mut ui = Ui { theme, screen: &mut screen, keyboard, keys, background: &background, log, sender };
+    let connecting = Connecting { profile: options.profile, flags, ascii };
+    let mut ui =
+        Ui { theme, screen: &mut screen, keyboard, keys, background: &mut background, connecting, log, sender };
     let ended = ui.run(&mut app, effects, &messages, &workers);
     drop(ui);
     drop(screen);
@@ -118,6 +133,14 @@ fn finish_writes(mut app: App, messages: &Receiver<Message>, workers: Workers, s
 /// Opens the database. A damaged database is rebuilt from the server if a server is known and no other process holds
 /// the sync lock; that process would rebuild the database itself.
 fn open_replica(options: &UiOptions) -> anyhow::Result<(Replica, Option<RebuildReport>)> {
+    let (replica, rescue) = open_or_rebuild(options)?;
+    if options.sync.is_some() || options.keyless.is_some() {
+        replica.expect_server()?;
+    }
+    Ok((replica, rescue))
+}
+
+fn open_or_rebuild(options: &UiOptions) -> anyhow::Result<(Replica, Option<RebuildReport>)> {
     let db = &options.db;
     let cannot = |error: StoreError| {
         let Diagnosis { text, next, .. } = diagnose(db, &error);
@@ -145,9 +168,19 @@ struct Ui<'s> {
     /// None while another program uses the terminal.
     keyboard: Option<Keyboard>,
     keys: Keymap,
-    background: &'s Background,
+    background: &'s mut Background,
+    connecting: Connecting,
     log: PathBuf,
     sender: Sender<Message>,
+}
+
+/// What a connection to a server needs.
+struct Connecting {
+    /// None: there is nothing to connect.
+    profile: Option<Profile>,
+    /// The command-line flags that select this home.
+    flags: String,
+    ascii: bool,
 }
 
 impl Ui<'_> {
@@ -165,7 +198,10 @@ impl Ui<'_> {
                 if effect == Effect::Quit {
                     return Ok(());
                 }
-                self.run_effect(app, effect, &mut queue, workers)?;
+                match effect {
+                    Effect::Connect => queue.extend(self.connect(app, messages)?),
+                    effect => self.run_effect(app, effect, &mut queue, workers)?,
+                }
             }
             let theme = self.theme;
             self.screen.draw(|frame| view::draw(app, Now::from_clock(), &theme, frame))?;
@@ -191,8 +227,10 @@ impl Ui<'_> {
             Effect::Redraw => self.screen.redraw_all()?,
             Effect::Copy(text) => self.screen.copy(&text)?,
             Effect::Suspend => {
-                let background = self.background;
-                self.lend_terminal(|| background.pause_while(external::suspend_process)).1?;
+                self.keyboard = None;
+                let background = &*self.background;
+                let (_, taken) = self.screen.lend(|| background.pause_while(external::suspend_process));
+                taken.map_err(anyhow::Error::from).and_then(|()| self.listen())?;
             }
             Effect::TakeTerminal => {
                 self.screen.reenter()?;
@@ -214,6 +252,24 @@ impl Ui<'_> {
                 .with_context(|| format!("a thread of the replica has ended; see {}", self.log.display()))?,
         }
         Ok(())
+    }
+
+    /// Asks for a server and an API key over the whole screen, and starts to sync. Other messages wait meanwhile.
+    fn connect(&mut self, app: &mut App, messages: &Receiver<Message>) -> anyhow::Result<Vec<Effect>> {
+        let Some(profile) = &mut self.connecting.profile else { return Ok(Vec::new()) };
+        let asked = welcome::ask_connection(self.screen, messages, profile, self.connecting.ascii, &self.theme)?;
+        if let Some(home) = asked.home
+            && let (Some(server), Some(config)) = (profile.server.clone(), profile.sync_config())
+        {
+            *self.background = Background::start(Some(config), self.sender.clone())?;
+            let another_key = another_key_command(profile, &server, &self.connecting.flags);
+            self.sender.send(Message::Connected { home, another_key })?;
+        }
+        for message in asked.others {
+            self.sender.send(message)?;
+        }
+        let (width, height) = self.screen.size()?;
+        Ok(app.update(Now::from_clock(), Message::Resize(width, height)))
     }
 
     /// Releases screen and keyboard for the duration of `work`. Err: the terminal is gone.
@@ -279,6 +335,7 @@ mod tests {
             another_key: None,
             flags: "--db replica.db".to_owned(),
             title: None,
+            profile: None,
             config: Config::default(),
         };
         let error = open_replica(&options).expect_err("there is no server to download from").to_string();

@@ -7,7 +7,7 @@ pub mod others;
 mod state;
 mod view;
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
 use hearth_replica::profile::Profile;
 
@@ -44,47 +44,111 @@ pub fn run(profile: &mut Profile, config: &Config) -> anyhow::Result<Outcome> {
     let introduction = others::missing_home_sentence(&profile.name, &others::home_names(profile));
     let mut welcome = Welcome { introduction, ..Welcome::default() };
     loop {
-        screen.draw(|frame| view::draw(&welcome, config.ascii, &theme, frame))?;
-        let mut wait = TICK;
-        // Keys still work during the request, because a silent server must not block the person.
-        if let Some(connection) = welcome.connection.as_mut().filter(|connection| connection.pending.is_some()) {
-            match connection.take_answer() {
-                None => wait = ANSWER_POLL,
-                Some(answer) => match answer.and_then(|identity| connect::adopt(profile, identity)) {
-                    Ok(()) => return Ok(Outcome::Home),
-                    Err(sentence) => {
-                        connection.fault = Some(sentence);
-                        continue;
-                    }
-                },
-            }
-        }
-        let step = match messages.recv_timeout(wait) {
-            Ok(Message::Key(key)) => welcome.key(key),
-            Ok(Message::Paste(text)) => {
-                welcome.paste(&text);
-                Step::Stay
-            }
-            Ok(Message::Continued) => {
-                screen.reenter()?;
-                Step::Stay
-            }
-            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => Step::Quit,
-            _ => Step::Stay,
-        };
-        match step {
-            Step::Stay => {}
-            Step::Demo => return Ok(Outcome::Demo),
-            Step::Local => return Ok(Outcome::Home),
-            Step::Quit => return Ok(Outcome::Quit),
-            Step::Connect => {
-                if let Some(connection) = &mut welcome.connection {
-                    connection.pending =
-                        Some(connect::request_identity(connection.server.text(), connection.key.text())?);
-                }
-            }
+        match next_step(&mut welcome, profile, &mut screen, &messages, config.ascii, &theme)? {
+            Next::Connected(_) | Next::Step(Step::Local) => return Ok(Outcome::Home),
+            Next::Step(Step::Demo) => return Ok(Outcome::Demo),
+            Next::Step(Step::Quit) | Next::Other(Message::End) => return Ok(Outcome::Quit),
+            Next::Step(Step::Stay | Step::Connect) | Next::Other(_) => {}
         }
     }
+}
+
+/// The end of [`ask_connection`].
+#[derive(Debug)]
+pub struct Asked {
+    /// The name of the connected home. None: the person went back.
+    pub home: Option<String>,
+    /// The messages that were not for the form, in order.
+    pub others: Vec<Message>,
+}
+
+/// Shows the form for a connection on an open screen, until the home is connected or the person goes back.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub fn ask_connection(
+    screen: &mut Screen,
+    messages: &Receiver<Message>,
+    profile: &mut Profile,
+    ascii: bool,
+    theme: &Theme,
+) -> anyhow::Result<Asked> {
+    let mut welcome = Welcome { connection: Some(state::Connection::with_default()), ..Welcome::default() };
+    let mut others = Vec::new();
+    while welcome.connection.is_some() {
+        match next_step(&mut welcome, profile, screen, messages, ascii, theme)? {
+            Next::Connected(home) => return Ok(Asked { home: Some(home), others }),
+            Next::Step(Step::Quit) => {
+                others.push(Message::End);
+                break;
+            }
+            Next::Other(message) => {
+                let ends = matches!(message, Message::End);
+                others.push(message);
+                if ends {
+                    break;
+                }
+            }
+            Next::Step(_) => {}
+        }
+    }
+    Ok(Asked { home: None, others })
+}
+
+/// What has happened on the screen.
+enum Next {
+    /// The home is connected; its name.
+    Connected(String),
+    /// A key was handled.
+    Step(Step),
+    /// A message that is not for this screen.
+    Other(Message),
+}
+
+/// Draws the screen, and handles one answer of the server, or one message.
+fn next_step(
+    welcome: &mut Welcome,
+    profile: &mut Profile,
+    screen: &mut Screen,
+    messages: &Receiver<Message>,
+    ascii: bool,
+    theme: &Theme,
+) -> anyhow::Result<Next> {
+    screen.draw(|frame| view::draw(welcome, ascii, theme, frame))?;
+    let mut wait = TICK;
+    // Keys still work during the request, because a silent server must not block the person.
+    if let Some(connection) = welcome.connection.as_mut().filter(|connection| connection.pending.is_some()) {
+        match connection.take_answer() {
+            None => wait = ANSWER_POLL,
+            Some(answer) => match answer.and_then(|identity| connect::adopt(profile, identity)) {
+                Ok(home) => return Ok(Next::Connected(home)),
+                Err(sentence) => {
+                    connection.fault = Some(sentence);
+                    return Ok(Next::Step(Step::Stay));
+                }
+            },
+        }
+    }
+    let step = match messages.recv_timeout(wait) {
+        Ok(Message::Key(key)) => welcome.key(key),
+        Ok(Message::Paste(text)) => {
+            welcome.paste(&text);
+            Step::Stay
+        }
+        Ok(Message::Continued) => {
+            screen.reenter()?;
+            Step::Stay
+        }
+        Ok(Message::Tick) | Err(RecvTimeoutError::Timeout) => Step::Stay,
+        Ok(other) => return Ok(Next::Other(other)),
+        Err(RecvTimeoutError::Disconnected) => Step::Quit,
+    };
+    if step == Step::Connect
+        && let Some(connection) = &mut welcome.connection
+    {
+        connection.pending = Some(connect::request_identity(connection.server.text(), connection.key.text())?);
+    }
+    Ok(Next::Step(step))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hearth_replica::doctor::{Cause, diagnose};
 use hearth_replica::profile::Profile;
-use hearth_replica::{Origin, Replica};
+use hearth_replica::{Origin, Replica, StoreError};
 
 use super::failure::{Exit, Failure};
 use super::output;
@@ -21,7 +21,16 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn open_or_create(&self) -> Result<Replica, Failure> {
         self.warn_about_place();
-        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
+        Ok(self.open()?)
+    }
+
+    /// Opens the replica for changes. A profile with a server tells a new database that its edits wait for that server.
+    fn open(&self) -> Result<Replica, StoreError> {
+        let replica = Replica::open(&self.profile.db, Origin::Cli)?;
+        if self.profile.server.is_some() {
+            replica.expect_server()?;
+        }
+        Ok(replica)
     }
 
     /// Prints a message if a database existed at the path before and was removed, and if the path is on a network file system.
@@ -51,8 +60,7 @@ impl Context {
                 false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
             });
         }
-        let opened = Replica::open(db, Origin::Cli);
-        Ok(opened.or_else(|error| match diagnose(db, &error).cause {
+        Ok(self.open().or_else(|error| match diagnose(db, &error).cause {
             Cause::NoAccess | Cause::DiskFull => Replica::open_read_only(db, Origin::Cli).map_err(|_| error),
             _ => Err(error),
         })?)

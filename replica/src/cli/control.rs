@@ -76,7 +76,7 @@ pub(super) fn resume(context: &Context) -> Result<(), Failure> {
         return status::write_status(context, &now);
     }
     output::line(if changed { "Resumed." } else { "It was not paused." })?;
-    if now.daemon_pid.is_none() {
+    if now.daemon_pid.is_none() && now.phase != Phase::Local {
         output::message(&output::with_home_flags("no process syncs; next: hearth-replica run, or hearth-replica sync"));
     }
     Ok(())

@@ -44,7 +44,8 @@ impl Edits {
 fn list_open(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let mut edits = replica.edits()?;
-    explain_sent_edits(&mut edits, &replica.status()?);
+    let status = replica.status()?;
+    explain_sent_edits(&mut edits, &status);
     if context.json {
         return Ok(output::json(&edits.iter().map(edit_json).collect())?);
     }
@@ -66,7 +67,11 @@ fn list_open(context: &Context) -> Result<(), Failure> {
         ]
     };
     output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?;
-    if let Some(next) = next {
+    if status.phase == Phase::Local {
+        output::message(
+            "this home has no server: these changes are in effect, and are sent once a server is connected",
+        );
+    } else if let Some(next) = next {
         output::next_step(&next);
     }
     Ok(())

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hearth_contract::key::parse_key;
+use hearth_replica::Phase;
 use hearth_replica::doctor::{Severity, check_scopes};
 use hearth_replica::profile::{self, Profile};
-use hearth_replica::sync::{ClientError, fetch_identity};
+use hearth_replica::sync::{self, ClientError, fetch_identity};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -15,12 +16,42 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::{output, runtime, text};
 
+/// Creates the database of a home that has no server.
+fn begin_without_server(context: &Context) -> Result<(), Failure> {
+    let profile = &context.profile;
+    if let Some(server) = &profile.server {
+        let text = format!("this home has a server: {}", sync::redact_address(server));
+        return Err(
+            Failure::new(Exit::Failure, text).hint("hearth-replica init --no-server with another --profile or --db")
+        );
+    }
+    let status = context.open_or_create()?.status()?;
+    if status.phase != Phase::Local {
+        let text = format!("{} is the replica of a home on a server", profile.db.display());
+        return Err(Failure::new(Exit::Failure, text).hint("hearth-replica init --server URL"));
+    }
+    if context.json {
+        let members = json!({
+            "server": null, "home": null, "home_id": null, "environment": null, "scopes": [],
+            "db": output::path(&profile.db), "key_file": null,
+        });
+        return Ok(output::json(&members)?);
+    }
+    output::line("All data stays on this machine.")?;
+    output::line(&format!("database  {}", profile.db.display()))?;
+    output::next_step("hearth, or hearth-replica add KIND FIELD=VALUE");
+    Ok(())
+}
+
 /// Arguments of `init`. The key is no argument, because all users of a machine can read arguments.
 #[derive(Debug, Args)]
 pub(super) struct Init {
     /// Address of the server, as in http://localhost:8750
-    #[arg(long, value_name = "URL")]
-    server: String,
+    #[arg(long, value_name = "URL", required_unless_present = "no_server")]
+    server: Option<String>,
+    /// Begin without a server: all data stays on this machine. A later `init --server` sends everything once
+    #[arg(long, conflicts_with_all = ["server", "key_file"])]
+    no_server: bool,
     /// File with the API key in its only line; the default is HEARTH_API_KEY, the file in HEARTH_API_KEY_FILE, the
     /// systemd credential hearth-api-key, or one line on stdin
     #[arg(long, value_name = "FILE")]
@@ -29,13 +60,19 @@ pub(super) struct Init {
 
 impl Init {
     pub(super) fn run(self, context: Context) -> Result<(), Failure> {
+        match &self.server {
+            Some(server) => self.connect(&context, server.trim_end_matches('/')),
+            None => begin_without_server(&context),
+        }
+    }
+
+    fn connect(&self, context: &Context, server: &str) -> Result<(), Failure> {
         let key = self.key()?;
         if parse_key(key.expose_secret()).is_none() {
             return Err(Failure::new(Exit::Key, "this is not an API key: mistyped or incomplete")
                 .hint("hearth-server key create, if you have none"));
         }
-        let server = self.server.trim_end_matches('/').to_owned();
-        let asked = async { Ok(fetch_identity(&server, &key).await) };
+        let asked = async { Ok(fetch_identity(server, &key).await) };
         let identity = runtime::block_on(asked)?.map_err(|error| match error {
             ClientError::Refused(401 | 403, _) => {
                 Failure::from(error).hint("hearth-server key create, and init with the key that it prints")
@@ -46,18 +83,15 @@ impl Init {
             error => error.into(),
         })?;
 
-        // A database given by path alone gets its profile beside it, so the path alone stays enough. An existing
-        // profile beside the database takes precedence over a named one.
-        let beside = context.db_given && (!context.named || profile::has_profile_beside(&context.profile.db));
         let db = context.db_given.then(|| context.profile.db.clone());
-        let mut profile = Profile::locate(&context.profile.name, db.as_deref(), beside)?;
+        let mut profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
         let replica = context.open_or_create()?;
-        if !replica.adopt(&server, &identity)? {
+        if !replica.adopt(server, &identity)? {
             let text = format!("{} is the replica of another home", profile.db.display());
             return Err(Failure::new(Exit::Failure, text)
                 .hint("hearth-replica init with another --profile or --db, or move the database away"));
         }
-        profile.server = Some(server.clone());
+        profile.server = Some(server.to_owned());
         profile.conflict_policy = context.profile.conflict_policy;
         profile.key = Some(key);
         profile.save()?;

@@ -78,7 +78,7 @@ enum Command {
 /// The commands that work on the home of a profile.
 #[derive(Debug, Subcommand)]
 enum HomeCommand {
-    /// Set up a home: its server and its API key
+    /// Set up a home: its server and its API key, or a home without a server
     Init(init::Init),
     /// Sync until stopped (the daemon, in the foreground)
     Run(run::Run),

@@ -26,6 +26,9 @@ impl Rebuild {
         log::to_stderr(LogFormat::Text, "warn");
         signals::listen()?;
         let db = &context.profile.db;
+        if context.profile.server.is_none() && is_local(context) {
+            return rebuild_local(context);
+        }
         // Before the lock, because the lock would create a directory for a mistyped profile.
         let config = sync::sync_config(context)?;
         let Some(lock) = lock_holder::try_lock(db)? else {
@@ -63,6 +66,44 @@ impl Rebuild {
             Some(kept) => failure.hint(format!("look into the kept file, {}", shell_quoted(kept))),
             None => failure,
         })
+    }
+}
+
+/// True when the database has no server, or when damage hides whether there is one.
+fn is_local(context: &Context) -> bool {
+    match context.open_existing().map(|replica| replica.status()) {
+        Ok(Ok(status)) => status.phase == Phase::Local,
+        Ok(Err(error)) => error.is_damaged(),
+        Err(failure) => failure.calls_for_rebuild(),
+    }
+}
+
+/// Rebuilds the database of a home without a server: nothing can be downloaded.
+fn rebuild_local(context: &Context) -> Result<(), Failure> {
+    let db = &context.profile.db;
+    let Some(lock) = lock_holder::try_lock(db)? else {
+        return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
+    };
+    let rescue = hearth_replica::rebuild(db, &lock)?;
+    rescue_report::report_local(&rescue);
+    let now = context.open_or_create()?.status()?;
+    if now.phase != Phase::Local {
+        return sync::sync_config(context).map(drop);
+    }
+    if context.json {
+        output::json(&json!({
+            "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path),
+            "edits": rescue.edits, "lost": rescue.lost, "parked": rescue.parked,
+        }))?;
+    } else {
+        output::line("The database is sound.")?;
+    }
+    match &rescue.kept_as {
+        Some(kept) if !rescue.lost.is_empty() => {
+            let text = "some changes were not carried over; see above";
+            Err(Failure::new(Exit::NeedsYou, text).hint(format!("look into the kept file, {}", shell_quoted(kept))))
+        }
+        _ => Ok(()),
     }
 }
 

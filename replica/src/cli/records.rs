@@ -5,7 +5,7 @@ use clap::Args;
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Presence};
-use hearth_replica::{Pending, Replica, Row, RowQuery, Sort, Table};
+use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, Table, WORTH};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
@@ -25,7 +25,8 @@ pub(super) struct List {
     /// Only records with this value; field= selects those without a value
     #[arg(value_name = "FIELD=VALUE")]
     values: Vec<Assignment>,
-    /// Sort by this field, as `hearth` does: done tasks come last, and records without a value stand at one end
+    /// Sort by this field, or by the worth of items and vehicles, as `hearth` does: done tasks come last, and records without
+    /// a value stand at one end
     #[arg(long, value_name = "FIELD")]
     sort: Option<String>,
     /// Sort in descending order
@@ -95,7 +96,7 @@ impl Show {
         let replica = context.open_existing()?;
         let (kind, id) = values::find_record(&replica, &self.id, false)?;
         let row = replica.row(kind, &id)?.ok_or_else(|| missing_record(kind))?;
-        write_record(context, &row)
+        write_record(context, &replica, &row)
     }
 }
 
@@ -227,7 +228,7 @@ impl Search {
 /// The columns of a list: title, state, dates and references of a kind.
 const fn shown_fields(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::Inventory => &["name", "room_id", "category", "quantity", "current_value"],
+        Kind::Inventory => &["name", "room_id", "category", "quantity", WORTH],
         Kind::Vehicle => &["name", "make", "model", "year", "license_plate"],
         Kind::Document => &["title", "category", "subject_id", "expires_on"],
         Kind::Task => &["title", "status", "priority", "due_on", "subject_id", "assignee"],
@@ -250,8 +251,11 @@ pub(super) fn record_json(row: &Row) -> Value {
     Value::Object(members)
 }
 
-/// A field's value for people: for a reference the title of the record, if known.
+/// A field's value for people: for a reference the title of the record, if known. The worth is computed.
 fn display_value(row: &Row, field: &str) -> Value {
+    if field == WORTH {
+        return row.worth_cents().map_or(Value::Null, |cents| text::money(cents).into());
+    }
     row.names
         .get(field)
         .map_or_else(|| row.fields.get(field).cloned().unwrap_or(Value::Null), |name| name.clone().into())
@@ -266,7 +270,7 @@ const fn pending_word(pending: Pending) -> &'static str {
 }
 
 /// Writes a record, one field per line, without unset fields.
-fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
+fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), Failure> {
     if context.json {
         return Ok(output::json(&record_json(row))?);
     }
@@ -289,8 +293,14 @@ fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
             line(name, text)?;
         }
     }
+    // The fields tell the worth of one piece.
+    if let (Some(cents), true) = (row.worth_cents(), row.fields.get("quantity").is_some_and(|quantity| *quantity != 1))
+    {
+        line(WORTH, &text::money(cents))?;
+    }
     match row.rev {
         Some(rev) => line("rev", &rev.to_string())?,
+        None if replica.status()?.phase == Phase::Local => {}
         None => output::message("the server has not confirmed it yet"),
     }
     if row.pending != Pending::No {
@@ -304,7 +314,8 @@ fn write_record(context: &Context, row: &Row) -> Result<(), Failure> {
 
 /// Prints the result of a change, with a hint if no process sends the edit.
 fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
-    if !warn_of_blocking_edit(replica, kind, id)? && replica.status()?.daemon_pid.is_none() {
+    let is_unsent = |status: hearth_replica::Status| status.daemon_pid.is_none() && status.phase != Phase::Local;
+    if !warn_of_blocking_edit(replica, kind, id)? && is_unsent(replica.status()?) {
         output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
     }
     write_result(context, replica, kind, id)
@@ -336,7 +347,8 @@ fn warn_of_missing_references(replica: &Replica, kind: Kind, fields: &Fields) ->
     for (field, target, id) in hearth_contract::check::references(kind, fields) {
         if field.presence != Presence::ReadOnly && replica.row(target, &id.to_string())?.is_none() {
             let name = field.name;
-            output::message(&format!("{name}: no {target} with the id {id} is here; the server will check"));
+            let then = if replica.status()?.phase == Phase::Local { "" } else { "; the server will check" };
+            output::message(&format!("{name}: no {target} with the id {id} is here{then}"));
         }
     }
     Ok(())
@@ -360,7 +372,7 @@ mod tests {
     fn list_columns_are_fields() {
         for kind in Kind::ALL {
             for name in shown_fields(kind) {
-                assert!(resource(kind).field(name).is_some(), "{kind} has no {name}");
+                assert!(resource(kind).field(name).is_some() || *name == WORTH, "{kind} has no {name}");
             }
             assert_eq!(shown_fields(kind)[0], resource(kind).title);
         }

@@ -4,6 +4,15 @@ use hearth_replica::RebuildReport;
 
 use super::{output, text};
 
+/// Prints the result of a rebuild without a server to stderr.
+pub(super) fn report_local(rescue: &RebuildReport) {
+    match &rescue.kept_as {
+        Some(_) => report(rescue),
+        None if rescue.recreated_objects => output::message("the missing parts of the database are restored"),
+        None => output::message("the database was sound"),
+    }
+}
+
 /// Prints the result of a rebuild to stderr.
 pub(super) fn report(rescue: &RebuildReport) {
     let edits = text::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");

@@ -84,6 +84,7 @@ pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -
 pub(super) fn summary(status: &hearth_replica::Status) -> String {
     let reason = status.reason.as_deref().unwrap_or("no reason is known");
     let mut sentence = match (status.phase, &status.offline_since) {
+        (Phase::Local, _) => "All data is on this machine; there is no server".to_owned(),
         (Phase::Live, _) => "In step with the server".to_owned(),
         (Phase::Backfilling, None) => {
             format!("Downloading everything: {} of {}", status.position, status.head.unwrap_or_default())

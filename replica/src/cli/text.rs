@@ -7,6 +7,11 @@ pub(super) fn count(number: i64, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
+/// Cents as the API writes money: `1299.00`.
+pub(super) fn money(cents: i64) -> String {
+    format!("{}.{:02}", cents / 100, cents % 100)
+}
+
 /// A JSON value as plain text: a string without quotes; null is empty.
 pub(super) fn value_text(value: &Value) -> String {
     match value {

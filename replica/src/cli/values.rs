@@ -8,7 +8,7 @@ use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYPE};
 use hearth_contract::typed_text;
-use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, RowQuery, Sort, Test};
+use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, RowQuery, Sort, Test, WORTH};
 use serde_json::{Number, Value};
 
 use super::failure::{Exit, Failure};
@@ -85,7 +85,7 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
             Value::String(text) => Test::Is(text),
             other => Test::Is(other.to_string()),
         };
-        conditions.push(Condition { field, test });
+        conditions.push(Condition::field(field, test));
     };
     let mut faults = Vec::new();
     for (name, value) in body {
@@ -110,8 +110,11 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
     if faults.is_empty() { Ok(conditions) } else { Err(field_failure(kind, faults)) }
 }
 
-/// The field with this name. Error: unknown, with the nearest name.
+/// The field with this name, or the worth of an item or a vehicle. Error: unknown, with the nearest name.
 pub(super) fn field_name(kind: Kind, name: &str) -> Result<&'static str, Failure> {
+    if name == WORTH && matches!(kind, Kind::Inventory | Kind::Vehicle) {
+        return Ok(WORTH);
+    }
     match resource(kind).field(name) {
         Some(field) => Ok(field.name),
         None => match COMMON.into_iter().find(|common| *common == name) {
@@ -160,7 +163,7 @@ fn find_by_id_or_name(
             kind,
             sort: Sort { column, descending: false },
             words: String::new(),
-            conditions: vec![Condition { field: column, test: Test::Is(typed.to_owned()) }],
+            conditions: vec![Condition::field(column, Test::Is(typed.to_owned()))],
             offset: 0,
             limit: NAMESAKES_MAX,
             near: None,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Method, Source, Table, ValueOrigin, Why as Origins};
+use hearth_replica::{Method, Phase, Source, Table, ValueOrigin, Why as Origins};
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -28,12 +28,13 @@ impl Why {
             kind => Failure::new(Exit::NotFound, format!("no {kind} {id} is known"))
                 .hint("hearth-replica search WORDS, or hearth-replica list KIND"),
         })?;
-        super::edits::explain_sent_edits(&mut why.edits, &replica.status()?);
+        let status = replica.status()?;
+        super::edits::explain_sent_edits(&mut why.edits, &status);
         if context.json {
             return Ok(output::json(&why_json(&why))?);
         }
         output::line(&format!("{}  {}", output::bold(&text::one_line(&why.title)), output::dim(kind.as_str())))?;
-        output::line(&location_text(&why))?;
+        output::line(&location_text(&why, status.phase))?;
         if !why.shown && why.edits.is_empty() {
             return write_settled(&why);
         }
@@ -68,7 +69,7 @@ impl Why {
     }
 }
 
-fn location_text(why: &Origins) -> String {
+fn location_text(why: &Origins, phase: Phase) -> String {
     let here = match (why.shown, why.edits.last()) {
         (true, _) => "shown on this device".to_owned(),
         (false, Some(edit)) if edit.method == Method::Delete => {
@@ -79,6 +80,7 @@ fn location_text(why: &Origins) -> String {
     let there = match (why.rev, why.deleted_at) {
         (Some(rev), _) => format!("the server has it at position {rev}"),
         (None, Some(at)) => format!("deleted on the server at position {at}"),
+        (None, None) if phase == Phase::Local => "this home has no server".to_owned(),
         (None, None) if why.edits.is_empty() && !why.shown => "it is not known on the server".to_owned(),
         (None, None) => "the server has not confirmed it yet".to_owned(),
     };

@@ -94,6 +94,10 @@ fn schema_fault(health: &Health) -> Option<Finding> {
 /// The findings on content and edits, and the status.
 fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Finding>, Status), StoreError> {
     let replica = Replica::open(&profile.db, Origin::Cli)?;
+    if profile.server.is_some() {
+        // As every command does; without the note, edits that wait for the server would count as settled.
+        replica.expect_server()?;
+    }
     let status = replica.status()?;
     let mut findings = Vec::new();
     if is_sound {
@@ -109,7 +113,10 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
     if health.broken.is_empty() && health.missing.is_empty() {
         findings.extend(foreign_object_findings(&profile.db, health)?);
     }
-    findings.push(process_finding(profile, &status, health.recorded_pid));
+    // A home without a server has nothing to sync.
+    if status.phase != Phase::Local || profile.server.is_some() {
+        findings.push(process_finding(profile, &status, health.recorded_pid));
+    }
     findings.extend(write_lock_finding(profile, &replica));
     findings.extend(edit_findings(&status));
     Ok((findings, status))

@@ -200,6 +200,8 @@ words! {
     /// How far the replica is in step with the server (`sync_status.phase`).
     #[derive(Default)]
     Phase {
+        /// The home was begun without a server: all data is on this machine, and nothing waits.
+        Local = "local",
         /// No server has answered yet.
         #[default]
         New = "new",

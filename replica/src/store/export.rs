@@ -83,6 +83,10 @@ fn vacuum_into(connection: &Connection, part: &Path) -> Result<(), StoreError> {
 fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
     gate::sync_tx(copy, |tx| {
         tx.execute("UPDATE _sync SET daemon_pid = NULL, next_attempt_at = NULL, transport = NULL", [])?;
+        // In a home without a server nothing is in flight, and the copy is as whole as the original.
+        if tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
+            return Ok(());
+        }
         let ids = tx
             .prepare("SELECT id FROM edits WHERE state IN ('waiting', 'sending')")?
             .query_map([], |row| row.get(0))?

@@ -54,11 +54,21 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
                  -- A failure of an earlier process says nothing about this process.
                  reason = CASE WHEN ?1 IS NOT NULL AND phase IN ('live', 'catching_up', 'polling', 'offline') THEN NULL
                                ELSE reason END,
-                 phase = CASE WHEN phase IN ('live', 'catching_up', 'polling') THEN 'offline' ELSE phase END",
+                 phase = CASE WHEN phase IN ('live', 'catching_up', 'polling') THEN 'offline'
+                              WHEN phase = 'local' THEN 'new' ELSE phase END",
             (pid, offline),
         )?;
         Ok(())
     })
+}
+
+/// Ends the phase `local`, because a server is configured. False: the phase was another.
+pub(crate) fn leave_local(connection: &mut Connection) -> Result<bool, StoreError> {
+    let is_local = "SELECT phase = 'local' FROM _sync";
+    if !connection.prepare_cached(is_local)?.query_row([], |row| row.get(0))? {
+        return Ok(false);
+    }
+    gate::sync_tx(connection, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'new' WHERE phase = 'local'", [])? > 0))
 }
 
 /// Stores the phase with its reason. A key that the server refuses for an edit may still be good for the feed; a phase with
@@ -102,7 +112,8 @@ pub(crate) fn record_contact(connection: &mut Connection, is_current: bool, now:
 /// Stores the home, and gives a profile row that was written before the first contact the id of the home.
 fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4",
+        "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4,
+             phase = CASE WHEN phase = 'local' THEN 'new' ELSE phase END",
         (&home.server, &home.id, &home.name, &home.environment),
     )?;
     rows::set_profile_id(tx, &home.id)?;

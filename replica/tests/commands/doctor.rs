@@ -150,7 +150,9 @@ fn init_names_missing_scopes() {
 #[test]
 fn installed_unit_is_named_as_next_step() {
     let home = tempfile::tempdir().unwrap();
-    new_replica(&home.path().join(".local/share/hearth/home/replica.db"));
+    let db = home.path().join(".local/share/hearth/home/replica.db");
+    new_replica(&db);
+    as_keeper(&db, "UPDATE _sync SET phase = 'new'");
     let reported = || {
         let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
         doctor.arg("doctor").env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");

@@ -6,6 +6,7 @@ mod decisions;
 mod doctor;
 mod documented;
 mod drills;
+mod local;
 mod queries;
 mod records;
 mod refusals;
@@ -230,16 +231,6 @@ fn refused_sql_aborts_with_sentence() {
         assert!(text(&output.stderr).contains(sentence), "{sql}: {}", text(&output.stderr));
     }
     assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM edits").stdout), "1");
-}
-
-#[test]
-fn sync_without_server_suggests_init() {
-    let (_dir, db) = empty_replica();
-    let status: Value = serde_json::from_slice(&replica(&db, &["status", "--json"]).stdout).unwrap();
-    assert_eq!(status["phase"], "new");
-    let (code, printed) = refusal(&db, &["sync"]);
-    assert_ne!(code, 0);
-    assert!(printed.contains("hearth-replica init"), "{printed}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{empty_replica, json, refusal, replica, sqlite3, text};
+use super::{UNREACHABLE, empty_replica, json, refusal, replica, sqlite3, text, write_profile};
 
 /// A query for the numbers from 1 to `most`.
 fn numbers(most: &str) -> String {
@@ -95,7 +95,8 @@ fn closed_stdout_keeps_exit_code() {
         let output = child.wait_with_output().unwrap();
         (output.status.code(), text(&output.stderr))
     };
-    // `doctor` fails, because there is no server.
+    // `doctor` fails, because the server does not answer.
+    write_profile(&db, UNREACHABLE, "svc_test_x");
     let heard = replica(&db, &["doctor"]);
     assert_ne!(heard.status.code(), Some(0));
     assert_eq!(unread(&["doctor"]), (heard.status.code(), text(&heard.stderr)));

@@ -340,6 +340,7 @@ fn completions_and_man_match_arguments() {
 #[test]
 fn exported_copy_parks_edits() {
     let (dir, db, room) = with_a_room();
+    as_keeper(&db, "UPDATE _sync SET phase = 'new'");
     let copy = dir.path().join("copy.db");
     let made = replica(&db, &["export", copy.to_str().unwrap()]);
     assert!(text(&made.stderr).contains("which waits for you in the copy"), "{}", text(&made.stderr));

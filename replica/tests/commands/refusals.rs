@@ -38,7 +38,7 @@ fn mistyped_profile_creates_nothing() {
     // A replica without a server exists now.
     new_replica(&typo);
     // The systemd unit does not restart after this code.
-    for command in ["sync", "run", "rebuild", "verify", "reconcile"] {
+    for command in ["sync", "run", "verify", "reconcile"] {
         let (exit, printed) = refusal(&typo, &[command]);
         assert!(exit == 3 && printed.contains("the profile home has no server"), "{exit}: {printed}");
     }

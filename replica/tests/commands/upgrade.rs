@@ -85,7 +85,8 @@ fn older_contract() -> (tempfile::TempDir, PathBuf) {
     sql(&db, "ALTER TABLE tasks DROP COLUMN estimated_cost");
     as_keeper(
         &db,
-        "UPDATE _base SET fields = json_remove(fields, '$.estimated_cost'); UPDATE _schema SET stamp = 'older'",
+        "UPDATE _base SET fields = json_remove(fields, '$.estimated_cost'); UPDATE _schema SET stamp = 'older';
+         UPDATE _sync SET phase = 'new'",
     );
     (dir, db)
 }

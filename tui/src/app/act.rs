@@ -60,6 +60,16 @@ impl App {
             (Action::Redo, _) => vec![Effect::Write(Write::Redo)],
             (Action::Retry, _) => self.decide(now, Decision::Retry),
             (Action::Discard, _) => self.ask_discard(),
+            (Action::Connect, _) => match self.applies(context, Action::Connect) {
+                true => vec![Effect::Connect],
+                false => Vec::new(),
+            },
+            (Action::Pause | Action::SyncNow, _) if self.is_local() => {
+                let key = self.setup.keys.key_of(Context::Sync, Action::Connect).filter(|_| self.setup.can_connect);
+                let connect = key.map(|key| format!("; {key} connects it with one")).unwrap_or_default();
+                self.notify(now, Tone::Notice, format!("This home has no server{connect}."));
+                Vec::new()
+            }
             (Action::Pause, _) => vec![Effect::Write(Write::Pause(!self.is_paused()))],
             (Action::SyncNow, _) => match self.why_not_tried() {
                 Some(text) => {
@@ -70,6 +80,7 @@ impl App {
             },
             (Action::Edit, Context::Edits) => self.change_edit(),
             (Action::Edit, _) => self.edit(),
+            (Action::Duplicate, _) => self.duplicate(),
             (Action::Delete, _) => self.delete(),
             (Action::Done, _) => self.done(context),
             (Action::Copy(what), _) => self.copy(now, what),
@@ -84,6 +95,7 @@ impl App {
             (action, Context::Conflict | Context::ConflictValue) => self.act_in_conflict(action),
             (action, Context::Sync | Context::Results) => self.act_in_text(action),
             (action, Context::Palette) => self.act_in_palette(now, action),
+            (action, Context::Columns) => self.act_in_columns(action),
         }
     }
 
@@ -93,9 +105,6 @@ impl App {
 
     /// The reason why trying the server now has no effect; None: the server is tried.
     fn why_not_tried(&self) -> Option<String> {
-        if self.status.as_ref().is_some_and(|status| status.server.is_none()) {
-            return Some("No server is configured; hearth-replica init connects this home with one.".to_owned());
-        }
         let halted = self.halt().map(|halt| format!("No process can try the server: {}.", halt.words));
         let key = self.setup.keys.key_of(Context::Sync, Action::Pause).unwrap_or("?");
         halted.or(self.is_paused().then(|| format!("Syncing is paused; {key} resumes it.")))
@@ -109,9 +118,10 @@ impl App {
             Action::Edit if context == Context::Edits => {
                 edit.is_some_and(|edit| edit.method != Method::Delete && edit.state != EditState::Conflict)
             }
+            Action::Retry if self.is_local() => false,
             Action::Retry => edit.is_some_and(|edit| !matches!(edit.state, EditState::Sending | EditState::Sent)),
             Action::Discard => edit.is_some(),
-            Action::Typed => match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
+            Action::Typed => match self.top_layer() {
                 Some(Layer::Conflict(screen)) => screen.can_type(),
                 _ => false,
             },
@@ -124,9 +134,13 @@ impl App {
                 };
                 self.status.as_ref().is_some_and(waits)
             }
+            Action::Connect => self.setup.can_connect && self.is_local(),
+            Action::Pause => !self.is_local(),
             Action::Undo | Action::Open if context == Context::Edits => edit.is_some(),
             Action::Done => self.shown_kind() == Some(Kind::Task) || (marks && self.tab == Kind::Task),
             Action::Delete => self.shown_kind().is_some_and(|kind| kind != Kind::Property) || marks,
+            Action::Duplicate => self.shown_kind().is_some_and(|kind| kind != Kind::Property),
+            Action::SaveAndNext => matches!(self.top_layer(), Some(Layer::Form(form)) if form.is_new()),
             Action::Edit => self.current_record().is_some() || marks || self.is_profile_unset(),
             Action::PaletteCopy | Action::Copy(_) => self.current_record().is_some(),
             Action::MarkAll | Action::Mark | Action::Export(_) => {

@@ -65,8 +65,9 @@ impl App {
     /// The sync report and the sync log in this many columns: label, text, tone.
     pub fn sync_lines(&self, now: Now, columns: usize) -> Vec<(&'static str, String, Tone)> {
         let Some(status) = &self.status else { return Vec::new() };
-        let mut all =
-            sync_status::report(now, status, self.halt(), self.setup.another_key.as_deref(), self.setup.ascii);
+        let another_key = self.setup.another_key.as_deref();
+        let connect = self.setup.keys.key_of(Context::Sync, Action::Connect).filter(|_| self.setup.can_connect);
+        let mut all = sync_status::report(now, status, self.halt(), another_key, connect, self.setup.ascii);
         all.extend(sync_status::journal(now, &self.log));
         sync_status::lines(all, columns)
     }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use hearth_replica::{LogLine, Status};
+use hearth_replica::{LogLine, Phase, Status};
 use time::Date;
 
 use crate::keys::{Context, Keymap};
 use crate::layout::list_and_preview;
 use crate::message::Write;
 use crate::now::Now;
+use crate::state::columns::ColumnChoice;
 use crate::state::confirm::Confirm;
 use crate::state::conflict::ConflictScreen;
 use crate::state::detail::Detail;
@@ -106,6 +107,8 @@ pub struct Setup {
     pub keyless: Option<String>,
     /// Whether no server was configured at the start: the program then syncs with none.
     pub serverless: bool,
+    /// Whether this program can connect the home to a server. The demo has a server of its own.
+    pub can_connect: bool,
     /// The command that stores another API key, for servers that refuse the current key.
     pub another_key: Option<String>,
 }
@@ -133,6 +136,8 @@ pub enum Layer {
     Results(Results),
     /// The list of actions.
     Palette(Palette),
+    /// The choice of a list's columns.
+    Columns(ColumnChoice),
 }
 
 /// A sentence that disappears after some seconds.
@@ -160,6 +165,7 @@ impl App {
             Some(Layer::Sync(_)) => Context::Sync,
             Some(Layer::Results(_)) => Context::Results,
             Some(Layer::Palette(_)) => Context::Palette,
+            Some(Layer::Columns(_)) => Context::Columns,
             None if self.tab == Kind::Property => Context::Home,
             None if self.is_filtering => Context::Filter,
             None => Context::List,
@@ -172,7 +178,7 @@ impl App {
             Context::Form | Context::Choice | Context::Notes | Context::Options | Context::Quick => true,
             Context::Filter | Context::Search | Context::ConflictValue | Context::Palette | Context::Confirm => true,
             Context::Home | Context::List | Context::Detail | Context::Edits | Context::Conflict => false,
-            Context::Sync | Context::Results => false,
+            Context::Sync | Context::Results | Context::Columns => false,
         }
     }
 
@@ -194,6 +200,11 @@ impl App {
             let words = if stop.will_retry { "syncing fails" } else { "syncing stopped" };
             SyncHalt { words, why: &stop.reason }
         }))
+    }
+
+    /// Whether the home has no server: all data is on this machine, and no change waits.
+    pub fn is_local(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| status.phase == Phase::Local)
     }
 
     /// The list of a kind; None for the home screen.

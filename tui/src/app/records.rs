@@ -24,10 +24,14 @@ use crate::words::glyphs::Tone;
 const NAMED_MAX: usize = 3;
 
 impl App {
+    /// The topmost layer under the list of actions.
+    pub(super) fn top_layer(&self) -> Option<&Layer> {
+        self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)))
+    }
+
     /// The record of an action: the one in full view, or the one under the cursor.
     pub(super) fn current_record(&self) -> Option<&Row> {
-        let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
-        match top {
+        match self.top_layer() {
             Some(Layer::Detail(detail)) => detail.row(),
             Some(_) => None,
             None if self.tab == Kind::Property => match self.home.current(self.today)? {
@@ -45,8 +49,7 @@ impl App {
 
     /// The record and the edit under the cursor.
     pub(super) fn cursor(&self) -> Cursor {
-        let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
-        let record = match top {
+        let record = match self.top_layer() {
             // On the home screen the entry may be an expiry date, too.
             None if self.tab == Kind::Property => {
                 self.home.current(self.today).map(|entry| entry.record().1.to_owned())
@@ -62,15 +65,19 @@ impl App {
             Action::Edit | Action::Delete | Action::Done => self.marked().is_none(),
             Action::Open => context != Context::Filter,
             Action::Undo => context == Context::Edits,
-            Action::Mark | Action::PaletteCopy | Action::Copy(_) | Action::Retry | Action::Discard => true,
+            Action::Duplicate
+            | Action::Mark
+            | Action::PaletteCopy
+            | Action::Copy(_)
+            | Action::Retry
+            | Action::Discard => true,
             _ => false,
         }
     }
 
     /// Whether the home profile is in front and has never been saved.
     pub(super) fn is_profile_unset(&self) -> bool {
-        let top = self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_)));
-        matches!(top, Some(Layer::Detail(Detail { kind: Kind::Property, is_missing: true, .. })))
+        matches!(self.top_layer(), Some(Layer::Detail(Detail { kind: Kind::Property, is_missing: true, .. })))
     }
 
     /// The marked records of the visible list, ids and titles; None: no marks, or a layer hides the list.
@@ -95,6 +102,15 @@ impl App {
             None
         };
         match form {
+            Some(form) => self.push_layer(Layer::Form(Box::new(form))),
+            None => Vec::new(),
+        }
+    }
+
+    /// Opens a form for a new record with the values of the current one.
+    pub(super) fn duplicate(&mut self) -> Vec<Effect> {
+        let row = self.current_record().filter(|row| row.kind != Kind::Property);
+        match row.map(|row| Form::duplicate(row, self.today)) {
             Some(form) => self.push_layer(Layer::Form(Box::new(form))),
             None => Vec::new(),
         }
@@ -130,7 +146,7 @@ impl App {
 
     /// The line under the cursor in the full view.
     fn detail_line(&self) -> Option<DetailLine> {
-        match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
+        match self.top_layer() {
             Some(Layer::Detail(detail)) => detail.lines(self.page()).into_iter().nth(detail.selected),
             _ => None,
         }

@@ -7,6 +7,7 @@ use super::scrolling::scrolled;
 use crate::keys::Action;
 use crate::layout::Layout;
 use crate::message::Effect;
+use crate::state::columns::ColumnChoice;
 use crate::state::detail::{Detail, Page};
 use crate::state::form::Form;
 use crate::state::list::List;
@@ -44,6 +45,10 @@ impl App {
                 }
             }
             Action::New => return self.push_layer(Layer::Form(Box::new(Form::create(self.tab, self.today)))),
+            Action::Columns => {
+                let choice = self.list(self.tab).map(|list| ColumnChoice::new(list.kind, list.chosen_columns()));
+                return choice.map_or_else(Vec::new, |choice| self.push_layer(Layer::Columns(choice)));
+            }
             Action::ClearFilter => return self.clear_filter(),
             Action::MarkAll => return self.mark_all(),
             Action::Export(form) => {
@@ -78,6 +83,24 @@ impl App {
             _ => false,
         };
         if ask { self.ask_page() } else { Vec::new() }
+    }
+
+    /// Keys in the choice of columns. The list behind the choice changes at once.
+    pub(super) fn act_in_columns(&mut self, action: Action) -> Vec<Effect> {
+        let page = usize::from(Layout::for_height(self.height).screen() / 2);
+        let Some(Layer::Columns(choice)) = self.layers.last_mut() else { return Vec::new() };
+        match action {
+            Action::Back => return self.close(),
+            Action::Mark => choice.toggle(),
+            Action::ClearField => choice.reset(),
+            other => {
+                choice.selected = scrolled(choice.selected, other, page, choice.all.len().saturating_sub(1));
+                return Vec::new();
+            }
+        }
+        let (kind, chosen) = (choice.kind, choice.chosen.clone());
+        let list = self.lists.iter_mut().find(|list| list.kind == kind);
+        if list.is_some_and(|list| list.choose_columns(chosen)) { self.ask_list() } else { Vec::new() }
     }
 
     /// Removes the marks, if any, while the filter line is closed; else clears the filter.

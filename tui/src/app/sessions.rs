@@ -8,7 +8,7 @@ use crate::now::Now;
 use crate::state::form::Form;
 use crate::state::input::Line;
 use crate::state::session::{ListSession, Session};
-use crate::words::columns::orders;
+use crate::words::columns::column_choices;
 use crate::words::glyphs::Tone;
 
 impl App {
@@ -17,8 +17,12 @@ impl App {
         self.tab = Kind::parse(&session.tab).unwrap_or(self.tab);
         for list in &mut self.lists {
             let Some(was) = session.lists.get(list.kind.as_str()) else { continue };
-            let order = orders(list.kind).iter().position(|order| order.column == was.sort).unwrap_or(0);
-            list.sort_by(order, was.reversed);
+            let known = column_choices(list.kind);
+            let chosen = was.columns.as_ref();
+            list.choose_columns(
+                chosen.map(|names| known.into_iter().filter(|name| names.iter().any(|n| n == name)).collect()),
+            );
+            list.sort_by(&was.sort, was.reversed);
             list.grouped = was.grouped;
             list.filter = Line::with_text(&was.filter);
             list.understand(now.today());
@@ -45,6 +49,7 @@ impl App {
             sort: list.order().column.to_owned(),
             reversed: list.is_reversed(),
             grouped: list.grouped,
+            columns: list.chosen_columns().map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
             filter: list.filter.text().to_owned(),
         };
         let draft = self.layers.iter().rev().find_map(|layer| match layer {

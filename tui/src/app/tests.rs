@@ -22,6 +22,7 @@ mod concurrent_changes;
 mod ended;
 mod journeys;
 mod late;
+mod lists;
 mod many;
 mod random_keys;
 mod scene;

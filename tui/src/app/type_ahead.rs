@@ -111,7 +111,8 @@ impl App {
             Some(Layer::Detail(_)) => !is_free && (writes || awaits(Slot::Record)),
             Some(Layer::Edits(_)) => !is_free && (writes || awaits(Slot::Edits)),
             Some(Layer::Conflict(_)) => !is_free && (writes || awaits(Slot::Conflicts)),
-            Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_) | Layer::Palette(_)) => false,
+            Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_)) => false,
+            Some(Layer::Palette(_) | Layer::Columns(_)) => false,
             None if self.tab == Kind::Property => {
                 action.is_some_and(is_about_row) && (writes || awaits(Slot::Overview))
             }
@@ -125,16 +126,20 @@ impl App {
     }
 }
 
-/// Whether an action uses the row under the cursor, or moves from the row.
+/// Whether an action uses the row under the cursor, moves from the row, or moves rows: undo brings a row back to its place,
+/// and the cursor must be on its record before.
 const fn is_about_row(action: Action) -> bool {
     matches!(
         action,
         Action::Open
             | Action::Edit
+            | Action::Duplicate
             | Action::Delete
             | Action::Done
             | Action::Mark
             | Action::MarkAll
+            | Action::Undo
+            | Action::Redo
             | Action::Palette
             | Action::PaletteCopy
             | Action::Copy(_)

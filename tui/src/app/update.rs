@@ -85,6 +85,12 @@ impl App {
                 self.reload()
             }
             Message::Answer(answer) => self.answer(now, answer),
+            Message::Connected { home, another_key } => {
+                (self.setup.serverless, self.setup.another_key) = (false, Some(another_key));
+                self.notify(now, Tone::Good, format!("Connected to {home}; everything is being sent."));
+                self.lists.iter_mut().for_each(List::mark_stale);
+                self.reload()
+            }
             Message::Continued => vec![Effect::TakeTerminal],
             Message::End => vec![Effect::Quit],
             Message::SyncEnded { reason, will_retry } => {

@@ -122,7 +122,7 @@ impl App {
         }
         match result {
             Ok(id) => {
-                self.layers.retain(|layer| !layer.has_sent(write));
+                self.close_saved(write);
                 if let Some(form) = self.form_making(write) {
                     form.take_made(id.clone());
                 }
@@ -147,6 +147,16 @@ impl App {
             }
             _ => None,
         })
+    }
+
+    /// Closes the layer that sent a write. A form for the next new record takes the place of a form that asked for one.
+    fn close_saved(&mut self, write: &Write) {
+        let Some(place) = self.layers.iter().position(|layer| layer.has_sent(write)) else { return };
+        let next = match &self.layers[place] {
+            Layer::Form(form) if form.has_next => Some(Layer::Form(Box::new(form.next()))),
+            _ => None,
+        };
+        self.layers.splice(place..=place, next);
     }
 
     /// Shows the reason of a refusal: in the layer that sent the write, else as a notice.

@@ -40,6 +40,7 @@ pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
         keyless: None,
         another_key: None,
         title: Some("demo".to_owned()),
+        profile: None,
         config,
     };
     let result = run_ui(ui);

@@ -1,7 +1,6 @@
 //! Carries out each effect on the [`Replica`] and gives the answer. One table lists all effects. Must not decide
 //! anything, and must not know the thread.
 
-use hearth_contract::formats::format_date;
 use hearth_replica::{EditError, Replica, RowQuery, StoreError};
 use time::Date;
 
@@ -13,7 +12,7 @@ use super::undo::UndoHistory;
 use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
 use super::{export, session_file};
 use crate::message::{Answer, Effect, RowPosition, Write};
-use crate::state::home::week_end;
+use crate::state::home::weeks;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
 use crate::state::session::Session;
@@ -66,7 +65,7 @@ pub(crate) fn run_effect(
         // The thread reopens its replica itself.
         Effect::Reopen => return None,
         // Effects of the main loop.
-        Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend => return None,
+        Effect::Copy(_) | Effect::Editor(_) | Effect::Suspend | Effect::Connect => return None,
         Effect::TakeTerminal | Effect::Redraw | Effect::Quit => return None,
     })
 }
@@ -77,7 +76,7 @@ fn page(replica: &Replica, ticket: u64, query: &RowQuery) -> Answer {
 }
 
 fn totals(replica: &Replica, ticket: u64, query: &RowQuery, today: Date) -> Answer {
-    let totals = replica.totals(query, &format_date(today), &format_date(week_end(today)));
+    let totals = replica.totals(query, &weeks(today));
     Answer::Totals { ticket, kind: query.kind, totals: with_text(totals) }
 }
 

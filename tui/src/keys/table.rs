@@ -3,8 +3,8 @@
 use hearth_contract::schema::Kind;
 
 use super::types::Context::{
-    self, Choice, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes, Options, Palette,
-    Quick, Results, Search, Sync,
+    self, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes, Options,
+    Palette, Quick, Results, Search, Sync,
 };
 use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
@@ -24,7 +24,9 @@ const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync];
 /// Screens with a record to act on.
 const RECORDS: &[Context] = &[Home, List, Detail];
 /// Screens with lines to scroll.
-const MOVING: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync, Results];
+const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Sync, Results];
+/// Screens with more lines than fit.
+const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Sync, Results];
 /// Contexts with a text field.
 const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Search, ConflictValue];
 
@@ -73,6 +75,14 @@ pub const BINDINGS: &[Binding] = &[
     row("field.page_down", &["pagedown"], &[Form, Choice, Notes], "", "Five fields down", Action::PageDown),
     row("field.page_up", &["pageup"], &[Form, Choice, Notes], "", "Five fields up", Action::PageUp),
     row("form.cancel", &["esc"], &[Form, Choice, Notes], "cancel", "Leave the form", Action::Back),
+    row(
+        "save.next",
+        &["ctrl-n"],
+        &[Form, Choice, Notes],
+        "save, next",
+        "Save, and fill in the next new record of the same room or subject",
+        Action::SaveAndNext,
+    ),
     // Quick add, filter, search, list of actions.
     row("quick.save", &["enter"], &[Quick], "add", "Add the task", Action::Save),
     row("quick.form", &["tab"], &[Quick], "as a form", "Continue in a form", Action::Open),
@@ -80,6 +90,16 @@ pub const BINDINGS: &[Binding] = &[
     row("quick.close", &["esc"], &[Quick], "cancel", "Leave quick add", Action::Back),
     row("filter.keep", &["enter", "down"], &[Filter], "keep", "Keep the filter and go to the list", Action::Open),
     row("filter.clear", &["esc"], &[Filter], "clear", "Clear the filter", Action::ClearFilter),
+    row("columns.choose", &["space"], &[Columns], "show or hide", "Show or hide the column", Action::Mark),
+    row(
+        "columns.usual",
+        &["backspace", "delete"],
+        &[Columns],
+        "usual columns",
+        "Show the usual columns again",
+        Action::ClearField,
+    ),
+    row("columns.close", &["enter", "esc", "q", "c"], &[Columns], "close", "Close the choice of columns", Action::Back),
     row("search.open", &["enter"], &[Search], "open", "Open the result", Action::Open),
     row("search.next", &["down", "ctrl-n"], &[Search], "", "Next result", Action::Down),
     row("search.previous", &["up", "ctrl-p"], &[Search], "", "Previous result", Action::Up),
@@ -103,6 +123,8 @@ pub const BINDINGS: &[Binding] = &[
     row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
     row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Cancel; the field stays as it was", Action::Back),
     row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::SyncNow),
+    row("connect", &["c"], &[Sync], "connect to a server", "Connect to a server", Action::Connect),
+    row("connect.anywhere", &[], &[Home, List, Detail, Edits], "", "Connect to a server", Action::Connect),
     row("pause", &["p"], &[Sync], "pause or resume", "Pause or resume syncing", Action::Pause),
     // Records.
     row("open", &["enter"], &[Home, List, Detail], "open", "Open the item under the cursor", Action::Open),
@@ -110,6 +132,7 @@ pub const BINDINGS: &[Binding] = &[
     row("open.right", &["right", "l"], &[List, Edits], "", "Open the item under the cursor", Action::Open),
     row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd),
     row("new", &["n"], &[List], "new", "Fill in a form for a new record", Action::New),
+    row("duplicate", &["Y"], RECORDS, "", "Duplicate the record, in a form", Action::Duplicate),
     row("edit", &["e"], RECORDS, "edit", "Change the record, or all that are marked", Action::Edit),
     row("done", &["x"], RECORDS, "done", "Mark a task as done, or open it again", Action::Done),
     row(
@@ -131,6 +154,7 @@ pub const BINDINGS: &[Binding] = &[
     row("sort", &["s"], &[List], "sort", "Sort by the next column", Action::Sort),
     row("reverse", &["r"], &[List], "", "Reverse the order", Action::Reverse),
     row("group", &["v"], &[List], "", "Show or hide groups with their sums", Action::Group),
+    row("columns", &["c"], &[List], "", "Choose the columns of this list", Action::Columns),
     row("export.csv", &[], &[List], "", "Export this list as a CSV file", Action::Export(ExportFormat::Csv)),
     row("export.json", &[], &[List], "", "Export this list as a JSON file", Action::Export(ExportFormat::Json)),
     row("month.next", &["right", "l", ">"], &[Home], "", "Next month of the calendar", Action::MonthNext),
@@ -165,15 +189,8 @@ pub const BINDINGS: &[Binding] = &[
     // Moving and scrolling.
     row("down", &["down", "j"], MOVING, "", "Down", Action::Down),
     row("up", &["up", "k"], MOVING, "", "Up", Action::Up),
-    row(
-        "page_down",
-        &["pagedown", "ctrl-d"],
-        &[Home, List, Detail, Edits, Sync, Results],
-        "",
-        "A page down",
-        Action::PageDown,
-    ),
-    row("page_up", &["pageup", "ctrl-u"], &[Home, List, Detail, Edits, Sync, Results], "", "A page up", Action::PageUp),
+    row("page_down", &["pagedown", "ctrl-d"], PAGING, "", "A page down", Action::PageDown),
+    row("page_up", &["pageup", "ctrl-u"], PAGING, "", "A page up", Action::PageUp),
     // Without ctrl-u, which clears the text field.
     row("found.page_down", &["pagedown"], &[Search, Palette], "", "A page down in the results", Action::PageDown),
     row("found.page_up", &["pageup"], &[Search, Palette], "", "A page up in the results", Action::PageUp),

@@ -39,14 +39,17 @@ pub enum Context {
     Results,
     /// The list of actions.
     Palette,
+    /// The choice of a list's columns.
+    Columns,
 }
 
 impl Context {
     /// Every context, in the order of `hearth keys`.
-    pub const ALL: [Context; 17] = [
+    pub const ALL: [Context; 18] = [
         Context::Home,
         Context::List,
         Context::Filter,
+        Context::Columns,
         Context::Detail,
         Context::Form,
         Context::Choice,
@@ -83,6 +86,7 @@ impl Context {
             Context::Sync => "on the sync screen",
             Context::Results => "in the results",
             Context::Palette => "in the list of actions",
+            Context::Columns => "in the choice of columns",
         }
     }
 }
@@ -107,6 +111,7 @@ pub enum Action {
     Last,
     Open,
     New,
+    Duplicate,
     QuickAdd,
     Assign,
     Edit,
@@ -115,6 +120,7 @@ pub enum Action {
     Sort,
     Reverse,
     Group,
+    Columns,
     Filter,
     ClearFilter,
     Mark,
@@ -127,6 +133,7 @@ pub enum Action {
     Sync,
     Reload,
     Save,
+    SaveAndNext,
     NextField,
     PreviousField,
     NextChoice,
@@ -146,6 +153,7 @@ pub enum Action {
     AllTheirs,
     Pause,
     SyncNow,
+    Connect,
     Copy(CopyTarget),
     Export(ExportFormat),
 }

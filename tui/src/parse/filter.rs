@@ -5,7 +5,7 @@ use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, Presence, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_contract::typed_text;
-use hearth_replica::{Condition, Test, WAITING};
+use hearth_replica::{Condition, Test, WAITING, WORTH};
 use time::Date;
 
 use crate::parse::dates;
@@ -27,13 +27,12 @@ pub struct Filter {
 const SIGNS: [&str; 7] = ["!=", "<=", ">=", ":", "=", "<", ">"];
 
 /// Short field names and the fields they stand for.
-const ALIASES: [(&str, &str); 12] = [
+const ALIASES: [(&str, &str); 11] = [
     ("about", "subject_id"),
     ("who", "assignee"),
     ("for", "assignee"),
     ("due", "due_on"),
     ("room", "room_id"),
-    ("value", "current_value"),
     ("cost", "estimated_cost"),
     ("price", "purchase_price"),
     ("warranty", "warranty_expires_on"),
@@ -58,15 +57,13 @@ pub fn parse_filter(kind: Kind, text: &str, today: Date) -> Filter {
         match find_sign(part) {
             Some((at, sign)) if at > 0 => {
                 let (name, value) = (part[..at].to_lowercase(), &part[at + sign.len()..]);
-                let is_quoted = value.starts_with('"');
-                let value = value.trim_matches('"');
                 // The line is parsed at each key. A condition without a value yet is ignored.
-                if value.trim().is_empty() {
+                if value.trim_matches(['"', ',']).trim().is_empty() {
                     continue;
                 }
                 let (value, more) = extend_day(kind, &name, value, after, today);
                 rest = &after[more..];
-                match condition(kind, &name, sign, (&value, is_quoted), today) {
+                match alternatives(kind, &name, sign, &value, today) {
                     Ok(conditions) => filter.conditions.extend(conditions),
                     Err(fault) => filter.fault = filter.fault.or(Some(fault)),
                 }
@@ -93,12 +90,50 @@ fn find_sign(part: &str) -> Option<(usize, &'static str)> {
 /// Extends the value of a day field by the following words that belong to the day (`dec 24`). Returns the value and the
 /// number of words taken from `after`.
 fn extend_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) -> (String, usize) {
+    let unquoted = value.trim_matches('"');
     let field = find_field(kind, name).ok();
     let day = field.filter(|field| matches!(field.format, Format::Date | Format::Timestamp));
-    let words: Vec<&str> = std::iter::once(value).chain(after.iter().copied()).collect();
+    let words: Vec<&str> = std::iter::once(unquoted).chain(after.iter().copied()).collect();
     let taken = day.and_then(|field| dates::parse_leading_day(&words, today, Direction::of(field)));
     let taken = taken.map_or(1, |(_, taken)| taken);
-    (words[..taken].join(" "), taken - 1)
+    if taken == 1 { (value.to_owned(), 0) } else { (words[..taken].join(" "), taken - 1) }
+}
+
+/// The conditions of a part whose value may name several values: `room:kitchen,attic` is either room, `room!=kitchen,attic`
+/// neither. A comma in a number, or between quotation marks, separates nothing.
+fn alternatives(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
+    let one = |value: &str| condition(kind, name, sign, (value.trim_matches('"'), value.starts_with('"')), today);
+    let values: Vec<&str> = split_at_commas(value).filter(|value| !value.trim_matches('"').trim().is_empty()).collect();
+    let whole = one(value);
+    let is_number = find_field(kind, name)
+        .is_ok_and(|field| matches!(field.format, Format::Money | Format::Count | Format::Year))
+        || is_worth(kind, name);
+    if sign.starts_with(['<', '>']) || values.len() < 2 && value == values.concat() || is_number && whole.is_ok() {
+        return whole;
+    }
+    let each: Vec<Vec<Condition>> = values.into_iter().map(one).collect::<Result<_, _>>()?;
+    Ok(match sign {
+        "!=" => each.into_iter().flatten().collect(),
+        _ if each.len() == 1 => each.into_iter().flatten().collect(),
+        _ => vec![Condition::Any(each.into_iter().map(all_of).collect())],
+    })
+}
+
+/// One condition in place of several.
+fn all_of(mut conditions: Vec<Condition>) -> Condition {
+    match conditions.len() {
+        1 => conditions.remove(0),
+        _ => Condition::All(conditions),
+    }
+}
+
+/// The parts of a value between commas. A comma between quotation marks is a letter.
+fn split_at_commas(value: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    value.split(move |letter| {
+        inside ^= letter == '"';
+        letter == ',' && !inside
+    })
 }
 
 /// Splits a line at spaces outside quotation marks. A mark inside a word is a letter: `5" pipe`. An unclosed mark
@@ -109,7 +144,8 @@ pub fn split_parts(text: &str) -> Vec<&str> {
     for (at, letter) in text.char_indices() {
         if letter == '"' {
             let is_closed = text[at + 1..].contains('"');
-            let opens = ":=<>@+".contains(before) || (before.is_whitespace() && is_closed);
+            let is_next_value = before == ',' && find_sign(&text[start..at]).is_some();
+            let opens = ":=<>@+".contains(before) || is_next_value || (before.is_whitespace() && is_closed);
             inside = !inside && opens;
         } else if letter.is_whitespace() && !inside {
             parts.push(&text[start..at]);
@@ -132,6 +168,9 @@ fn condition(
     if name == "is" {
         return state_condition(kind, sign, &value.to_lowercase(), today);
     }
+    if is_worth(kind, name) {
+        return worth_condition(sign, value);
+    }
     let field = find_field(kind, name)?;
     let is_order = sign.starts_with(['<', '>']);
     let is_choice = matches!(field.format, Format::Choice(_));
@@ -141,15 +180,35 @@ fn condition(
     if let Some(test) = presence_test(field, sign, value, is_quoted) {
         // A task about the home itself has a subject type and no subject id. `about:none` therefore tests the type.
         let is_about = matches!(field.format, Format::Subject) && !name.eq_ignore_ascii_case(SUBJECT_ID);
-        return Ok(vec![Condition { field: if is_about { SUBJECT_TYPE } else { field.name }, test }]);
+        return Ok(vec![Condition::field(if is_about { SUBJECT_TYPE } else { field.name }, test)]);
     }
     match field.format {
         Format::Choice(words) if is_order => Ok(choice_range(field, words, sign, choice_word(name, words, value)?)),
         _ => {
             let value = stored_value(field, name, value, today)?;
-            Ok(vec![Condition { field: field.name, test: value_test(field, sign, value) }])
+            Ok(vec![Condition::field(field.name, value_test(field, sign, value))])
         }
     }
+}
+
+/// Whether a name means what a record is worth: the column “Value” of a list.
+fn is_worth(kind: Kind, name: &str) -> bool {
+    matches!(kind, Kind::Inventory | Kind::Vehicle) && matches!(name, "value" | WORTH)
+}
+
+/// The condition on what a record is worth, in units of money.
+fn worth_condition(sign: &str, value: &str) -> Result<Vec<Condition>, String> {
+    let test = match (value.to_lowercase().as_str(), sign) {
+        ("none" | "unset", "!=") | ("any" | "set", ":" | "=") => Test::Set,
+        ("none" | "unset", _) | ("any" | "set", "!=") => Test::Unset,
+        _ => whole_test(sign, sum(value)?),
+    };
+    Ok(vec![Condition::field(WORTH, test)])
+}
+
+/// A sum as the contract writes it. Like in a form, an ambiguous sum is an error.
+fn sum(value: &str) -> Result<String, String> {
+    typed_text::parse_money(value).ok_or_else(|| format!("{value} is no sum: try {MONEY_EXAMPLES}"))
 }
 
 fn is_pointer(field: &Field) -> bool {
@@ -184,10 +243,7 @@ fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<S
             format_date(day.ok_or_else(|| format!("{value} is no day: try {}", direction.examples()))?)
         }
         Format::Choice(words) => choice_word(name, words, value)?.to_owned(),
-        // Like in a form, an ambiguous sum is an error.
-        Format::Money => {
-            typed_text::parse_money(value).ok_or_else(|| format!("{value} is no sum: try {MONEY_EXAMPLES}"))?
-        }
+        Format::Money => sum(value)?,
         Format::Count | Format::Year => {
             typed_text::parse_whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
         }
@@ -206,6 +262,13 @@ fn value_test(field: &Field, sign: &str, value: String) -> Test {
         ":" if has_parts => Test::Has(value),
         "!=" if has_parts => Test::HasNot(value),
         "=" if is_pointer(field) => Test::Has(value),
+        _ => whole_test(sign, value),
+    }
+}
+
+/// The test of a value that is compared as a whole.
+fn whole_test(sign: &str, value: String) -> Test {
+    match sign {
         ":" | "=" => Test::Is(value),
         "!=" => Test::IsNot(value),
         "<" => Test::Below(value),
@@ -228,7 +291,7 @@ fn choice_range(field: &'static Field, words: &[&str], sign: &str, word: &str) -
         }
     };
     let others = words.iter().filter(|known| !fits(known));
-    others.map(|other| Condition { field: field.name, test: Test::IsNot((*other).to_owned()) }).collect()
+    others.map(|other| Condition::field(field.name, Test::IsNot((*other).to_owned()))).collect()
 }
 
 fn state_condition(kind: Kind, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
@@ -237,7 +300,7 @@ fn state_condition(kind: Kind, sign: &str, value: &str, today: Date) -> Result<V
         let known: Vec<String> = known.iter().map(|state| format!("is:{state}")).collect();
         return Err(format!("is takes no sign but the colon: {}", known.join(", ")));
     }
-    let is = |field, test| Condition { field, test };
+    let is = Condition::field;
     let done = || "done".to_owned();
     // The first letters of a state are enough, as for any choice.
     let value = STATES.into_iter().find(|state| state.starts_with(value)).unwrap_or(value);
@@ -284,11 +347,71 @@ mod tests {
         parse_filter(kind, text, parse_date("2026-11-21").unwrap())
     }
 
+    /// The test of the first condition of a line.
+    fn first_test(kind: Kind, text: &str) -> Test {
+        match parsed(kind, text).conditions.remove(0) {
+            Condition::Field { test, .. } => test,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn comma_means_either_value() {
+        let has = |field, text: &str| Condition::field(field, Test::Has(text.into()));
+        let is = |field, text: &str| Condition::field(field, Test::Is(text.into()));
+        let either = |conditions| vec![Condition::Any(conditions)];
+        for (kind, text, expected) in [
+            (Kind::Inventory, "room:kitchen,attic", either(vec![has("room_id", "kitchen"), has("room_id", "attic")])),
+            (
+                Kind::Inventory,
+                "room:\"living room\",attic",
+                either(vec![has("room_id", "living room"), has("room_id", "attic")]),
+            ),
+            (
+                Kind::Inventory,
+                "room:attic,\"living room\" lamp",
+                either(vec![has("room_id", "attic"), has("room_id", "living room")]),
+            ),
+            (Kind::Inventory, "room:kitchen,", vec![has("room_id", "kitchen")]),
+            (Kind::Inventory, "name:\"nuts, bolts\"", vec![has("name", "nuts, bolts")]),
+            (Kind::Inventory, "category:tool,app", either(vec![is("category", "tool"), is("category", "appliance")])),
+            (Kind::Task, "due:fri,sat", either(vec![is("due_on", "2026-11-27"), is("due_on", "2026-11-28")])),
+            (Kind::Inventory, "qty:1,2", either(vec![is("quantity", "1"), is("quantity", "2")])),
+            (Kind::Inventory, "qty:1,200", vec![is("quantity", "1200")]),
+            (Kind::Inventory, "price:12,50", vec![is("purchase_price", "12.50")]),
+            (
+                Kind::Inventory,
+                "room:none,attic",
+                either(vec![Condition::field("room_id", Test::Unset), has("room_id", "attic")]),
+            ),
+            (
+                Kind::Inventory,
+                "room!=kitchen,attic",
+                vec![
+                    Condition::field("room_id", Test::HasNot("kitchen".into())),
+                    Condition::field("room_id", Test::HasNot("attic".into())),
+                ],
+            ),
+            (
+                Kind::Task,
+                "is:waiting,doing",
+                either(vec![Condition::field(WAITING, Test::Set), is("status", "in_progress")]),
+            ),
+        ] {
+            let filter = parsed(kind, text);
+            assert_eq!((filter.conditions, filter.fault), (expected, None), "{text}");
+        }
+        assert_eq!(parsed(Kind::Inventory, "room:attic,\"living room\" lamp").words, "lamp");
+        let fault = parsed(Kind::Task, "status:open,broken").fault.unwrap();
+        assert!(fault.contains("status is one of open"), "{fault}");
+        assert!(parsed(Kind::Task, "due<fri,sat").fault.is_some(), "a range has one end");
+    }
+
     #[test]
     fn line_splits_into_conditions_and_words() {
         let filter = parsed(Kind::Task, "status:open due<fri long ladder about:\"living room\"");
         assert_eq!(filter.words, "long ladder");
-        let is = |field, test| Condition { field, test };
+        let is = Condition::field;
         assert_eq!(
             filter.conditions,
             [
@@ -305,7 +428,7 @@ mod tests {
         assert_eq!(
             items.conditions,
             [
-                is("current_value", Test::AtLeast("1000".into())),
+                is("worth", Test::AtLeast("1000".into())),
                 is("room_id", Test::Unset),
                 is("category", Test::Is("appliance".into())),
             ]
@@ -314,7 +437,7 @@ mod tests {
 
     #[test]
     fn none_and_any_in_text_fields() {
-        let test = |text: &str| parsed(Kind::Inventory, text).conditions.remove(0).test;
+        let test = |text: &str| first_test(Kind::Inventory, text);
         assert_eq!(test("name:set"), Test::Has("set".into()));
         assert_eq!(test("name:none"), Test::Has("none".into()), "it always has one");
         assert_eq!(test("notes:\"none\""), Test::Has("none".into()));
@@ -326,7 +449,7 @@ mod tests {
 
     #[test]
     fn not_equal_negates_the_colon() {
-        let test = |kind, text: &str| parsed(kind, text).conditions.remove(0).test;
+        let test = first_test;
         assert_eq!(test(Kind::Inventory, "room!=garage"), Test::HasNot("garage".into()));
         assert_eq!(test(Kind::Task, "about!=outback"), Test::HasNot("outback".into()));
         assert_eq!(test(Kind::Task, "title!=boiler"), Test::HasNot("boiler".into()));
@@ -366,7 +489,7 @@ mod tests {
 
     #[test]
     fn day_leaves_following_words_alone() {
-        let is = |field, test| Condition { field, test };
+        let is = Condition::field;
         let both = [is("due_on", Test::Below("2027-01-01".into())), is("status", Test::Is("done".into()))];
         assert_eq!(parsed(Kind::Task, "due<1.1.2027 status:done").conditions, both);
         assert_eq!(parsed(Kind::Task, "due<1.1.2027 rent").words, "rent");
@@ -375,8 +498,8 @@ mod tests {
     #[test]
     fn priority_range_excludes_the_other_side() {
         let without = |text: &str| {
-            let not = |condition: Condition| match condition.test {
-                Test::IsNot(word) => word,
+            let not = |condition: Condition| match condition {
+                Condition::Field { test: Test::IsNot(word), .. } => word,
                 other => panic!("{other:?}"),
             };
             parsed(Kind::Task, text).conditions.into_iter().map(not).collect::<Vec<_>>()
@@ -389,7 +512,7 @@ mod tests {
 
     #[test]
     fn timestamp_is_compared_by_day() {
-        let test = |text: &str| parsed(Kind::Task, text).conditions.remove(0).test;
+        let test = |text: &str| first_test(Kind::Task, text);
         for (text, expected) in [
             ("completed:yesterday", Test::Is("2026-11-20".into())),
             ("completed=yesterday", Test::Is("2026-11-20".into())),
@@ -402,7 +525,7 @@ mod tests {
 
     #[test]
     fn day_without_year_looks_in_the_direction_of_its_field() {
-        let test = |kind, text: &str| parsed(kind, text).conditions.remove(0).test;
+        let test = first_test;
         assert_eq!(test(Kind::Document, "issued:1 dec"), Test::Is("2025-12-01".into()));
         assert_eq!(test(Kind::Document, "expires:1 dec"), Test::Is("2026-12-01".into()));
         assert_eq!(test(Kind::Inventory, "purchase_date>=3 jan"), Test::AtLeast("2026-01-03".into()));
@@ -421,9 +544,9 @@ mod tests {
     #[test]
     fn is_accepts_states() {
         assert_eq!(parsed(Kind::Task, "is:overdue").conditions.len(), 2);
-        assert_eq!(parsed(Kind::Room, "is:waiting").conditions[0].field, WAITING);
+        assert_eq!(parsed(Kind::Room, "is:waiting").conditions, [Condition::field(WAITING, Test::Set)]);
         for text in ["status:doing", "is:doing", "status:in_progress", "status:\"in progress\"", "status:doi"] {
-            let is_doing = Condition { field: "status", test: Test::Is("in_progress".into()) };
+            let is_doing = Condition::field("status", Test::Is("in_progress".into()));
             assert_eq!(parsed(Kind::Task, text).conditions, [is_doing], "{text}");
         }
         assert_eq!(parsed(Kind::Task, "status:do"), parsed(Kind::Task, "status:done"));

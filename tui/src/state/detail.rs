@@ -4,10 +4,10 @@
 use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
-use hearth_replica::{Change, Method, Pending, Related, Row};
+use hearth_replica::{Change, EditProgress, Method, Pending, Related, Row};
 
 use crate::now::Now;
-use crate::words::glyphs::{Sign, Tone};
+use crate::words::glyphs::{Sign, Tone, choice_sign};
 use crate::words::sanitize::{width, wrap};
 use crate::words::{self, Due, Names};
 
@@ -18,6 +18,9 @@ const RECENT_DAYS: i64 = 60;
 pub const RELATED_MAX: usize = 8;
 /// The most changes listed.
 pub const CHANGES_MAX: usize = 20;
+
+/// The columns of the state before the title of a related task.
+const STATE_COLUMNS: usize = 8;
 
 /// A no-break space, which keeps `in 26 d` on one line.
 const NO_BREAK_SPACE: &str = "\u{a0}";
@@ -174,7 +177,7 @@ fn labels(lines: &[DetailLine]) -> impl Iterator<Item = &str> {
 
 /// The columns of the labels at a width.
 pub fn label_width(kind: Kind, columns: usize) -> usize {
-    let longest = resource(kind).fields.iter().map(|field| width(&words::label(field))).max().unwrap_or(0);
+    let longest = resource(kind).fields.iter().map(|field| width(&words::label(kind, field))).max().unwrap_or(0);
     longest.min(columns * 2 / 5).max(8)
 }
 
@@ -203,7 +206,7 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
             }
             _ => words::field_value(now, field, row),
         };
-        let label = words::label(field);
+        let label = words::label(row.kind, field);
         if !text.is_empty() {
             let target = target(row, field);
             let text = if target.is_some() && all { format!("{text} {}", Sign::Next.text(ascii)) } else { text };
@@ -214,10 +217,15 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
             let lower = !unset.is_empty() && label.chars().nth(1).is_some_and(char::is_lowercase);
             unset.push(if lower { label.to_lowercase() } else { label });
         }
+        if field.name == "current_value" {
+            out.push_worth(row);
+        }
     }
     if all {
         let updated_at = row.updated_at.as_deref().filter(|_| row.rev.is_some());
-        for (label, at) in [("Created", row.created_at.as_deref()), ("Last change", updated_at)] {
+        let times = [("Created", row.created_at.as_deref()), ("Last change", updated_at)];
+        // Without a server, the changes made here are all there is to know.
+        for (label, at) in times.into_iter().filter(|(_, at)| at.is_some() || !is_local(row)) {
             let text = at.map_or("not on the server yet".to_owned(), |at| words::moment(now, at));
             out.push_full(label, &text, Tone::Quiet, at.unwrap_or_default(), None);
         }
@@ -239,10 +247,11 @@ pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> V
     let next = Sign::Next.text(ascii);
     for related in &full.related {
         out.push("", "", Tone::Plain);
-        for (index, (id, title)) in related.first.iter().enumerate() {
+        for (index, other) in related.first.iter().enumerate() {
             let label = if index == 0 { words::plural(related.kind) } else { "" };
-            let target = Some((related.kind, id.clone()));
-            out.push_full(label, &format!("{title} {next}"), Tone::Plain, title, target);
+            let target = Some((related.kind, other.id.clone()));
+            let (text, tone) = related_text(now, other, ascii);
+            out.push_full(label, &format!("{text} {next}"), tone, &other.title, target);
         }
         if related.total > related.first.len() {
             let more = words::counted(related.kind, related.total - related.first.len());
@@ -255,7 +264,10 @@ pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> V
     for (index, change) in full.changes.iter().enumerate() {
         let label = if index == 0 { "Changed here" } else { "" };
         let (progress, tone) = words::edit_progress(change.state);
-        let head = format!("{}: {}, {progress}", words::moment(now, &change.at), words::method(change.method));
+        // In a home without a server, an open edit is in effect and waits for nothing.
+        let is_done = is_local(row) && matches!(change.state, EditProgress::Open(_));
+        let (progress, tone) = if is_done { (String::new(), Tone::Plain) } else { (format!(", {progress}"), tone) };
+        let head = format!("{}: {}{progress}", words::moment(now, &change.at), words::method(change.method));
         out.push(label, &head, tone);
         if change.method == Method::Update {
             for (name, value) in &change.patch {
@@ -270,6 +282,26 @@ pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> V
     out.all
 }
 
+/// Whether the home of a record has no server: the server has not confirmed the record, and nothing waits for the server.
+fn is_local(row: &Row) -> bool {
+    row.rev.is_none() && row.pending == Pending::No
+}
+
+/// A record that refers to the shown one, and its tone: for a task its state and its day too.
+fn related_text(now: Now, row: &Row, ascii: bool) -> (String, Tone) {
+    let status = words::text_field(&row.fields, "status").unwrap_or_default();
+    let Some(sign) = choice_sign("status", status) else { return (row.title.clone(), Tone::Plain) };
+    let state = format!("{} {}", sign.text(ascii), words::choice(status));
+    let date = words::text_field(&row.fields, "due_on").and_then(parse_date);
+    let is_done = status == "done";
+    let day = date.map(|date| match words::due(now.today(), date) {
+        Due::Overdue(days) if !is_done => format!(", {days} d overdue"),
+        _ => format!(", {}", words::day(now.today(), date)),
+    });
+    let tone = if is_done { Tone::Quiet } else { tone(now, "due_on", row) };
+    (format!("{state:<STATE_COLUMNS$}{}{}", row.title, day.unwrap_or_default()), tone)
+}
+
 /// A list of lines under construction.
 struct Lines {
     room: usize,
@@ -279,6 +311,15 @@ struct Lines {
 impl Lines {
     fn push(&mut self, label: &str, text: &str, tone: Tone) {
         self.push_full(label, text, tone, text, None);
+    }
+
+    /// Adds the worth of all pieces, unless it is the worth of one.
+    fn push_worth(&mut self, row: &Row) {
+        let quantity = row.fields.get("quantity").and_then(serde_json::Value::as_i64).unwrap_or(1);
+        if let Some(cents) = row.worth_cents().filter(|_| quantity != 1) {
+            let text = format!("{} for {}", words::cents(cents), words::grouped(quantity));
+            self.push("Worth", &text, Tone::Plain);
+        }
     }
 
     fn push_full(&mut self, label: &str, text: &str, tone: Tone, value: &str, target: Option<(Kind, String)>) {
@@ -359,7 +400,8 @@ mod tests {
         let notes = "Ring the plumber twice, he never hears it the first time. ".repeat(6);
         let mut row = record(Kind::Task, "a", json!({ "title": "Sweep", "due_on": "2026-12-01", "notes": notes }));
         row.pending = pending;
-        let first = documents.iter().map(|title| (title.to_lowercase(), (*title).to_owned())).collect();
+        let paper = |title: &&str| record(Kind::Document, &title.to_lowercase(), json!({ "title": title }));
+        let first = documents.iter().map(paper).collect();
         let related = vec![Related { kind: Kind::Document, total: documents.len(), first }];
         FullRecord { row, related, changes: Vec::new(), names: Names::new() }
     }
@@ -414,5 +456,65 @@ mod tests {
         let copied = |label: &str| lines.iter().find(|line| line.label == label).unwrap().value.clone();
         assert_eq!(copied("Created"), "2026-11-01T09:00:00.000Z");
         assert_eq!(copied("Last change"), "2026-11-20T09:00:00.000Z");
+    }
+
+    #[test]
+    fn related_tasks_show_state_and_day() {
+        let item = record(Kind::Inventory, "i", json!({ "name": "Saw" }));
+        let task = |title: &str, status: &str, day: Option<&str>| {
+            record(Kind::Task, title, json!({ "title": title, "status": status, "due_on": day }))
+        };
+        let first = vec![
+            task("Sharpen", "open", Some("2026-11-18")),
+            task("Oil", "in_progress", Some("2026-11-27")),
+            task("Clean", "open", None),
+            task("Buy", "done", Some("2026-11-01")),
+        ];
+        let related = vec![Related { kind: Kind::Task, total: 4, first }];
+        let full = FullRecord { row: item, related, changes: Vec::new(), names: Names::new() };
+        let lines = full_lines(now(), &full, 80, false);
+        let shown: Vec<(&str, Tone)> = lines.iter().rev().take(4).rev().map(|l| (l.text.as_str(), l.tone)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("○ open  Sharpen, 3 d overdue ›", Tone::Alarm),
+                ("◐ doing Oil, Fri 27 Nov ›", Tone::Notice),
+                ("○ open  Clean ›", Tone::Plain),
+                ("✓ done  Buy, 1 Nov ›", Tone::Quiet)
+            ]
+        );
+    }
+
+    #[test]
+    fn item_of_several_pieces_shows_its_worth() {
+        let worth = |quantity: i64| {
+            let chairs = json!({ "name": "Chair", "quantity": quantity, "purchase_price": "130.50" });
+            let lines = lines(now(), &record(Kind::Inventory, "i", chairs), 80, true, false);
+            lines.into_iter().find(|line| line.label == "Worth").map(|line| line.text)
+        };
+        assert_eq!((worth(8).as_deref(), worth(1)), (Some("1,044.00 for 8"), None));
+    }
+
+    #[test]
+    fn record_without_server_waits_for_nothing() {
+        let mut row = record(Kind::Room, "r", json!({ "name": "Hall" }));
+        row.rev = None;
+        let change = Change {
+            edit: 1,
+            at: "2026-11-21T12:48:00.000Z".into(),
+            method: Method::Create,
+            patch: Default::default(),
+            base: Default::default(),
+            origin: hearth_replica::Origin::Tui,
+            state: EditProgress::Open(hearth_replica::EditState::Waiting),
+            reason: None,
+        };
+        let full = FullRecord { row, related: Vec::new(), changes: vec![change], names: Names::new() };
+        let lines = full_lines(now(), &full, 80, false);
+        let text = lines.iter().map(|line| format!("{} {}", line.label, line.text)).collect::<Vec<_>>().join("\n");
+        assert!(text.contains("Changed here 12:48: made\n") || text.ends_with("Changed here 12:48: made"), "{text}");
+        for word in ["waiting", "server", "Last change"] {
+            assert!(!text.contains(word), "{word}:\n{text}");
+        }
     }
 }

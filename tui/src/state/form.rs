@@ -1,7 +1,8 @@
 //! A form made from the resource table: one editor per field, with the faults of `check` below. The form moves the
 //! focus and passes keys to the editors. `picking` chooses referenced records, `saving` makes the write, `draft` the
-//! draft of an unsaved form. Must not know the database or the screen.
+//! draft of an unsaved form, `copies` the form for another record like one. Must not know the database or the screen.
 
+mod copies;
 mod draft;
 mod picking;
 mod saving;
@@ -46,6 +47,8 @@ pub struct Form {
     pub making: Option<(Write, &'static str)>,
     /// The subject and its type before the type was changed, in case that the same type is chosen again.
     other_subject: Option<(Value, Reference)>,
+    /// Whether a form for the next new record follows the write.
+    pub has_next: bool,
     /// The ticket of the newest request for names; older answers are dropped.
     pub ticket: u64,
     /// All fields of the record before the change.
@@ -158,20 +161,19 @@ impl Form {
             Entry { field, initial: editor.value(field, today), editor, fault: None, their_value: None }
         };
         let entries = resource(kind).fields.iter().filter(|field| field.is_writable()).map(entry).collect();
-        let many = Vec::new();
-        let edit = None;
         Form {
             kind,
             id,
             title,
-            edit,
-            many,
+            edit: None,
+            many: Vec::new(),
             entries,
             focus: 0,
             refusal: None,
             saving: None,
             making: None,
             other_subject: None,
+            has_next: false,
             ticket: 0,
             before,
             today,
@@ -195,6 +197,11 @@ impl Form {
     /// Whether a field stays unchanged unless the user fills it in.
     pub fn is_open(&self, entry: &Entry) -> bool {
         self.is_partial() && !self.before.contains_key(entry.field.name)
+    }
+
+    /// Whether the form makes a new record.
+    pub fn is_new(&self) -> bool {
+        self.id.is_none()
     }
 
     /// Whether closing would lose typed values.
@@ -230,6 +237,7 @@ impl Form {
             Action::Up => self.in_picker(|picker| picker.step(-1)),
             Action::Take => return self.take(),
             Action::Save => return self.save(),
+            Action::SaveAndNext if self.is_new() => return self.save_and_next(),
             Action::Editor => {
                 if let Editor::Notes(area) = &self.entries[self.focus].editor {
                     return FormRequest::Editor(area.lines().join("\n"));
@@ -298,7 +306,7 @@ impl Form {
 
     /// Takes the reason why the form was not saved.
     pub fn refuse(&mut self, sentence: String) {
-        self.saving = None;
+        (self.saving, self.has_next) = (None, false);
         self.refusal = Some(sentence);
     }
 

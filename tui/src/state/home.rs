@@ -3,14 +3,12 @@
 
 use hearth_contract::formats::{format_date, parse_date};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Days, Expiring, Figures, Overview, Row};
+use hearth_replica::{Days, Expiring, Figures, Overview, Row, Weeks};
 use time::{Date, Duration};
 
 use crate::parse::dates::months_on;
-use crate::words::{self, Due};
+use crate::words;
 
-/// Days after today that count as this week.
-const WEEK_DAYS: i64 = 7;
 /// How far ahead expiry dates are listed, in days.
 const SOON_DAYS: i64 = 45;
 /// How far back expired dates are listed, in days.
@@ -135,12 +133,7 @@ impl Home {
         let end = months_on(month, 1).unwrap_or(month);
         let from = month.min(today.saturating_sub(Duration::days(PAST_DAYS)));
         let until = end.max(today.saturating_add(Duration::days(SOON_DAYS)));
-        Days {
-            today: format_date(today),
-            week: format_date(week_end(today)),
-            from: format_date(from),
-            until: format_date(until),
-        }
+        Days { weeks: weeks(today), from: format_date(from), until: format_date(until) }
     }
 
     /// The first day of the calendar's month.
@@ -157,10 +150,10 @@ impl Home {
     /// The sections, the most urgent first, without empty ones.
     pub fn sections(&self, today: Date) -> Vec<Section<'_>> {
         let Some(overview) = &self.overview else { return Vec::new() };
-        let tasks = |due: fn(&Due) -> bool| -> Vec<Entry<'_>> {
+        let (this_week, next_week) = (week_end(today), week_end(today.saturating_add(Duration::WEEK)));
+        let tasks = |is_in: &dyn Fn(Date) -> bool| -> Vec<Entry<'_>> {
             let day = |row: &&Row| words::text_field(&row.fields, "due_on").and_then(parse_date);
-            let is = |row: &&Row| day(row).is_some_and(|date| due(&words::due(today, date)));
-            overview.due.iter().filter(is).map(Entry::Task).collect()
+            overview.due.iter().filter(|row| day(row).is_some_and(is_in)).map(Entry::Task).collect()
         };
         let runs_out = |from: i64, until: i64| -> Vec<Entry<'_>> {
             let away = |it: &&Expiring| parse_date(&it.on).map(|date| (date - today).whole_days());
@@ -177,10 +170,12 @@ impl Home {
         let is_cut = overview.is_cut && last.is_some_and(|date| (date - today).whole_days() <= SOON_DAYS);
         let section = |title, count, entries| Section { title, count, is_cut: false, entries };
         let all = [
-            section("Overdue", overview.overdue, tasks(|due| matches!(due, Due::Overdue(_)))),
-            section("Today", overview.today, tasks(|due| *due == Due::Today)),
+            section("Overdue", overview.overdue, tasks(&|date| date < today)),
+            section("Today", overview.today, tasks(&|date| date == today)),
+            section("Urgent, no day", overview.urgent, overview.urgent_tasks.iter().map(Entry::Task).collect()),
             section("Ran out", ended.len(), ended),
-            section("This week", overview.week, tasks(|due| *due == Due::Soon)),
+            section("This week", overview.week, tasks(&|date| date > today && date <= this_week)),
+            section("Next week", overview.next_week, tasks(&|date| date > this_week && date <= next_week)),
             Section { is_cut, ..section("Runs out soon", ends.len(), ends) },
         ];
         all.into_iter().filter(|section| !section.entries.is_empty()).collect()
@@ -218,9 +213,15 @@ impl Home {
     }
 }
 
-/// The last day of this week.
-pub fn week_end(today: Date) -> Date {
-    today.saturating_add(Duration::days(WEEK_DAYS))
+/// The Sunday of a day's week. Weeks begin on Monday, as in the calendar of the home screen.
+fn week_end(day: Date) -> Date {
+    day.saturating_add(Duration::days(6 - i64::from(day.weekday().number_days_from_monday())))
+}
+
+/// Today, and the ends of this week and the next.
+pub fn weeks(today: Date) -> Weeks {
+    let next = week_end(today.saturating_add(Duration::WEEK));
+    Weeks { today: format_date(today), this: format_date(week_end(today)), next: format_date(next) }
 }
 
 #[cfg(test)]
@@ -256,6 +257,35 @@ mod tests {
         assert_eq!(home.days(today).from, "2026-09-22");
         home.month = 3;
         assert_eq!((home.days(today).from.as_str(), home.days(today).until.as_str()), ("2026-09-22", "2027-03-01"));
+    }
+
+    #[test]
+    fn week_ends_on_sunday() {
+        let weeks_of = |day: &str| {
+            let Weeks { this, next, .. } = weeks(parse_date(day).unwrap());
+            (this, next)
+        };
+        for (day, this, next) in [
+            ("2026-11-16", "2026-11-22", "2026-11-29"),
+            ("2026-11-21", "2026-11-22", "2026-11-29"),
+            ("2026-11-22", "2026-11-22", "2026-11-29"),
+            ("2026-11-23", "2026-11-29", "2026-12-06"),
+        ] {
+            assert_eq!(weeks_of(day), (this.to_owned(), next.to_owned()), "{day}");
+        }
+    }
+
+    #[test]
+    fn sections_follow_the_calendar_week() {
+        let today = parse_date("2026-11-21").unwrap();
+        let mut home = Home::default();
+        let due = ["2026-11-22", "2026-11-23", "2026-11-29"].map(|day| task(day, day, Some(day))).to_vec();
+        let urgent_tasks = vec![record(Kind::Task, "u", json!({ "title": "Leak", "priority": "urgent" }))];
+        let overview = Overview { week: 1, next_week: 2, urgent: 1, due, urgent_tasks, ..Overview::default() };
+        home.set_overview(overview, today, false);
+        let sections: Vec<(&str, usize)> =
+            home.sections(today).iter().map(|section| (section.title, section.entries.len())).collect();
+        assert_eq!(sections, [("Urgent, no day", 1), ("This week", 1), ("Next week", 2)]);
     }
 
     #[test]

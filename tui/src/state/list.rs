@@ -15,7 +15,7 @@ use time::Date;
 
 use crate::parse::filter::{self, Filter};
 use crate::state::input::Line;
-use crate::words::columns::{Order, is_grouping, orders};
+use crate::words::columns::{Column, Order, is_grouping, list_columns, orders};
 
 pub use lines::ListLine;
 
@@ -27,12 +27,14 @@ pub const MARKS_MAX: usize = 10_000;
 pub struct List {
     /// The kind of the records.
     pub kind: Kind,
-    /// The index of the order among the kind's orders.
-    order: usize,
+    /// The column of the order.
+    sorted_by: &'static str,
     /// Whether the order is reversed.
     is_reversed: bool,
     /// Whether groups are shown, in orders with groups.
     pub grouped: bool,
+    /// The columns beside the title that the person has chosen; None: the usual columns.
+    chosen: Option<Vec<&'static str>>,
     /// The filter as typed.
     pub filter: Line,
     /// The parsed filter.
@@ -76,9 +78,10 @@ impl List {
     pub fn new(kind: Kind) -> List {
         List {
             kind,
-            order: 0,
+            sorted_by: orders(kind, None)[0].column,
             is_reversed: false,
             grouped: kind == Kind::Task,
+            chosen: None,
             filter: Line::default(),
             understood: Filter::default(),
             total: 0,
@@ -100,20 +103,29 @@ impl List {
         }
     }
 
+    /// The orders of the list.
+    fn orders(&self) -> Vec<Order> {
+        orders(self.kind, self.chosen.as_deref())
+    }
+
     /// The current order.
     pub fn order(&self) -> Order {
-        let order = orders(self.kind)[self.order];
+        let mut all = self.orders();
+        let place = all.iter().position(|order| order.column == self.sorted_by).unwrap_or(0);
+        let order = all.swap_remove(place);
         Order { descending: order.descending != self.is_reversed, ..order }
     }
 
-    /// Sorts by the kind's next order and goes to the top.
+    /// Sorts by the next order and goes to the top.
     pub fn next_order(&mut self) {
-        self.sort_by((self.order + 1) % orders(self.kind).len(), false);
+        let all = self.orders();
+        let place = all.iter().position(|order| order.column == self.sorted_by).unwrap_or(0);
+        self.sort_by(all[(place + 1) % all.len()].column, false);
     }
 
     /// Reverses the order and goes to the top.
     pub fn reverse(&mut self) {
-        self.sort_by(self.order, !self.is_reversed);
+        self.sort_by(self.sorted_by, !self.is_reversed);
     }
 
     /// Whether the order is reversed.
@@ -121,11 +133,35 @@ impl List {
         self.is_reversed
     }
 
-    /// Sorts by the order with this index and goes to the top.
-    pub fn sort_by(&mut self, order: usize, reversed: bool) {
-        (self.order, self.is_reversed) = (order.min(orders(self.kind).len() - 1), reversed);
+    /// Sorts by a column and goes to the top. A list that cannot be sorted so gets its first order.
+    pub fn sort_by(&mut self, column: &str, reversed: bool) {
+        let all = self.orders();
+        let known = all.iter().find(|order| order.column == column);
+        (self.sorted_by, self.is_reversed) = known.map_or((all[0].column, false), |order| (order.column, reversed));
         self.totals.groups.clear();
         self.to_top();
+    }
+
+    /// The columns of the list, from left to right.
+    pub fn columns(&self) -> Vec<Column> {
+        let grouped_by = self.shows_groups().then_some(self.sorted_by);
+        list_columns(self.kind, self.chosen.as_deref(), self.sorted_by, grouped_by)
+    }
+
+    /// The columns beside the title that the person has chosen; None: the usual columns.
+    pub fn chosen_columns(&self) -> Option<&[&'static str]> {
+        self.chosen.as_deref()
+    }
+
+    /// Shows these columns beside the title; None: the usual columns. True: the order was by a column that is gone, and the
+    /// list must be read again.
+    pub fn choose_columns(&mut self, chosen: Option<Vec<&'static str>>) -> bool {
+        self.chosen = chosen;
+        let is_known = self.orders().iter().any(|order| order.column == self.sorted_by);
+        if !is_known {
+            self.sort_by("", false);
+        }
+        !is_known
     }
 
     /// Shows or hides groups. When the order has no groups, sorts by the first order with groups. True: the list must
@@ -137,10 +173,10 @@ impl List {
             self.clamp_selection();
             return false;
         }
-        match orders(self.kind).iter().position(groups) {
+        match self.orders().into_iter().find(groups) {
             Some(order) => {
                 self.grouped = true;
-                self.sort_by(order, false);
+                self.sort_by(order.column, false);
                 true
             }
             None => false,

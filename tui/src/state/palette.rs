@@ -118,7 +118,7 @@ mod tests {
             ("spreadsheet", "export.csv"),
             ("help", "actions"),
             ("exit", "quit"),
-            ("connect", "sync"),
+            ("connect", "connect.anywhere"),
             ("share", "copy"),
             ("remind", "add"),
             ("cars", "tab.vehicles"),

@@ -29,6 +29,8 @@ pub struct ListSession {
     pub reversed: bool,
     /// Whether groups were shown.
     pub grouped: bool,
+    /// The chosen columns beside the title; None: the usual columns.
+    pub columns: Option<Vec<String>>,
     /// The filter as typed.
     pub filter: String,
 }

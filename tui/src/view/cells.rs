@@ -6,10 +6,10 @@ use hearth_replica::Row;
 
 use crate::now::Now;
 use crate::state::detail::tone;
-use crate::words::glyphs::{Sign, Tone};
+use crate::words::glyphs::{Sign, Tone, choice_sign};
 use crate::words::{self, Due};
 
-/// The text and tone of a field in a list. Empty: the kind has no such field, or the field is not set.
+/// The text and tone of a field, of the worth, or of a time of the record in a list. Empty: the value is not set.
 pub(super) fn cell(now: Now, field: &str, row: &Row, ascii: bool) -> (String, Tone) {
     cell_with(now, field, row, ascii, "overdue")
 }
@@ -20,34 +20,26 @@ pub(super) fn due_cell(now: Now, row: &Row, ascii: bool) -> (String, Tone) {
 }
 
 fn cell_with(now: Now, field: &str, row: &Row, ascii: bool, overdue: &str) -> (String, Tone) {
-    let Some(known) = resource(row.kind).field(field) else { return (String::new(), Tone::Plain) };
+    let is_done = words::text_field(&row.fields, "status") == Some("done");
+    // All cells of a completed task are quiet.
+    let quiet_if_done = |tone| if is_done { Tone::Quiet } else { tone };
+    let Some(known) = resource(row.kind).field(field) else {
+        return (words::computed_value(now, field, row), quiet_if_done(Tone::Plain));
+    };
     let text = words::field_value(now, known, row);
     let raw = words::text_field(&row.fields, field).unwrap_or_default();
-    let is_done = words::text_field(&row.fields, "status") == Some("done");
     let own = tone(now, field, row);
     let signed = |sign: Sign| format!("{} {text}", sign.text(ascii));
     let due = parse_date(raw).map(|date| words::due(now.today(), date));
-    let text = match (field, raw, due) {
-        ("status", "open", _) => signed(Sign::Open),
-        ("status", "in_progress", _) => signed(Sign::Started),
-        ("status", "done", _) => signed(Sign::Done),
-        ("priority", "urgent", _) => signed(Sign::Urgent),
-        ("priority", "high", _) => signed(Sign::High),
-        ("priority", "medium", _) => signed(Sign::Medium),
-        ("priority", "low", _) => signed(Sign::Low),
-        ("due_on", _, Some(Due::Overdue(days))) if !is_done => format!("{days} d {overdue}"),
-        (name, _, Some(Due::Overdue(_))) if name.ends_with("expires_on") && own == Tone::Alarm => {
+    let text = match (field, due, choice_sign(field, raw)) {
+        (_, _, Some(sign)) => signed(sign),
+        ("due_on", Some(Due::Overdue(days)), _) if !is_done => format!("{days} d {overdue}"),
+        (name, Some(Due::Overdue(_)), _) if name.ends_with("expires_on") && own == Tone::Alarm => {
             signed(Sign::NeedsYou)
         }
         _ => text,
     };
-    // All cells of a completed task are quiet.
-    let tone = match own {
-        _ if is_done => Tone::Quiet,
-        Tone::Plain if field == "priority" => Tone::Quiet,
-        own => own,
-    };
-    (text, tone)
+    (text, quiet_if_done(if own == Tone::Plain && field == "priority" { Tone::Quiet } else { own }))
 }
 
 #[cfg(test)]
@@ -65,9 +57,17 @@ mod tests {
         assert_eq!(due_cell(now(), &late, false), ("3 d ago".into(), Tone::Alarm));
         assert_eq!(cell(now(), "status", &late, false).0, "○ open");
         assert_eq!(cell(now(), "status", &late, true).0, "o open");
-        assert_eq!(cell(now(), "priority", &late, false), ("· medium".into(), Tone::Quiet));
+        assert_eq!(cell(now(), "priority", &late, false), ("▄ medium".into(), Tone::Quiet));
         let done = record(Kind::Task, "2", json!({ "title": "a", "status": "done", "due_on": "2026-11-18" }));
         assert_eq!(cell(now(), "due_on", &done, false), ("18 Nov".into(), Tone::Quiet));
+    }
+
+    #[test]
+    fn worth_and_last_change_are_cells() {
+        let chairs =
+            record(Kind::Inventory, "1", json!({ "name": "Chairs", "quantity": 8, "current_value": "130.50" }));
+        assert_eq!(cell(now(), "worth", &chairs, false), ("1,044.00".into(), Tone::Plain));
+        assert_eq!(cell(now(), "updated_at", &chairs, false).0, "yesterday 09:00");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::state::detail::{Detail, DetailLine, Page, label_width, lines};
 use crate::words::glyphs::{Sign, Tone};
-use crate::words::sanitize::fit;
+use crate::words::sanitize::{fit, wrap_max};
 use crate::words::singular;
 
 /// Draws a record on a screen of its own.
@@ -55,10 +55,26 @@ pub(super) fn draw_preview(app: &App, row: Option<&Row>, now: Now, theme: &Theme
     }
     let Some(row) = row else { return };
     let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(3), ..area };
-    title(app, row, theme, frame, inner);
-    let below = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
+    let above = whole_title(app, row, theme, frame, inner) + 1;
+    let below = Rect { y: inner.y + above.min(inner.height), height: inner.height.saturating_sub(above), ..inner };
     let set = lines(now, row, usize::from(below.width), false, app.setup.ascii);
     fields(app, row.kind, set.iter(), theme, frame, below);
+}
+
+/// Draws the title over as many lines as it needs, at most a third of the area, and the kind at the end of the first line.
+/// Returns the number of lines.
+fn whole_title(app: &App, row: &Row, theme: &Theme, frame: &mut Frame<'_>, area: Rect) -> u16 {
+    let kind = singular(row.kind);
+    let room = usize::from(area.width).saturating_sub(kind.len() + 2);
+    let most = usize::from(area.height / 3).max(1);
+    let parts = wrap_max(&row.title, room, most, Sign::Cut.text(app.setup.ascii));
+    let lines = u16::try_from(parts.len()).unwrap_or(u16::MAX);
+    for (line, text) in rows(area).zip(parts) {
+        frame.render_widget(Span::styled(text, theme.strong()), line);
+    }
+    let end = Rect { x: area.right().saturating_sub(u16::try_from(kind.len()).unwrap_or(0)), height: 1, ..area };
+    frame.render_widget(Span::styled(kind, theme.quiet()), end.intersection(area));
+    lines
 }
 
 fn title(app: &App, row: &Row, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {

@@ -32,6 +32,11 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let has_server = app.status.as_ref().is_some_and(|status| status.server.is_some());
     let heading = match (screen.is_loaded, screen.edits.len()) {
         (false, _) => String::new(),
+        (true, 0) if app.is_local() => "Nothing waits: this home has no server.".into(),
+        (true, number) if app.is_local() => {
+            let s = if number == 1 { "" } else { "s" };
+            format!("{} change{s} made here; nothing waits, because this home has no server", figure(number))
+        }
         (true, 0) if has_server => "Nothing waits: the server has all changes of this device.".into(),
         (true, 0) => "Nothing waits.".into(),
         (true, 1) => "1 change is not yet confirmed by the server".into(),
@@ -52,7 +57,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     let fits = usize::from(list.height).max(1);
     let first = screen.selected.saturating_sub(fits - 1);
     for (row, (index, edit)) in rows(list).zip(screen.edits.iter().enumerate().skip(first)) {
-        let (sign, tone) = look(edit);
+        let (sign, tone) = look(app, edit);
         // A narrow list shows the sign of the state only. The text under the list names the state of the selected edit.
         let (state_columns, age_columns) =
             if columns < STATES_FROM_COLUMNS { (2, 0) } else { (STATE_COLUMNS, AGE_COLUMNS) };
@@ -60,7 +65,8 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         let state_text = if columns < STATES_FROM_COLUMNS {
             sign.to_owned()
         } else {
-            format!("{sign} {}", edit_progress(EditProgress::Open(edit.state)).0)
+            let word = if app.is_local() { "here" } else { edit_progress(EditProgress::Open(edit.state)).0 };
+            format!("{sign} {word}")
         };
         let title_columns = columns.saturating_sub(state_columns + age_columns + 3);
         let state = padded(app, &state_text, state_columns, false);
@@ -90,8 +96,9 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
     }
 }
 
-fn look(edit: &Edit) -> (Sign, Tone) {
+fn look(app: &App, edit: &Edit) -> (Sign, Tone) {
     match edit.state {
+        _ if app.is_local() => (Sign::Local, Tone::Quiet),
         EditState::Waiting => (Sign::Waiting, Tone::Notice),
         EditState::Sending | EditState::Sent => (Sign::Working, Tone::Notice),
         _ => (Sign::NeedsYou, Tone::Alarm),
@@ -100,7 +107,7 @@ fn look(edit: &Edit) -> (Sign, Tone) {
 
 /// The explanation of an edit: why the edit is stuck, the next keys, the number of tries, the changed fields.
 fn explanation(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(String, Tone)> {
-    let tone = look(edit).1;
+    let tone = look(app, edit).1;
     let mut out = Vec::new();
     for sentence in reasons(screen, edit) {
         let mut sentence = capital(&with_labels(edit.kind, &sentence));

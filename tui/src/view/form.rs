@@ -176,7 +176,8 @@ impl<'a> Lines<'a, '_> {
         // In a form for many records every field is optional.
         let required = entry.field.presence == Presence::Required && !self.form.is_open(entry);
         let star = if required { " *" } else { "" };
-        let name = padded(self.app, &format!("{mark}{}{star}", label_of(entry.field)), self.labels, false);
+        let name =
+            padded(self.app, &format!("{mark}{}{star}", label_of(self.form.kind, entry.field)), self.labels, false);
         Span::styled(name, if focused { self.theme.accent() } else { self.theme.quiet() })
     }
 
@@ -239,7 +240,7 @@ impl<'a> Lines<'a, '_> {
         let new = picker.new.map(|kind| format!(" make {} “{}”", singular(kind), picker.name()));
         for (index, text) in titles.chain(new).enumerate().skip(first).take(OPTIONS) {
             let look = if index == picker.selected { self.theme.selected() } else { Style::new() };
-            self.push_text(Line::styled(padded(self.app, &text, self.columns.min(48), false), look));
+            self.push_text(Line::styled(padded(self.app, &text, self.columns, false), look));
         }
         if picker.options.is_empty() && picker.new.is_none() && picker.is_answered {
             self.push_text(Line::styled("no name matches", self.theme.quiet()));

@@ -16,9 +16,8 @@ use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::layout::{self, PANEL};
 use crate::state::home::{self, Entry, HomeLine, Section};
-
 use crate::words::glyphs::{Sign, Tone};
-use crate::words::sanitize::{fit, width, wrap};
+use crate::words::sanitize::{clean_line, fit, width, wrap};
 use crate::words::{self, choice, day};
 
 /// The width of a day in the attention list.
@@ -49,6 +48,15 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     }
     let (lines, top) = home::lines(&sections, app.home.selected, area.height);
     let text = Rect { width: area.width.saturating_sub(2), ..area };
+    let visible = lines.iter().skip(top).take(area.height.into());
+    let entries: Vec<EntryText> = visible
+        .filter_map(|line| match line {
+            HomeLine::Entry(_, entry) => Some(EntryText::of(app, entry)),
+            _ => None,
+        })
+        .collect();
+    let beside = beside_columns(&entries, usize::from(text.width));
+    let mut entries = entries.iter();
     for (row, line) in rows(text).zip(lines.iter().skip(top)) {
         match line {
             HomeLine::Blank => {}
@@ -68,9 +76,10 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
                 ];
                 frame.render_widget(Line::from(spans), row);
             }
-            HomeLine::Entry(at, entry) => {
+            HomeLine::Entry(at, _) => {
+                let Some(entry) = entries.next() else { continue };
                 let selected = *at == app.home.selected;
-                frame.render_widget(entry_line(app, theme, entry, usize::from(row.width), selected), row);
+                frame.render_widget(entry_line(app, theme, entry, beside, usize::from(row.width), selected), row);
                 if selected {
                     frame.buffer_mut().set_style(row, theme.selected());
                 }
@@ -86,36 +95,79 @@ fn is_overdue(section: &Section<'_>, today: Date) -> bool {
     section.entries.first().is_some_and(is_late)
 }
 
-fn entry_line<'a>(app: &App, theme: &Theme, entry: &Entry<'_>, columns: usize, selected: bool) -> Line<'a> {
+/// The texts of an entry.
+struct EntryText {
+    on: String,
+    tone: Tone,
+    title: String,
+    /// Priority and person, or what ends.
+    more: String,
+}
+
+impl EntryText {
+    fn of(app: &App, entry: &Entry<'_>) -> EntryText {
+        match entry {
+            Entry::Task(row) => {
+                let (on, tone) = due_cell(app.now, row, app.setup.ascii);
+                let (priority, _) = cell(app.now, "priority", row, app.setup.ascii);
+                let urgent = matches!(words::text_field(&row.fields, "priority"), Some("urgent" | "high"));
+                let who = words::text_field(&row.fields, "assignee").unwrap_or_default();
+                let more =
+                    [priority.as_str(), who].into_iter().skip(usize::from(!urgent)).filter(|part| !part.is_empty());
+                EntryText { on, tone, title: row.title.clone(), more: more.collect::<Vec<_>>().join("  ") }
+            }
+            Entry::Expiring(expiring) => {
+                let date = entry.on();
+                let on = date.map_or(expiring.on.clone(), |date| day(app.today, date));
+                let tone = if date.is_some_and(|date| date < app.today) { Tone::Alarm } else { Tone::Notice };
+                EntryText { on, tone, title: expiring.title.clone(), more: choice(&expiring.what) }
+            }
+        }
+    }
+}
+
+/// The most columns of the details beside a title that is cut.
+const BESIDE: usize = 16;
+/// The least columns of title and details together that show details.
+const BESIDE_FROM: usize = 34;
+
+/// The columns of the day of an entry.
+fn day_columns(columns: usize) -> usize {
+    DAY.min(columns / 2)
+}
+
+/// The columns of the details beside the titles: what the details need, but not more than titles leave or [`BESIDE`].
+fn beside_columns(entries: &[EntryText], columns: usize) -> usize {
+    let rest = columns.saturating_sub(day_columns(columns) + 2);
+    if rest < BESIDE_FROM {
+        return 0;
+    }
+    let most =
+        |text: fn(&EntryText) -> &str| entries.iter().map(|entry| width(&clean_line(text(entry)))).max().unwrap_or(0);
+    let (title, more) = (most(|entry| &entry.title), most(|entry| &entry.more));
+    more.min(BESIDE.min(rest / 3).max(rest.saturating_sub(title + 1)))
+}
+
+fn entry_line<'a>(
+    app: &App,
+    theme: &Theme,
+    entry: &EntryText,
+    beside: usize,
+    columns: usize,
+    selected: bool,
+) -> Line<'a> {
     let look = |tone: Tone| if selected { ratatui::style::Style::new() } else { theme.tone(tone) };
-    let when = DAY.min(columns / 2);
-    let (on, tone, title, more) = match entry {
-        Entry::Task(row) => {
-            let (due, tone) = due_cell(app.now, row, app.setup.ascii);
-            let (priority, _) = cell(app.now, "priority", row, app.setup.ascii);
-            let urgent = matches!(words::text_field(&row.fields, "priority"), Some("urgent" | "high"));
-            let who = words::text_field(&row.fields, "assignee").unwrap_or_default();
-            let more = [priority.as_str(), who].into_iter().skip(usize::from(!urgent)).filter(|part| !part.is_empty());
-            (due, tone, row.title.clone(), more.collect::<Vec<_>>().join("  "))
-        }
-        Entry::Expiring(expiring) => {
-            let date = entry.on();
-            let text = date.map_or(expiring.on.clone(), |date| day(app.today, date));
-            let tone = if date.is_some_and(|date| date < app.today) { Tone::Alarm } else { Tone::Notice };
-            (text, tone, expiring.title.clone(), choice(&expiring.what))
-        }
-    };
+    let when = day_columns(columns);
     let rest = columns.saturating_sub(when + 2);
-    // The details beside the title are hidden first.
-    let beside = if rest >= 34 { 16.min(rest / 3) } else { 0 };
+    let EntryText { on, tone, title, more } = entry;
     let mut spans = vec![
-        Span::styled(padded(app, &format!("  {on}"), when + 1, false), look(tone)),
+        Span::styled(padded(app, &format!("  {on}"), when + 1, false), look(*tone)),
         Span::raw(" "),
-        Span::raw(padded(app, &title, rest.saturating_sub(beside + usize::from(beside > 0)), false)),
+        Span::raw(padded(app, title, rest.saturating_sub(beside + usize::from(beside > 0)), false)),
     ];
     if beside > 0 {
         spans.push(Span::raw(" "));
-        spans.push(Span::styled(padded(app, &more, beside, false), look(Tone::Quiet)));
+        spans.push(Span::styled(padded(app, more, beside, false), look(Tone::Quiet)));
     }
     Line::from(spans)
 }
@@ -132,7 +184,7 @@ fn draw_empty(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect, empty
             0 => add.map(|add| format!("{add} adds a task in one line.")).unwrap_or_default(),
             open => format!("{} for later.", words::counted(Kind::Task, open)),
         };
-        let lines = ["Nothing is due this week, and nothing runs out soon.".to_owned(), later];
+        let lines = ["Nothing is due this week or the next, and nothing runs out soon.".to_owned(), later];
         lines.iter().flat_map(|text| wrap(text, columns)).collect()
     };
     for (row, text) in rows(area).zip(lines) {

@@ -17,7 +17,7 @@ use crate::keys::{Action, Context};
 use crate::layout::{Layout, list_and_preview};
 use crate::now::Now;
 use crate::state::list::{List, ListLine};
-use crate::words::columns::{Column, GAP, fit_columns};
+use crate::words::columns::{Column, Content, GAP, fit_columns};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{clean_line, fit, width, wrap};
 use crate::words::{choice, counted, figure, plural, singular, whole_money};
@@ -35,9 +35,7 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     let (own, preview) = list_and_preview(area.width);
     let part = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: own, height };
     let body = part(layout.info + layout.heading, layout.body);
-    // The last columns belong to the scroll bar.
-    let groups = list.shows_groups().then(|| list.order().column);
-    let fitted = fit_columns(list.kind, groups, usize::from(own).saturating_sub(MARGIN + 3));
+    let fitted = fitted_columns(app, list, now, own);
     if list.total > 0 {
         headings(app, &fitted, theme, frame, part(layout.info, layout.heading));
     } else {
@@ -86,10 +84,40 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
     }
 }
 
+/// The columns of the list with their widths, by the visible rows.
+fn fitted_columns(app: &App, list: &List, now: Now, columns: u16) -> Vec<(Column, usize)> {
+    let (order, ascii) = (list.order(), app.setup.ascii);
+    let mut all = list.columns();
+    for column in all.iter_mut().filter(|column| column.field == order.column) {
+        column.heading = format!("{} {}", column.heading, direction(order.descending).text(ascii)).into();
+    }
+    let visible = list.visible();
+    let rows: Vec<&Row> = visible
+        .iter()
+        .filter_map(|line| match line {
+            ListLine::Record(_, row) => *row,
+            ListLine::Group(_) => None,
+        })
+        .collect();
+    let content = |column: &Column| {
+        let cells = rows.iter().map(|row| width(&clean_line(&cell(now, column.field, row, ascii).0)));
+        // A person who chose a column sees the column, with or without values.
+        let is_optional = list.chosen_columns().is_none() && column.field != order.column;
+        Content { heading: width(&column.heading), values: cells.max().unwrap_or(0), is_optional }
+    };
+    let contents: Vec<Content> = all.iter().map(content).collect();
+    // The last columns belong to the scroll bar.
+    fit_columns(all, &contents, usize::from(columns).saturating_sub(MARGIN + 3))
+}
+
+const fn direction(descending: bool) -> Sign {
+    if descending { Sign::Descending } else { Sign::Ascending }
+}
+
 fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let dot = Sign::Dot.text(app.setup.ascii);
     let order = list.order();
-    let arrow = if order.descending { Sign::Descending } else { Sign::Ascending };
+    let arrow = direction(order.descending);
     let filter = clean_line(list.filter.text());
     let number = match app.counts.get(&list.kind) {
         Some(all) if *all != list.total && !filter.is_empty() => {
@@ -177,6 +205,7 @@ fn group_heading(app: &App, list: &List, group: &Group, theme: &Theme, frame: &m
         ("due_on", "overdue") => ("Overdue".into(), Tone::Alarm),
         ("due_on", "today") => ("Today".into(), Tone::Plain),
         ("due_on", "week") => ("This week".into(), Tone::Plain),
+        ("due_on", "next_week") => ("Next week".into(), Tone::Plain),
         ("due_on", "later") => ("Later".into(), Tone::Plain),
         ("due_on", "none") => ("No day".into(), Tone::Plain),
         (_, "done") => ("Done".into(), Tone::Quiet),
@@ -202,13 +231,13 @@ fn group_heading(app: &App, list: &List, group: &Group, theme: &Theme, frame: &m
     frame.render_widget(Line::from(spans), area);
 }
 
-fn headings(app: &App, fitted: &[(&Column, usize)], theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+fn headings(app: &App, fitted: &[(Column, usize)], theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let mut text = " ".repeat(MARGIN);
     for (index, (column, wide)) in fitted.iter().enumerate() {
         if index > 0 {
             text.push_str(&" ".repeat(GAP));
         }
-        text.push_str(&padded(app, column.heading, *wide, column.right));
+        text.push_str(&padded(app, &column.heading, *wide, column.right));
     }
     frame.render_widget(Span::styled(text, theme.quiet()), area);
 }
@@ -227,7 +256,7 @@ fn row_line<'a>(
     now: Now,
     theme: &Theme,
     row: &Row,
-    fitted: &[(&Column, usize)],
+    fitted: &[(Column, usize)],
     RowLook { selected, news, marked }: RowLook,
 ) -> Line<'a> {
     let look = |tone: Tone| match tone {

@@ -3,6 +3,7 @@
 
 mod bars;
 mod cells;
+mod columns;
 mod confirm;
 mod conflict;
 mod detail;
@@ -48,7 +49,8 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
     let parts = parts(area);
     bars::tabs(app, theme, frame, parts.tabs);
     rule(app, theme, frame, parts.rule);
-    let is_under = |layer: &&Layer| !matches!(layer, Layer::Confirm(_) | Layer::Quick(_) | Layer::Palette(_));
+    let is_under =
+        |layer: &&Layer| !matches!(layer, Layer::Confirm(_) | Layer::Quick(_) | Layer::Palette(_) | Layer::Columns(_));
     match app.layers.iter().rev().find(is_under) {
         Some(Layer::Detail(record)) => detail::draw(app, record, now, theme, frame, parts.screen),
         Some(Layer::Form(form)) => form::draw(app, form, now, theme, frame, parts.screen),
@@ -67,6 +69,7 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         Some(Layer::Confirm(question)) => confirm::draw(app, question, theme, frame, parts.screen),
         Some(Layer::Quick(quick)) => quick::draw(app, quick, theme, frame, parts.screen),
         Some(Layer::Palette(palette)) => palette::draw(app, palette, theme, frame, parts.screen),
+        Some(Layer::Columns(choice)) => columns::draw(app, choice, theme, frame, parts.screen),
         _ => {}
     }
     sanitize::clean_buffer(frame.buffer_mut());

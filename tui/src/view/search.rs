@@ -37,8 +37,11 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
         return;
     }
     let top = search.top(below.height.into());
+    let kind = KIND.min(usize::from(below.width) / 2);
+    let shown = search.hits.iter().skip(top).take(below.height.into());
+    let title = title_columns(shown, usize::from(below.width).saturating_sub(kind));
     for (row, (index, hit)) in rows(below).zip(search.hits.iter().enumerate().skip(top)) {
-        frame.render_widget(hit_line(app, hit, theme, row.width.into()), row);
+        frame.render_widget(hit_line(app, hit, theme, (kind, title), row.width.into()), row);
         if index == search.selected {
             frame.buffer_mut().set_style(row, theme.selected());
         }
@@ -52,20 +55,33 @@ pub(super) fn draw(app: &App, search: &Search, theme: &Theme, frame: &mut Frame<
     }
 }
 
+/// The columns of the titles beside snippets, of the columns that both share. A title is not cut beside a short snippet.
+fn title_columns<'a>(hits: impl Iterator<Item = &'a Hit>, both: usize) -> usize {
+    let (titles, snippets) = hits.filter(|hit| !is_title(hit)).fold((0, 0), |(titles, snippets), hit| {
+        let snippet = clean_line(&hit.snippet).replace("**", "");
+        (titles.max(width(&clean_line(&hit.title))), snippets.max(width(&snippet)))
+    });
+    let (fair, free) = (both * 2 / 5, both.saturating_sub(snippets + 2));
+    if free >= fair { titles.clamp(fair, free) } else { titles.min(fair) }
+}
+
+/// Whether the searched words are in the title.
+fn is_title(hit: &Hit) -> bool {
+    hit.snippet.replace("**", "") == hit.title.replace("**", "")
+}
+
 /// A hit: kind, title, and the place of the words unless the title contains the words.
-fn hit_line<'a>(app: &App, hit: &Hit, theme: &Theme, columns: usize) -> Line<'a> {
-    let kind = KIND.min(columns / 2);
+fn hit_line<'a>(app: &App, hit: &Hit, theme: &Theme, (kind, title): (usize, usize), columns: usize) -> Line<'a> {
     let name = padded(app, singular(hit.kind), kind.saturating_sub(2), false);
     let mut spans = vec![Span::styled(name, theme.quiet()), Span::raw("  ")];
     let rest = columns.saturating_sub(kind);
-    let is_title = hit.snippet.replace("**", "") == hit.title.replace("**", "");
+    let is_title = is_title(hit);
     // Stars in the title look like highlight marks, therefore such a title is shown without highlights.
     if is_title && !hit.title.contains("**") {
         spans.extend(highlighted(app, &hit.snippet, Style::new(), theme, rest));
     } else if is_title || rest < 48 {
         spans.push(Span::raw(fit(&hit.title, rest, Sign::Cut.text(app.setup.ascii))));
     } else {
-        let title = rest * 2 / 5;
         spans.push(Span::raw(padded(app, &hit.title, title, false)));
         spans.push(Span::raw("  "));
         spans.extend(highlighted(app, &hit.snippet, theme.quiet(), theme, rest - title - 2));

@@ -76,8 +76,11 @@ fn overview() -> Overview {
         overdue: 1,
         today: 0,
         week: 1,
+        next_week: 0,
+        urgent: 0,
         open: 3,
         due: rows().into_iter().take(2).collect(),
+        urgent_tasks: Vec::new(),
         expiring: vec![
             expiring("2026-11-25", "registration", Kind::Vehicle, "Family car"),
             expiring("2026-12-20", "warranty", Kind::Inventory, "Dishwasher"),
@@ -161,6 +164,7 @@ fn every_screen() -> Vec<(&'static str, App)> {
     add("edits", &[KeyCode::Char('w')]);
     add("sync", &[KeyCode::Char('S')]);
     add("palette", &[KeyCode::Char('?')]);
+    add("columns", &[KeyCode::Char('c')]);
     add("marks", &[KeyCode::Char(' '), KeyCode::Char(' ')]);
     add("bulk", &[KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::Char('e')]);
     all.extend(conflict_screens());
@@ -228,13 +232,11 @@ fn clash(field: &str, theirs: &str) -> Conflict {
 
 fn full() -> FullRecord {
     let fields = |value: serde_json::Value| value.as_object().cloned().unwrap();
+    let mut manual = record(Kind::Document, "d", json!({ "title": "Manual" }));
+    manual.title = "Boiler \u{1b}]0;manual".into();
     FullRecord {
         row: rows().remove(0),
-        related: vec![Related {
-            kind: Kind::Document,
-            total: 9,
-            first: vec![("d".into(), "Boiler \u{1b}]0;manual".into())],
-        }],
+        related: vec![Related { kind: Kind::Document, total: 9, first: vec![manual] }],
         changes: vec![Change {
             edit: 4,
             at: "2026-11-21T12:48:00.000Z".into(),
@@ -279,7 +281,7 @@ fn assert_says(text: &str, words: &[&str]) {
 fn list_shows_essentials_at_every_size() {
     let mut app = household();
     let wide = screen(&mut app, 120, 40);
-    assert_says(&wide, &["Hearth demo", "2 Tasks 3", "6 Documents 1,240", "3 d overdue", "tomorrow", "▲ urgent"]);
+    assert_says(&wide, &["Hearth demo", "2 Tasks 3", "6 Documents 1,240", "3 d overdue", "tomorrow", "█ urgent"]);
     assert_says(&wide, &["● live", "Maple Street", "n new", "? all actions", "Ask for the new valve.", "1,299.00"]);
     let usual = screen(&mut app, 80, 24);
     assert_says(&usual, &["Tasks", "Service the boiler", "○ open", "3 d overdue", "● live", "? all actions"]);
@@ -333,6 +335,7 @@ fn screens_show_their_content() {
                 &["was changed here and on the server (13:02)", "Thu 24 Dec 2026", "✓ mine", "! choose", "t theirs"]
             }
             "conflict value" => &["Due on  2026-12-01", "enter take"],
+            "columns" => &["Columns of this list", "◆ Status", "Recurrence"],
             "marks" => &["◆ 2 marked", "x done"],
             "bulk" => &["Change 2 tasks: each filled field is set in all of them"],
             "results" => &["1 task not changed", "✗ Evil", "title must be shorter"],

@@ -43,15 +43,17 @@ fn check_key(server: String, key: String) -> Result<ServerIdentity, String> {
     Ok(ServerIdentity { server, key, identity })
 }
 
-/// Binds the database to the home, and saves server and key in the profile. Err: a sentence for the person.
-pub(super) fn adopt(profile: &mut Profile, identity: ServerIdentity) -> Result<(), String> {
+/// Binds the database to the home, and saves server and key in the profile. Returns the name of the home. Err: a sentence
+/// for the person.
+pub(super) fn adopt(profile: &mut Profile, identity: ServerIdentity) -> Result<String, String> {
     let ServerIdentity { server, key, identity } = identity;
     let replica = Replica::open(&profile.db, Origin::Tui).map_err(|error| error.to_string())?;
     if !replica.adopt(&server, &identity).map_err(|error| error.to_string())? {
         return Err(format!("{} belongs to another home.", profile.db.display()));
     }
     (profile.server, profile.key) = (Some(server), Some(key));
-    profile.save().map_err(|error| error.to_string())
+    profile.save().map_err(|error| error.to_string())?;
+    Ok(identity.home_name)
 }
 
 /// The address with a scheme. Without a typed scheme: `http` for this machine, `https` for any other.

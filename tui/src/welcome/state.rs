@@ -49,6 +49,11 @@ pub(super) const DEFAULT_SERVER: &str = "http://127.0.0.1:8750";
 pub(super) const ANSWER_POLL: Duration = Duration::from_millis(100);
 
 impl Connection {
+    /// A form with the default address.
+    pub(super) fn with_default() -> Connection {
+        Connection { server: Line::with_text(DEFAULT_SERVER), is_default: true, ..Connection::default() }
+    }
+
     /// The line under the cursor, about to change. `types`: whether a character is inserted. The first inserted
     /// character replaces the default address; later characters never do.
     pub(super) fn line(&mut self, types: bool) -> &mut Line {
@@ -128,8 +133,7 @@ impl Welcome {
         match self.selected {
             0 => Step::Demo,
             1 => {
-                let server = Line::with_text(DEFAULT_SERVER);
-                self.connection = Some(Connection { server, is_default: true, ..Connection::default() });
+                self.connection = Some(Connection::with_default());
                 Step::Stay
             }
             _ => Step::Local,

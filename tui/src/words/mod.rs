@@ -15,7 +15,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::parse_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind};
-use hearth_replica::Row;
+use hearth_replica::{Row, WORTH};
 use serde_json::Value;
 
 use crate::now::Now;
@@ -37,6 +37,18 @@ pub fn field_value(now: Now, field: &Field, row: &Row) -> String {
             None => json_text(id),
         },
         (format, Some(value)) => formatted(now, format, value),
+    }
+}
+
+/// A value that is no field of the contract, for reading: the worth, the time of creation or of the last change. Empty:
+/// unknown.
+pub fn computed_value(now: Now, name: &str, row: &Row) -> String {
+    let time = |at: &Option<String>| at.as_deref().map(|at| moment(now, at)).unwrap_or_default();
+    match name {
+        WORTH => row.worth_cents().map(cents).unwrap_or_default(),
+        "created_at" => time(&row.created_at),
+        "updated_at" => time(&row.updated_at),
+        _ => String::new(),
     }
 }
 
@@ -66,8 +78,17 @@ pub fn text_field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     fields.get(name).and_then(Value::as_str)
 }
 
-/// The name of a field for people: `hvac_make` is `HVAC make`.
-pub fn label(field: &Field) -> String {
+/// The name of a field beside its value. Price and value of an item are for one piece: `Price, each`.
+pub fn label(kind: Kind, field: &Field) -> String {
+    match (kind, field.name) {
+        (Kind::Inventory, "purchase_price") => "Price, each".to_owned(),
+        (Kind::Inventory, "current_value") => "Value, each".to_owned(),
+        _ => field_word(field),
+    }
+}
+
+/// The name of a field in a sentence: `hvac_make` is `HVAC make`.
+pub fn field_word(field: &Field) -> String {
     let label = field.label();
     let (first, rest) = label.split_once(' ').unwrap_or((&label, ""));
     match first {
@@ -121,6 +142,11 @@ pub fn money(text: &str) -> String {
     }
 }
 
+/// An amount of cents: `1,299.00`.
+pub fn cents(cents: i64) -> String {
+    format!("{}.{:02}", grouped(cents / 100), cents.rem_euclid(100))
+}
+
 /// An amount of cents rounded to whole units: `1,299`.
 pub fn whole_money(cents: i64) -> String {
     grouped((cents + 50).div_euclid(100))
@@ -156,7 +182,7 @@ pub fn shown_value(kind: Kind, name: &str, value: Option<&Value>, names: &Names,
 /// The label of a field by the field's name in the contract. A name that the contract does not know gives the name
 /// itself.
 pub fn field_label(kind: Kind, name: &str) -> String {
-    resource(kind).field(name).map_or_else(|| choice(name), label)
+    resource(kind).field(name).map_or_else(|| choice(name), |field| label(kind, field))
 }
 
 /// The change of a field: `Due on: Wed 18 Nov 2026 → Tue 1 Dec 2026`.
@@ -191,7 +217,7 @@ fn replace_field_names(kinds: &[Kind], text: &str) -> String {
         let word = &rest[start..end];
         let field = kinds.iter().find_map(|kind| resource(*kind).field(word)).filter(|_| word.contains('_'));
         sentence.push_str(&rest[..start]);
-        sentence.push_str(&field.map_or_else(|| word.to_owned(), |field| label(field).to_lowercase()));
+        sentence.push_str(&field.map_or_else(|| word.to_owned(), |field| field_word(field).to_lowercase()));
         rest = &rest[end..];
     }
     sentence + rest
@@ -230,10 +256,19 @@ mod tests {
 
     #[test]
     fn label_writes_abbreviations_in_capitals() {
-        let label = |kind, name| label(hearth_contract::resources::resource(kind).field(name).unwrap());
+        let label = |kind, name| label(kind, hearth_contract::resources::resource(kind).field(name).unwrap());
         assert_eq!(label(Kind::Property, "hvac_make"), "HVAC make");
         assert_eq!(label(Kind::Vehicle, "vin"), "VIN");
         assert_eq!(label(Kind::Task, "due_on"), "Due on");
+    }
+
+    #[test]
+    fn label_of_item_sums_says_each() {
+        let label = |kind, name| label(kind, hearth_contract::resources::resource(kind).field(name).unwrap());
+        assert_eq!(label(Kind::Inventory, "purchase_price"), "Price, each");
+        assert_eq!(label(Kind::Inventory, "current_value"), "Value, each");
+        assert_eq!(label(Kind::Vehicle, "current_value"), "Current value");
+        assert_eq!(with_labels(Kind::Inventory, "purchase_price is no sum"), "purchase price is no sum");
     }
 
     #[test]
@@ -241,6 +276,7 @@ mod tests {
         assert_eq!(money("1299.00"), "1,299.00");
         assert_eq!(money("0.05"), "0.05");
         assert_eq!(money("999999999999.99"), "999,999,999,999.99");
+        assert_eq!((cents(104_400), cents(5)), ("1,044.00".to_owned(), "0.05".to_owned()));
         assert_eq!(grouped(-1234), "-1,234");
         assert_eq!(grouped(123), "123");
         assert_eq!(counted(Kind::Inventory, 1), "1 item");

@@ -57,7 +57,7 @@ fn link_badge(now: Now, status: &Status, halt: Option<SyncHalt<'_>>) -> StatusBa
         return StatusBadge::new(Sign::NeedsYou, Tone::Alarm, words);
     }
     match status.phase {
-        _ if status.server.is_none() => StatusBadge::new(Sign::Offline, Tone::Quiet, "not connected"),
+        Phase::Local => StatusBadge::new(Sign::Local, Tone::Quiet, "on this machine only"),
         Phase::New => busy("first sync has not begun".into()),
         Phase::Backfilling => busy(progress("first sync", status)),
         Phase::CatchingUp => busy(match status.behind_events {
@@ -85,6 +85,9 @@ fn progress(what: &str, status: &Status) -> String {
         _ => what.into(),
     }
 }
+
+/// The server of a home that has none.
+const NO_SERVER: &str = "none: all data is on this machine only";
 
 /// One entry of the sync report.
 #[derive(Debug, PartialEq, Eq)]
@@ -123,17 +126,27 @@ pub fn lines(all: Vec<ReportLine>, columns: usize) -> Vec<(&'static str, String,
 }
 
 /// The report of the sync screen. Facts that the database does not hold are left out.
-/// `another_key`: the command that sets another API key.
+/// `another_key`: the command that sets another API key. `connect`: the key that connects a home without a server.
 pub fn report(
     now: Now,
     status: &Status,
     halt: Option<SyncHalt<'_>>,
     another_key: Option<&str>,
+    connect: Option<&str>,
     ascii: bool,
 ) -> Vec<ReportLine> {
     let mut lines = Vec::new();
     let link = link_badge(now, status, halt);
     lines.push(ReportLine::new("Contact", format!("{} {}", link.sign.text(ascii), link.words), link.tone));
+    if status.phase == Phase::Local && halt.is_none() {
+        // Nothing waits, and nothing is behind.
+        let mut say = |label, text: String| lines.push(ReportLine::new(label, text, Tone::Plain));
+        say("Server", NO_SERVER.to_owned());
+        if let Some(key) = connect {
+            say("To connect", format!("{key} asks for a server and an API key; everything is then sent once"));
+        }
+        return lines;
+    }
     report_advice(&mut lines, status, halt, another_key);
     report_link(&mut lines, now, status);
     report_edits(&mut lines, now, status, ascii);
@@ -214,7 +227,7 @@ fn report_home(lines: &mut Vec<ReportLine>, now: Now, status: &Status) {
         None => grouped(status.position),
     };
     say("Position", position);
-    say("Server", status.server.clone().unwrap_or_else(|| "none: all data is on this machine only".into()));
+    say("Server", status.server.clone().unwrap_or_else(|| NO_SERVER.to_owned()));
     let home = match (status.home.as_deref(), status.environment.as_deref()) {
         (Some(home), Some("test")) => format!("{home}, the sandbox"),
         (Some(home), _) => home.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::Replica;
+use hearth_replica::{Phase, Replica};
 use serde_json::json;
 
 use super::super::context::Context;
@@ -18,11 +18,12 @@ pub(super) fn write(context: &Context, replica: &Replica, file: &Path) -> Result
         1 => ", which waits for you in the copy",
         _ => ", which wait for you in the copy",
     };
-    output::message(&format!(
-        "{} and {} that the server has not confirmed{wait}; the copy holds no API key",
-        text::count(copied.records, "record"),
-        text::count(copied.pending_edits, "edit"),
-    ));
+    let edits = text::count(copied.pending_edits, "edit");
+    let edits = match replica.status()?.phase {
+        Phase::Local => String::new(),
+        _ => format!(" and {edits} that the server has not confirmed{wait}"),
+    };
+    output::message(&format!("{}{edits}; the copy holds no API key", text::count(copied.records, "record")));
     if context.json {
         let members = json!({
             "file": output::path(file), "bytes": copied.bytes, "records": copied.records,

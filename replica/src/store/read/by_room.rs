@@ -7,21 +7,34 @@ use rusqlite::Connection;
 
 use super::view::RowQuery;
 use crate::store::StoreError;
+use crate::store::schema::order;
 
 /// True for the order of the inventory by rooms.
 pub(super) fn is_by_room(query: &RowQuery) -> bool {
     (query.kind, query.sort.column) == (Kind::Inventory, "room_id")
 }
 
-/// The names of all rooms by id.
-pub(super) fn room_names(connection: &Connection) -> Result<BTreeMap<String, String>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT id, name FROM rooms")?;
-    let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+/// A room as a heading of the inventory.
+pub(super) struct Room {
+    pub(super) name: String,
+    /// The sort key of the name, in lower case.
+    key: String,
+}
+
+/// All rooms by id.
+pub(super) fn rooms(connection: &Connection) -> Result<BTreeMap<String, Room>, StoreError> {
+    let text = format!("SELECT id, name, {} FROM rooms", order::sort_key(Kind::Room, "name"));
+    let mut statement = connection.prepare_cached(&text)?;
+    let found = statement.query_map([], |row| {
+        let key: String = row.get(2)?;
+        // SQLite's lower() only knows ASCII.
+        Ok((row.get(0)?, Room { name: row.get(1)?, key: key.to_lowercase() }))
+    })?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The sort key of a room: rooms without a known name last, then by name in lower case, then by id.
-pub(super) fn room_rank(names: &BTreeMap<String, String>, id: Option<&str>) -> (bool, String, String) {
-    let name = id.and_then(|id| names.get(id));
-    (name.is_none(), name.map(|name| name.to_lowercase()).unwrap_or_default(), id.unwrap_or_default().to_owned())
+/// The sort key of a room: unknown rooms last, then by name, then by id.
+pub(super) fn room_rank(rooms: &BTreeMap<String, Room>, id: Option<&str>) -> (bool, String, String) {
+    let room = id.and_then(|id| rooms.get(id));
+    (room.is_none(), room.map(|room| room.key.clone()).unwrap_or_default(), id.unwrap_or_default().to_owned())
 }

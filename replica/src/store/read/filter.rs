@@ -6,13 +6,30 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Format, Kind, SUBJECT_TYPE, SUBJECTS};
 use rusqlite::types::Value as Sql;
 
-/// One condition on a field. A row is listed when all conditions hold.
+use super::HAS_SERVER;
+use crate::store::schema::worth::{WORTH, worth_sql};
+
+/// A condition on a row. A row is listed when all conditions of its query hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
-    /// A field of the kind, a common field such as `rev`, or [`WAITING`].
-    pub field: &'static str,
-    /// The test that the value must pass.
-    pub test: Test,
+pub enum Condition {
+    /// A value passes a test.
+    Field {
+        /// A field of the kind, a common field such as `rev`, [`WORTH`], or [`WAITING`].
+        field: &'static str,
+        /// The test that the value must pass.
+        test: Test,
+    },
+    /// Each of these conditions holds.
+    All(Vec<Condition>),
+    /// At least one of these conditions holds.
+    Any(Vec<Condition>),
+}
+
+impl Condition {
+    /// The condition that a field passes a test.
+    pub const fn field(field: &'static str, test: Test) -> Condition {
+        Condition::Field { field, test }
+    }
 }
 
 /// A test of a value. Dates compare as days, sums and counts as numbers. A time that is compared with a day counts as its local
@@ -41,36 +58,56 @@ pub enum Test {
     Unset,
 }
 
-/// The name of the pseudo field that is set when the record has unconfirmed edits.
+/// The name of the pseudo field that is set when the record has edits that wait for the server.
 pub const WAITING: &str = "waiting";
 
 /// The condition as SQL over the row `t`. Appends the parameters to `values`. A field that the kind does not have never passes.
 pub(super) fn condition_sql(kind: Kind, condition: &Condition, values: &mut Vec<Sql>) -> String {
-    if condition.field == WAITING {
-        let not = if condition.test == Test::Unset { "NOT " } else { "" };
-        return format!("{not}EXISTS (SELECT 1 FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}')");
+    let mut joined = |all: &[Condition], word: &str| {
+        let parts: Vec<String> = all.iter().map(|one| condition_sql(kind, one, values)).collect();
+        format!("({})", parts.join(word))
+    };
+    match condition {
+        // An empty list would be no SQL.
+        Condition::All(all) if all.is_empty() => "1".to_owned(),
+        Condition::Any(all) if all.is_empty() => "0".to_owned(),
+        Condition::All(all) => joined(all, " AND "),
+        Condition::Any(all) => joined(all, " OR "),
+        Condition::Field { field, test } => test_sql(kind, field, test, values),
     }
-    let format = resource(kind).field(condition.field).map(|field| field.format);
-    let name = condition.field;
-    if format.is_none() && !COMMON.contains(&name) {
+}
+
+/// The test of a field as SQL.
+fn test_sql(kind: Kind, name: &str, test: &Test, values: &mut Vec<Sql>) -> String {
+    if name == WAITING {
+        let not = if *test == Test::Unset { "NOT " } else { "" };
+        let edits = format!("SELECT 1 FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}' AND {HAS_SERVER}");
+        return format!("{not}EXISTS ({edits})");
+    }
+    let format = resource(kind).field(name).map(|field| field.format);
+    let worth = worth_sql(kind, "t.").filter(|_| name == WORTH);
+    if format.is_none() && !COMMON.contains(&name) && worth.is_none() {
         return "0".to_owned();
     }
+    let number =
+        name == "rev" || worth.is_some() || format.is_some_and(|format| format.is_integer() || format == Format::Money);
+    // In units of money, as people type a sum.
+    let column = worth.map_or_else(|| format!("t.{name}"), |cents| format!("({cents}) / 100"));
     let mut bind = |value: String| {
         values.push(Sql::Text(value));
         format!("?{}", values.len())
     };
-    let number = name == "rev" || format.is_some_and(|format| format.is_integer() || format == Format::Money);
     let mut compare = |sign: &str, value: &String| {
         let is_day = format == Some(Format::Timestamp) && parse_date(value).is_some();
         let value = bind(value.clone());
         match number {
-            true => format!("CAST(t.{name} AS REAL) {sign} CAST({value} AS REAL)"),
+            true => format!("CAST({column} AS REAL) {sign} CAST({value} AS REAL)"),
             false if is_day => format!("date(t.{name}, 'localtime') {sign} {value}"),
             false => format!("t.{name} COLLATE NOCASE {sign} {value}"),
         }
     };
     let is_text = !number && format != Some(Format::Timestamp);
-    match &condition.test {
+    match test {
         Test::Is(text) if is_text => format!("t.{name} GLOB {}", bind(pattern(text))),
         Test::IsNot(text) if is_text => format!("(t.{name} GLOB {}) IS NOT 1", bind(pattern(text))),
         Test::Is(value) => compare("=", value),
@@ -79,8 +116,8 @@ pub(super) fn condition_sql(kind: Kind, condition: &Condition, values: &mut Vec<
         Test::AtMost(value) => compare("<=", value),
         Test::AtLeast(value) => compare(">=", value),
         Test::Above(value) => compare(">", value),
-        Test::Set => format!("t.{name} IS NOT NULL"),
-        Test::Unset => format!("t.{name} IS NULL"),
+        Test::Set => format!("{column} IS NOT NULL"),
+        Test::Unset => format!("{column} IS NULL"),
         Test::Has(text) | Test::HasNot(text) => {
             let part = bind(format!("*{}*", pattern(text)));
             let named = |target: Kind| {
@@ -97,7 +134,7 @@ pub(super) fn condition_sql(kind: Kind, condition: &Condition, values: &mut Vec<
                 }
                 _ => format!("t.{name} GLOB {part}"),
             };
-            if matches!(condition.test, Test::HasNot(_)) { format!("({has}) IS NOT 1") } else { has }
+            if matches!(test, Test::HasNot(_)) { format!("({has}) IS NOT 1") } else { has }
         }
     }
 }
@@ -141,7 +178,7 @@ mod tests {
         }
         let titles = |kind: Kind, column, field, test| {
             let sort = Sort { column, descending: false };
-            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::all(kind, sort, 9) };
+            let query = RowQuery { conditions: vec![Condition::field(field, test)], ..RowQuery::all(kind, sort, 9) };
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
         };
         for (kind, column, field) in [(Kind::Inventory, "name", "room_id"), (Kind::Task, "title", "subject_id")] {
@@ -158,7 +195,7 @@ mod tests {
         let moment = "2026-11-21T10:30:00.000Z";
         let holds = |test: Test| {
             let mut values = Vec::new();
-            let condition = condition_sql(Kind::Task, &Condition { field: "completed_at", test }, &mut values);
+            let condition = condition_sql(Kind::Task, &Condition::field("completed_at", test), &mut values);
             let text = format!("SELECT {condition} FROM (SELECT '{moment}' AS completed_at) t");
             connection.query_row(&text, rusqlite::params_from_iter(values), |row| row.get::<_, bool>(0)).unwrap()
         };
@@ -182,7 +219,8 @@ mod tests {
         make(Kind::Task, json!({ "title": "Sweep" }));
         let titles = |field, test| {
             let sort = Sort { column: "title", descending: false };
-            let query = RowQuery { conditions: vec![Condition { field, test }], ..RowQuery::all(Kind::Task, sort, 9) };
+            let query =
+                RowQuery { conditions: vec![Condition::field(field, test)], ..RowQuery::all(Kind::Task, sort, 9) };
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
         };
         for (field, text) in [("title", "öl"), ("title", "ÖLTANK PRÜ"), ("subject_id", "ÜBER"), ("subject_id", "über")]
@@ -193,8 +231,7 @@ mod tests {
         for (text, found) in [("[2*]?", true), ("2*", true), ("2**", false), ("]?", true), ("^", true), ("[^", false)] {
             let title = "Tank [2*]? ^";
             let mut values = Vec::new();
-            let condition =
-                condition_sql(Kind::Task, &Condition { field: "title", test: Test::Has(text.into()) }, &mut values);
+            let condition = condition_sql(Kind::Task, &Condition::field("title", Test::Has(text.into())), &mut values);
             let text = format!("SELECT {condition} FROM (SELECT '{title}' AS title) t");
             let connection = Connection::open_in_memory().unwrap();
             let has = connection.query_row(&text, rusqlite::params_from_iter(values), |row| row.get::<_, bool>(0));
@@ -219,7 +256,7 @@ mod tests {
         }
         make(Kind::Task, json!({ "title": "Sweep", "subject_type": "home" }));
         let about = |text: &str| {
-            let condition = Condition { field: "subject_id", test: Test::Has(text.into()) };
+            let condition = Condition::field("subject_id", Test::Has(text.into()));
             let sort = Sort { column: "title", descending: false };
             let query = RowQuery { conditions: vec![condition], ..RowQuery::all(Kind::Task, sort, 9) };
             replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
@@ -228,5 +265,49 @@ mod tests {
         assert_eq!(about("oo"), [""; 0]);
         assert_eq!(about("Room"), ["Oil Hall"], "a type matches as a whole word");
         assert_eq!(about("home"), ["Sweep"]);
+    }
+
+    #[test]
+    fn any_lists_rows_of_each_condition() {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
+        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
+        for room in ["Kitchen", "Attic", "Garage"] {
+            let id = make(Kind::Room, json!({ "name": room }));
+            make(Kind::Inventory, json!({ "name": format!("Lamp of the {room}"), "room_id": id }));
+        }
+        let titles = |conditions: Vec<Condition>| {
+            let sort = Sort { column: "name", descending: true };
+            let query = RowQuery { conditions, ..RowQuery::all(Kind::Inventory, sort, 9) };
+            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
+        };
+        let room = |text: &str| Condition::field("room_id", Test::Has(text.into()));
+        let either = Condition::Any(vec![room("kitch"), room("attic")]);
+        assert_eq!(titles(vec![either.clone()]), ["Lamp of the Kitchen", "Lamp of the Attic"]);
+        let named = Condition::field("name", Test::Has("attic".into()));
+        assert_eq!(titles(vec![either.clone(), named.clone()]), ["Lamp of the Attic"]);
+        assert_eq!(titles(vec![Condition::All(vec![either, named])]), ["Lamp of the Attic"]);
+        assert_eq!(titles(vec![Condition::Any(Vec::new())]), [""; 0]);
+    }
+
+    #[test]
+    fn worth_is_value_or_price_times_quantity() {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
+        let make = |of: serde_json::Value| replica.create(Kind::Inventory, &of.as_object().cloned().unwrap()).unwrap();
+        make(json!({ "name": "Chairs", "quantity": 8, "current_value": "130.50", "purchase_price": "900.00" }));
+        make(json!({ "name": "Glasses", "quantity": 12, "purchase_price": "3.10" }));
+        make(json!({ "name": "Heirloom" }));
+        make(json!({ "name": "Used up", "quantity": 0, "purchase_price": "40.00" }));
+        let titles = |column, test| {
+            let sort = Sort { column, descending: true };
+            let conditions = vec![Condition::field(WORTH, test)];
+            let query = RowQuery { conditions, ..RowQuery::all(Kind::Inventory, sort, 9) };
+            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
+        };
+        assert_eq!(titles(WORTH, Test::Set), ["Chairs", "Glasses", "Used up"]);
+        assert_eq!(titles(WORTH, Test::Is("1044".into())), ["Chairs"]);
+        assert_eq!(titles(WORTH, Test::Below("37.21".into())), ["Glasses", "Used up"]);
+        assert_eq!(titles("name", Test::Unset), ["Heirloom"]);
     }
 }

@@ -19,6 +19,9 @@ use rusqlite::Connection;
 
 use crate::store::StoreError;
 
+/// SQL: true once this home has a server. Before that no edit waits for a server.
+pub(crate) const HAS_SERVER: &str = "(SELECT phase <> 'local' FROM _sync)";
+
 /// Runs several reads on one snapshot of the database: none of them sees a later commit.
 pub(crate) fn at_one_moment<T, E: From<StoreError>>(
     connection: &Connection,

@@ -6,11 +6,13 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use super::page::rows_between;
+use super::totals::Weeks;
 use super::view::{self, Row, title_or_kind};
 use crate::store::StoreError;
 use crate::store::schema::order;
+use crate::store::schema::worth::worth_sql;
 
-/// The most tasks of each section: overdue, today, week.
+/// The most tasks of each section: overdue, today, this week, next week, urgent.
 const DUE_MAX: usize = 100;
 /// The most entries that have ended, and the most that will end.
 const EXPIRING_MAX: usize = 200;
@@ -20,10 +22,8 @@ pub(crate) const LATEST_MAX: usize = 200;
 /// The days of an overview, each as `YYYY-MM-DD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Days {
-    /// The local day.
-    pub today: String,
-    /// The last day that counts as this week.
-    pub week: String,
+    /// Today, and the ends of this week and the next.
+    pub weeks: Weeks,
     /// The first day of the list of endings and of the calendar.
     pub from: String,
     /// The last day of the list of endings and of the calendar.
@@ -37,12 +37,18 @@ pub struct Overview {
     pub overdue: usize,
     /// The number of open tasks that are due today.
     pub today: usize,
-    /// The number of open tasks that are due in the rest of the week.
+    /// The number of open tasks that are due in the rest of this week.
     pub week: usize,
+    /// The number of open tasks that are due in the next week.
+    pub next_week: usize,
+    /// The number of open urgent tasks without a day.
+    pub urgent: usize,
     /// The number of all open tasks.
     pub open: usize,
-    /// The tasks that are overdue, due today or due this week, soonest first; at most 100 of each section.
+    /// The tasks that are overdue, due today, due this week or due next week, soonest first; at most 100 of each section.
     pub due: Vec<Row>,
+    /// The open urgent tasks without a day, by title; at most 100.
+    pub urgent_tasks: Vec<Row>,
     /// Soonest first: the last 200 entries that ended since the first day (no warranties), and the first 200 that end until the
     /// last day.
     pub expiring: Vec<Expiring>,
@@ -86,12 +92,12 @@ pub struct Expiring {
     pub title: String,
 }
 
-/// The value of the home and its activity.
+/// The worth of the home and its activity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// The value of the items in cents by name of the room, the greatest first; "" stands for no room.
+    /// The worth of the items in cents by name of the room, the greatest first; "" stands for no room.
     pub rooms: Vec<(String, i64)>,
-    /// The value of the items in cents by category, the greatest first; "" stands for no category.
+    /// The worth of the items in cents by category, the greatest first; "" stands for no category.
     pub categories: Vec<(String, i64)>,
     /// The number of records that changed last on each local day (`YYYY-MM-DD`), oldest first. Days without a change are left out.
     pub activity: Vec<(String, usize)>,
@@ -101,29 +107,37 @@ pub struct Figures {
 pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Overview, StoreError> {
     let key = order::sort_key(Kind::Task, "due_on");
     // The sort key of an open task is `0`, its day, its title.
-    let (tomorrow, after) = (next_day(connection, &days.today)?, next_day(connection, &days.week)?);
-    let ends = ["0".to_owned(), format!("0{}", days.today), format!("0{tomorrow}"), format!("0{after}")];
-    let count = |before: &str| -> Result<usize, StoreError> {
-        let text = format!("SELECT count(*) FROM tasks WHERE {key} < ?1");
-        let count: i64 = connection.prepare_cached(&text)?.query_row([before], |row| row.get(0))?;
+    let Weeks { today, this, next } = &days.weeks;
+    let after = |day: &str| Ok::<_, StoreError>(format!("0{}", next_day(connection, day)?));
+    let ends = ["0".to_owned(), format!("0{today}"), after(today)?, after(this)?, after(next)?];
+    let count = |key: &str, from: &str, before: &str| -> Result<usize, StoreError> {
+        let text = format!("SELECT count(*) FROM tasks WHERE {key} >= ?1 AND {key} < ?2");
+        let count: i64 = connection.prepare_cached(&text)?.query_row([from, before], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     };
-    let (overdue, until_today, until_week) = (count(&ends[1])?, count(&ends[2])?, count(&ends[3])?);
-    let open = count("1")?;
-    let mut due = Vec::new();
+    let open = count(&key, "0", "1")?;
+    let (mut due, mut counts) = (Vec::new(), [0; 4]);
     // Each section has its own limit, because many overdue tasks must not hide the tasks of today.
-    for pair in ends.windows(2) {
+    for (number, pair) in counts.iter_mut().zip(ends.windows(2)) {
+        *number = count(&key, &pair[0], &pair[1])?;
         due.extend(rows_between(connection, Kind::Task, "due_on", (&pair[0], &pair[1]), DUE_MAX)?);
     }
+    let [overdue, today, week, next_week] = counts;
+    let (from, before) = order::urgent_without_day();
+    let urgent = count(&order::sort_key(Kind::Task, "priority"), &from, &before)?;
+    let urgent_tasks = rows_between(connection, Kind::Task, "priority", (&from, &before), DUE_MAX)?;
     let (expiring, is_cut) = expiring(connection, days)?;
     let mut end_days = days_with(connection, Kind::Document, "expires_on", "", days)?;
     end_days.extend(vehicle_days(connection, days)?);
     Ok(Overview {
         overdue,
-        today: until_today.saturating_sub(overdue),
-        week: until_week.saturating_sub(until_today),
+        today,
+        week,
+        next_week,
+        urgent,
         open,
         due,
+        urgent_tasks,
         expiring,
         is_cut,
         due_days: days_with(connection, Kind::Task, "due_on", "0", days)?,
@@ -208,7 +222,7 @@ fn vehicle_days(connection: &Connection, days: &Days) -> Result<Vec<String>, Sto
 /// The entries that have ended and those that will end, each with its own limit, and whether more will end than are listed.
 /// Ended warranties are left out, because there are many and they need no action.
 fn expiring(connection: &Connection, days: &Days) -> Result<(Vec<Expiring>, bool), StoreError> {
-    let (today, after) = (days.today.as_str(), next_day(connection, &days.until)?);
+    let (today, after) = (days.weeks.today.as_str(), next_day(connection, &days.until)?);
     let from = days.from.as_str();
     let mut all = endings(connection, false, (from, today), "DESC")?;
     all.truncate(EXPIRING_MAX);
@@ -258,21 +272,21 @@ fn endings(
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Reads the value of the home, and the activity since the local day `since` (`YYYY-MM-DD`).
+/// Reads the worth of the home, and the activity since the local day `since` (`YYYY-MM-DD`).
 pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, StoreError> {
     let mut figures = Figures::default();
-    add_values(connection, &mut figures)?;
+    add_worth(connection, &mut figures)?;
     add_activity(connection, since, &mut figures)?;
     Ok(figures)
 }
 
-/// Sums the values of the items by room and by category.
-fn add_values(connection: &Connection, figures: &mut Figures) -> Result<(), StoreError> {
-    let worth = "sum(CAST(round(coalesce(current_value, purchase_price) * 100) AS INTEGER))";
+/// Sums the worth of the items by room and by category.
+fn add_worth(connection: &Connection, figures: &mut Figures) -> Result<(), StoreError> {
+    let worth = worth_sql(Kind::Inventory, "").unwrap_or_default();
     // One sum by room and category together, from an index that covers all columns.
     let mut statement = connection.prepare_cached(&format!(
         "SELECT r.name, w.category, w.cents FROM
-             (SELECT room_id, category, {worth} AS cents FROM inventory GROUP BY room_id, category) w
+             (SELECT room_id, category, CAST(sum({worth}) AS INTEGER) AS cents FROM inventory GROUP BY room_id, category) w
          LEFT JOIN rooms r ON r.id = w.room_id"
     ))?;
     let found = statement.query_map([], |row| {
@@ -369,8 +383,9 @@ mod tests {
             make(&replica, Kind::Task, json!({ "title": format!("Late {number}"), "due_on": "2026-11-01" }));
         }
         make(&replica, Kind::Task, json!({ "title": "Über today", "due_on": "2026-11-21" }));
-        make(&replica, Kind::Task, json!({ "title": "Élan at the end", "due_on": "2026-11-28" }));
-        make(&replica, Kind::Task, json!({ "title": "Next month", "due_on": "2026-12-24" }));
+        make(&replica, Kind::Task, json!({ "title": "Sunday", "due_on": "2026-11-22" }));
+        make(&replica, Kind::Task, json!({ "title": "Élan at the end", "due_on": "2026-11-29" }));
+        make(&replica, Kind::Task, json!({ "title": "Next month", "due_on": "2026-12-24", "priority": "urgent" }));
         make(&replica, Kind::Task, json!({ "title": "Done", "due_on": "2026-12-23", "status": "done" }));
         for number in 0..2 * EXPIRING_MAX + 3 {
             let item = json!({ "name": format!("Lamp {number}"), "warranty_expires_on": "2026-11-02" });
@@ -381,20 +396,44 @@ mod tests {
         make(&replica, Kind::Document, json!({ "title": "Élan's passport", "expires_on": "2026-12-31" }));
         let day = |day: &str| day.to_owned();
         let days = Days {
-            today: day("2026-11-21"),
-            week: day("2026-11-28"),
+            weeks: Weeks { today: day("2026-11-21"), this: day("2026-11-22"), next: day("2026-11-29") },
             from: day("2026-09-22"),
             until: day("2026-12-31"),
         };
         let overview = replica.overview(&days).unwrap();
-        assert_eq!((overview.overdue, overview.today, overview.week, overview.open), (DUE_MAX + 3, 1, 1, DUE_MAX + 6));
+        assert_eq!((overview.overdue, overview.today, overview.week), (DUE_MAX + 3, 1, 1));
+        assert_eq!((overview.next_week, overview.open), (1, DUE_MAX + 7));
         let titles: Vec<&str> = overview.due.iter().skip(DUE_MAX).map(|row| row.title.as_str()).collect();
-        assert_eq!(titles, ["Über today", "Élan at the end"]);
+        assert_eq!(titles, ["Über today", "Sunday", "Élan at the end"]);
         let ends: Vec<&str> = overview.expiring.iter().map(|it| it.title.as_str()).collect();
         assert_eq!(ends, ["Car", "Oven", "Élan's passport"]);
         assert!(!overview.is_cut);
-        assert_eq!(overview.due_days, ["2026-11-01", "2026-11-21", "2026-11-28", "2026-12-24"]);
+        assert_eq!(overview.due_days, ["2026-11-01", "2026-11-21", "2026-11-22", "2026-11-29", "2026-12-24"]);
         assert_eq!(overview.warranty_days, ["2026-11-02", "2026-12-06"]);
         assert_eq!(overview.end_days, ["2026-12-31", "2026-11-19"]);
+    }
+
+    #[test]
+    fn urgent_task_without_day_is_listed() {
+        let (_directory, _db, replica) = home();
+        for (title, priority, day, status) in [
+            ("Call the plumber", "urgent", None, "open"),
+            ("Burst pipe", "urgent", None, "in_progress"),
+            ("Has a day", "urgent", Some("2027-03-01"), "open"),
+            ("Can wait", "high", None, "open"),
+            ("Was urgent", "urgent", None, "done"),
+        ] {
+            let task = json!({ "title": title, "priority": priority, "due_on": day, "status": status });
+            make(&replica, Kind::Task, task);
+        }
+        let day = |day: &str| day.to_owned();
+        let days = Days {
+            weeks: Weeks { today: day("2026-11-21"), this: day("2026-11-22"), next: day("2026-11-29") },
+            from: day("2026-09-22"),
+            until: day("2026-12-31"),
+        };
+        let overview = replica.overview(&days).unwrap();
+        let titles: Vec<&str> = overview.urgent_tasks.iter().map(|row| row.title.as_str()).collect();
+        assert_eq!((overview.urgent, titles), (2, vec!["Burst pipe", "Call the plumber"]));
     }
 }

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::by_room::{is_by_room, room_names, room_rank};
+use super::by_room::{is_by_room, room_rank, rooms};
 use super::filter;
 use super::view::{
     Near, Row, RowPage, RowQuery, Sort, load_reference_titles, match_words, row_columns, row_from_sql, title_or_kind,
@@ -100,10 +100,22 @@ pub(super) fn rows_between(
     limit: usize,
 ) -> Result<Vec<Row>, StoreError> {
     let key = order::sort_key(kind, column);
-    let condition = format!("{key} >= ?1 AND {key} < ?2");
-    let values = vec![Sql::Text(from.to_owned()), Sql::Text(before.to_owned())];
-    let list = List { connection, kind, condition, from: String::new(), values };
-    let mut rows = list.rows(&list.condition, &format!("{key}, t.rowid"), list.values.clone(), 0, limit)?;
+    rows_where(connection, kind, &format!("{key} >= ?1 AND {key} < ?2"), column, [from, before], limit)
+}
+
+/// The first rows for which a condition with two parameters holds, in an order.
+pub(super) fn rows_where(
+    connection: &Connection,
+    kind: Kind,
+    condition: &str,
+    column: &str,
+    values: [&str; 2],
+    limit: usize,
+) -> Result<Vec<Row>, StoreError> {
+    let order = format!("{}, t.rowid", order::sort_key(kind, column));
+    let values: Vec<Sql> = values.map(|value| Sql::Text(value.to_owned())).into();
+    let list = List { connection, kind, condition: condition.to_owned(), from: String::new(), values };
+    let mut rows = list.rows(&list.condition, &order, list.values.clone(), 0, limit)?;
     for row in &mut rows {
         load_reference_titles(connection, row)?;
     }
@@ -225,9 +237,9 @@ impl List<'_> {
         let found = statement.query_map(rows::as_params(&self.values).as_slice(), |row| {
             Ok((row.get::<_, Option<String>>(0)?, row.get::<_, i64>(1)?))
         })?;
-        let names = room_names(self.connection)?;
+        let rooms = rooms(self.connection)?;
         let mut all = found.collect::<Result<Vec<_>, _>>()?;
-        all.sort_by_key(|(id, _)| room_rank(&names, id.as_deref()));
+        all.sort_by_key(|(id, _)| room_rank(&rooms, id.as_deref()));
         Ok(all.into_iter().map(|(id, count)| (id, usize::try_from(count).unwrap_or_default())).collect())
     }
 

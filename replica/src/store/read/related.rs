@@ -6,18 +6,19 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use crate::model::{EditProgress, Method, Origin};
-use crate::store::read::view::{Row, title_or_kind};
+use crate::store::read::page::rows_where;
+use crate::store::read::view::Row;
 use crate::store::{StoreError, rows};
 
 /// Records of a kind that refer to a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Related {
     /// The kind of the referring records.
     pub kind: Kind,
     /// The number of referring records.
     pub total: usize,
-    /// Ids and titles of the first records, by title.
-    pub first: Vec<(String, String)>,
+    /// The first records: tasks by day, open before done; other kinds by title.
+    pub first: Vec<Row>,
 }
 
 /// One change of a record that was made on this replica.
@@ -41,7 +42,7 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
-/// The records that refer to a record, by kind. Kinds without such records are left out. `most` limits the titles of each kind.
+/// The records that refer to a record, by kind. Kinds without such records are left out. `most` limits the rows of each kind.
 pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize) -> Result<Vec<Related>, StoreError> {
     let subject = "subject_type = ?2 AND subject_id = ?1";
     let home = "subject_type = 'home' AND ?1 IS NOT NULL AND ?2 IS NOT NULL";
@@ -53,16 +54,10 @@ pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize
     };
     let mut all = Vec::new();
     for (kind_of, only) in sources {
-        let (table, title) = (kind_of.collection(), resource(*kind_of).title);
-        let text = format!("SELECT count(*) FROM {table} WHERE {only}");
+        let text = format!("SELECT count(*) FROM {} WHERE {only}", kind_of.collection());
         let total: i64 = connection.prepare_cached(&text)?.query_row((id, kind.as_str()), |row| row.get(0))?;
-        let text = format!("SELECT id, {title} FROM {table} WHERE {only} ORDER BY lower({title}), id LIMIT ?3");
-        let mut statement = connection.prepare_cached(&text)?;
-        let limit = i64::try_from(most).unwrap_or(i64::MAX);
-        let found = statement.query_map((id, kind.as_str(), limit), |row| {
-            Ok((row.get(0)?, title_or_kind(*kind_of, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
-        })?;
-        let first = found.collect::<Result<Vec<_>, _>>()?;
+        let order = if *kind_of == Kind::Task { "due_on" } else { resource(*kind_of).title };
+        let first = rows_where(connection, *kind_of, only, order, [id, kind.as_str()], most)?;
         if total > 0 {
             all.push(Related { kind: *kind_of, total: usize::try_from(total).unwrap_or_default(), first });
         }

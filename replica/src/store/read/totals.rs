@@ -5,15 +5,16 @@ use hearth_contract::schema::{Format, Kind};
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
 
-use super::by_room::{is_by_room, room_names, room_rank};
+use super::by_room::{is_by_room, room_rank, rooms};
 use super::page::{from_clause, where_clause};
 use super::view::{RowQuery, title_or_kind};
+use crate::store::schema::worth::worth_sql;
 use crate::store::{StoreError, rows};
 
 /// Sums over a list and the groups of its order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// The sum of the values or costs of the listed rows, in cents; None for a kind without such a field.
+    /// The sum of the worths, costs or amounts of the listed rows, in cents; None for a kind without such a field.
     pub cents: Option<i64>,
     /// The groups of the list's order, in that order; empty for an order without groups.
     pub groups: Vec<Group>,
@@ -22,37 +23,46 @@ pub struct Totals {
 /// Rows that are adjacent in an order and have a value in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// The common value: a choice or an id. For due days `overdue`, `today`, `week`, `later`, `none` or `done`. Empty for rows
+    /// The common value: a choice or an id. For due days a word of [`DUE_GROUPS`]. Empty for rows
     /// without a value.
     pub key: String,
     /// The title of the record, when the key is an id; empty otherwise.
     pub title: String,
     /// The number of rows.
     pub count: usize,
-    /// The sum of the values or costs of the rows, in cents.
+    /// The sum of the worths, costs or amounts of the rows, in cents.
     pub cents: i64,
 }
 
-/// The groups of due days, in their order.
-const DUE_GROUPS: [&str; 6] = ["overdue", "today", "week", "later", "none", "done"];
+/// The groups of due days, in their order: before today, today, until the end of this week, until the end of the next week,
+/// after that, without a day, done.
+pub const DUE_GROUPS: [&str; 7] = ["overdue", "today", "week", "next_week", "later", "none", "done"];
 
-/// Sums up the rows of a query and the groups of its order. `today` is the local day, `week` the last day that counts as this
-/// week, both as `YYYY-MM-DD`.
-pub(crate) fn totals(connection: &Connection, query: &RowQuery, today: &str, week: &str) -> Result<Totals, StoreError> {
+/// The days that divide due days into groups, each as `YYYY-MM-DD`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weeks {
+    /// The local day.
+    pub today: String,
+    /// The last day of this week.
+    pub this: String,
+    /// The last day of the next week.
+    pub next: String,
+}
+
+/// Sums up the rows of a query and the groups of its order.
+pub(crate) fn totals(connection: &Connection, query: &RowQuery, weeks: &Weeks) -> Result<Totals, StoreError> {
     let mut values = Vec::new();
     let Some(condition) = where_clause(query, &mut values) else { return Ok(Totals::default()) };
     let cents = cents_expression(query.kind);
-    let Some(group) = group_expression(query, today, week, &mut values) else {
-        let text = format!("SELECT sum({}) FROM {}", cents.unwrap_or("0"), from_clause(query, &condition));
+    let sum = format!("CAST(sum({}) AS INTEGER)", cents.as_deref().unwrap_or("0"));
+    let Some(group) = group_expression(query, weeks, &mut values) else {
+        let text = format!("SELECT {sum} FROM {}", from_clause(query, &condition));
         let sum: Option<i64> =
             connection.prepare_cached(&text)?.query_row(rows::as_params(&values).as_slice(), |row| row.get(0))?;
         return Ok(Totals { cents: cents.map(|_| sum.unwrap_or_default()), groups: Vec::new() });
     };
-    let text = format!(
-        "SELECT {group} AS part, count(*), sum({}) FROM {} GROUP BY part",
-        cents.unwrap_or("0"),
-        from_clause(query, &condition)
-    );
+    let from = from_clause(query, &condition);
+    let text = format!("SELECT {group} AS part, count(*), {sum} FROM {from} GROUP BY part");
     let mut statement = connection.prepare_cached(&text)?;
     let found = statement.query_map(rows::as_params(&values).as_slice(), |row| {
         let count: i64 = row.get(1)?;
@@ -66,10 +76,11 @@ pub(crate) fn totals(connection: &Connection, query: &RowQuery, today: &str, wee
     let mut groups = found.collect::<Result<Vec<_>, _>>()?;
     let cents = cents.map(|_| groups.iter().map(|group| group.cents).sum());
     if is_by_room(query) {
-        let names = room_names(connection)?;
-        groups.sort_by_key(|group| room_rank(&names, Some(&group.key)));
+        let rooms = rooms(connection)?;
+        groups.sort_by_key(|group| room_rank(&rooms, Some(&group.key)));
         for group in &mut groups {
-            group.title = title_or_kind(Kind::Room, names.get(&group.key).cloned().unwrap_or_default());
+            let name = rooms.get(&group.key).map(|room| room.name.clone());
+            group.title = title_or_kind(Kind::Room, name.unwrap_or_default());
         }
     } else {
         sort_groups(query, &mut groups);
@@ -86,15 +97,16 @@ fn is_by_priority(query: &RowQuery) -> bool {
 }
 
 /// The group of a row `t` as SQL; None for an order without groups. Appends the parameters to `values`.
-fn group_expression(query: &RowQuery, today: &str, week: &str, values: &mut Vec<Sql>) -> Option<String> {
+fn group_expression(query: &RowQuery, weeks: &Weeks, values: &mut Vec<Sql>) -> Option<String> {
     let format = resource(query.kind).field(query.sort.column).map(|field| field.format);
     match (query.kind, query.sort.column, format) {
         (Kind::Task, "due_on", _) => {
-            values.extend([today.to_owned().into(), week.to_owned().into()]);
-            let (today, week) = (values.len() - 1, values.len());
+            values.extend([&weeks.today, &weeks.this, &weeks.next].map(|day| Sql::from(day.clone())));
+            let (today, week, next) = (values.len() - 2, values.len() - 1, values.len());
             Some(format!(
-                "CASE WHEN t.status = 'done' THEN 'done' WHEN t.due_on IS NULL THEN 'none' WHEN t.due_on < ?{today} THEN 'overdue'
-                      WHEN t.due_on = ?{today} THEN 'today' WHEN t.due_on <= ?{week} THEN 'week' ELSE 'later' END"
+                "CASE WHEN t.status = 'done' THEN 'done' WHEN t.due_on IS NULL THEN 'none'
+                      WHEN t.due_on < ?{today} THEN 'overdue' WHEN t.due_on = ?{today} THEN 'today'
+                      WHEN t.due_on <= ?{week} THEN 'week' WHEN t.due_on <= ?{next} THEN 'next_week' ELSE 'later' END"
             ))
         }
         (Kind::Task, "priority", _) => Some("CASE WHEN t.status = 'done' THEN 'done' ELSE t.priority END".to_owned()),
@@ -120,14 +132,11 @@ fn sort_groups(query: &RowQuery, groups: &mut Vec<Group>) {
     }
 }
 
-/// The value or cost of a row `t` in cents, as SQL; None for a kind without such a field.
-fn cents_expression(kind: Kind) -> Option<&'static str> {
+/// The worth, cost or amount of a row `t` in cents, as SQL; None for a kind without such a field.
+fn cents_expression(kind: Kind) -> Option<String> {
     match kind {
-        Kind::Inventory | Kind::Vehicle => {
-            Some("CAST(round(coalesce(t.current_value, t.purchase_price) * 100) AS INTEGER)")
-        }
-        Kind::Task => Some("CAST(round(t.estimated_cost * 100) AS INTEGER)"),
-        Kind::Document => Some("CAST(round(t.amount * 100) AS INTEGER)"),
-        Kind::Room | Kind::Property => None,
+        Kind::Task => Some("round(t.estimated_cost * 100)".to_owned()),
+        Kind::Document => Some("round(t.amount * 100)".to_owned()),
+        kind => worth_sql(kind, "t."),
     }
 }

@@ -9,7 +9,9 @@ use hearth_contract::search_text;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use serde_json::Value;
 
+use super::HAS_SERVER;
 use super::filter::Condition;
+use crate::store::schema::worth::worth_sql;
 use crate::store::{StoreError, rows};
 
 /// A query for one page of a list.
@@ -50,7 +52,8 @@ impl RowQuery {
 /// An order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sort {
-    /// A field of the kind, `created_at` or `updated_at`. Other names stand for the title.
+    /// A field of the kind, `created_at`, `updated_at` or [`WORTH`](super::super::schema::worth::WORTH). Other names stand for
+    /// the title.
     pub column: &'static str,
     /// True: the greatest value comes first.
     pub descending: bool,
@@ -90,10 +93,22 @@ pub struct Row {
     pub names: BTreeMap<&'static str, String>,
 }
 
+impl Row {
+    /// What the record is worth in cents: its current value, or else its price, times its quantity. None: neither is known, or
+    /// the kind has no value. The same as [`WORTH`](crate::store::schema::worth::WORTH) in SQL.
+    pub fn worth_cents(&self) -> Option<i64> {
+        let has_worth = worth_sql(self.kind, "").is_some();
+        let sum = |name: &str| self.fields.get(name).and_then(Value::as_str);
+        let each: f64 = sum("current_value").or_else(|| sum("purchase_price")).filter(|_| has_worth)?.parse().ok()?;
+        let quantity = self.fields.get("quantity").and_then(Value::as_i64).unwrap_or(1);
+        Some(((each * 100.0).round() * quantity as f64) as i64)
+    }
+}
+
 /// Whether a record has unconfirmed edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending {
-    /// The record has no unconfirmed edit.
+    /// The record has no edit that waits. So has every record of a home without a server.
     No,
     /// Edits wait for the server.
     Waiting,
@@ -120,7 +135,7 @@ pub struct Hit {
 pub(super) fn row_columns(kind: Kind) -> String {
     format!(
         "(SELECT max(CASE WHEN e.state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
-          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}'),
+          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}' AND {HAS_SERVER}),
          EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev),
          t.*"
     )

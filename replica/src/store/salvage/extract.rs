@@ -74,6 +74,8 @@ fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut LocalData) -> Resu
     let home = connection.query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>());
     data.home = unless_damaged(home.map_err(StoreError::from))?
         .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
+    let is_local = connection.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0));
+    data.is_local = unless_damaged(is_local.map_err(StoreError::from))?.unwrap_or_default();
     let paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0));
     data.paused = unless_damaged(paused.map_err(StoreError::from))?.unwrap_or_default();
     let (objects, lost) = user_objects::find_user_objects(&connection, entries, blank)?;

@@ -52,6 +52,8 @@ pub(super) struct LocalData {
     pub newest_edit_id: i64,
     /// Server, id, name and environment of the home. None when the home is unknown.
     pub home: Option<Vec<Sql>>,
+    /// True when the home never had a server.
+    pub is_local: bool,
     /// True when a person has paused syncing.
     pub paused: bool,
     /// A sentence for each object or edit that cannot be carried over.

@@ -21,6 +21,10 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
     // Before all other writes, because a damaged `search` would make them fail.
     gate::sync_tx(&mut connection, search::refill)?;
     let edits = gate::sync_tx(&mut connection, |tx| {
+        // A home without a server is read from nowhere.
+        if tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
+            return count_edits(tx);
+        }
         let is_complete = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
         if tx.query_row(is_complete, [], |row| row.get(0))? {
             lost::note_overwritten(tx)?;
@@ -28,13 +32,14 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
         forget_revisions(tx)?;
         forget_position(tx)?;
         log(tx, LogLevel::Info, "Reading everything again, because a person asked for it.")?;
-        Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get::<_, i64>(0))?)
+        count_edits(tx)
     })?;
-    Ok(RebuildReport {
-        recreated_objects,
-        edits: usize::try_from(edits).unwrap_or_default(),
-        ..RebuildReport::default()
-    })
+    Ok(RebuildReport { recreated_objects, edits, ..RebuildReport::default() })
+}
+
+fn count_edits(tx: &Transaction<'_>) -> Result<usize, StoreError> {
+    let count: i64 = tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// Forgets every revision, so that each version of the server counts as newer, and every delete: the feed repeats the

@@ -27,7 +27,7 @@ pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<Rebu
         }
         tx.execute_batch(RESET_UNPROVEN)?;
         tx.execute("UPDATE _sync SET paused = ?1", [data.paused])?;
-        report.parked = set_home(tx, data.home.as_deref())?;
+        report.parked = set_home(tx, data.home.as_deref(), data.is_local)?;
         apply_edits(tx)?;
         report.lost.extend(user_objects::recreate(tx, &data.user_objects)?);
         let edits: i64 = tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
@@ -72,8 +72,13 @@ fn set_edit_sequence(tx: &Transaction<'_>, newest_edit_id: i64) -> Result<(), St
     Ok(())
 }
 
-/// Stores the home. Without a known home every edit waits for a person; returns the number of these edits.
-fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>) -> Result<usize, StoreError> {
+/// Stores the home. Without a known home every edit waits for a person; returns the number of these edits. `is_local`: the home
+/// never had a server.
+fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Result<usize, StoreError> {
+    if is_local {
+        return Ok(0);
+    }
+    tx.execute("UPDATE _sync SET phase = 'new'", [])?;
     let Some(home) = home else {
         return Ok(tx.execute(
             "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy',

@@ -2,7 +2,7 @@
 //!
 //! - [`renew`]: is the database made from this description? If not, it is renewed. [`table_sql`]: the typed tables.
 //! - [`triggers`], [`trigger_sql`], [`rules`], [`mod@search`], [`protected`]: the triggers. [`views`]; [`order`]: the indexes behind the lists.
-//! - [`user_objects`]: what people have added to the replica's tables.
+//! - [`worth`]: what an item is worth. [`user_objects`]: what people have added to the replica's tables.
 
 pub(crate) mod order;
 pub(super) mod protected;
@@ -14,6 +14,7 @@ pub(super) mod trigger_sql;
 mod triggers;
 pub(crate) mod user_objects;
 mod views;
+pub(crate) mod worth;
 
 pub(crate) use self::renew::is_current;
 pub(super) use self::renew::{missing_objects, renew};

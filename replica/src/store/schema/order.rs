@@ -4,6 +4,8 @@
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 
+use super::worth::{WORTH, worth_sql};
+
 /// The orders that screens offer. Each has an index on its key.
 const INDEXED: [(Kind, &str); 20] = [
     (Kind::Task, "status"),
@@ -13,7 +15,7 @@ const INDEXED: [(Kind, &str); 20] = [
     (Kind::Task, "updated_at"),
     (Kind::Inventory, "name"),
     (Kind::Inventory, "category"),
-    (Kind::Inventory, "current_value"),
+    (Kind::Inventory, WORTH),
     (Kind::Inventory, "warranty_expires_on"),
     (Kind::Inventory, "updated_at"),
     (Kind::Document, "title"),
@@ -45,7 +47,8 @@ pub(crate) fn indexes() -> Vec<String> {
     all.push(format!("CREATE INDEX _inventory_by_room ON inventory (room_id, {name})"));
     // Covers every column of the home's value, so that the sum reads no row.
     all.push(
-        "CREATE INDEX _inventory_by_worth ON inventory (room_id, category, current_value, purchase_price)".to_owned(),
+        "CREATE INDEX _inventory_by_value ON inventory (room_id, category, current_value, purchase_price, quantity)"
+            .to_owned(),
     );
     all
 }
@@ -53,8 +56,7 @@ pub(crate) fn indexes() -> Vec<String> {
 /// The sort key of an order, as SQL. The key rises in the usual direction of the column, and rows without a value are at the
 /// usual end.
 pub(crate) fn sort_key(kind: Kind, column: &str) -> String {
-    // A home's profile may have no address, which is its title.
-    let title = format!("lower(substr(coalesce({}, id), 1, 40))", resource(kind).title);
+    let title = title_key(kind);
     let due = format!("coalesce(due_on, {LAST})");
     match (kind, column) {
         // Open tasks come before done tasks in every order.
@@ -66,21 +68,70 @@ pub(crate) fn sort_key(kind: Kind, column: &str) -> String {
         (_, "created_at" | "updated_at") => format!("coalesce({column}, {LAST})"),
         (_, "id") => "id".to_owned(),
         (_, "rev") => format!("coalesce(printf('%019d', rev), {LAST})"),
+        (_, WORTH) => match worth_sql(kind, "") {
+            Some(worth) => format!("CASE WHEN {worth} IS NULL THEN ' ' ELSE printf('%019d', {worth}) END || {title}"),
+            None => natural_title(kind),
+        },
         _ => match resource(kind).field(column) {
-            Some(field) if field.name == resource(kind).title => title,
+            Some(field) if field.name == resource(kind).title => natural_title(kind),
             Some(field) => format!("{} || {title}", value_key(kind, field.name, field.format)),
-            None => title,
+            None => natural_title(kind),
         },
     }
+}
+
+/// The sort keys of the order by priority that are urgent tasks without a day: the first key, and the first key after them.
+pub(crate) fn urgent_without_day() -> (String, String) {
+    let Some(Format::Choice(words)) = resource(Kind::Task).field("priority").map(|field| field.format) else {
+        return (String::new(), String::new());
+    };
+    let rank = words.iter().position(|word| *word == "urgent").map_or(0, |place| place + 1);
+    let no_day = LAST.trim_matches('\'');
+    // `0`: not done. The order of keys is the order of priorities backward.
+    (format!("0{}{no_day}", 9 - rank), format!("0{}", 9 - rank + 1))
+}
+
+/// The title at the end of a key, in lower case.
+fn title_key(kind: Kind) -> String {
+    match kind {
+        // People number rooms, items and vehicles. A number in the title of a task or a document is seldom a place in a row.
+        Kind::Room | Kind::Inventory | Kind::Vehicle => natural_title(kind),
+        // A home's profile may have no address, which is its title.
+        _ => format!("lower(substr(coalesce({}, id), 1, 40))", resource(kind).title),
+    }
+}
+
+/// The title in lower case, with its first and its last number padded: `bike 2` comes before `bike 10`.
+///
+/// Stock SQLite has no natural order. Titles without digits, and titles with one number at the end, take a short path: the
+/// key is computed for each index and each write.
+fn natural_title(kind: Kind) -> String {
+    const DIGITS: &str = "'0123456789'";
+    let title = resource(kind).title;
+    if kind.is_singleton() {
+        return format!("lower(substr(coalesce({title}, id), 1, 40))");
+    }
+    let text = format!("lower(substr({title}, 1, 40))");
+    let places: Vec<String> = (0..10).map(|digit| format!("instr({title} || {DIGITS}, '{digit}')")).collect();
+    let first = format!("min({})", places.join(", "));
+    let stem = format!("rtrim({text}, {DIGITS})");
+    // At most 15 digits, because SQLite versions differ in how they convert a greater number.
+    let last = format!("printf('%015d', substr(substr({text}, length({stem}) + 1), 1, 15))");
+    format!(
+        "CASE WHEN {title} NOT GLOB '*[0-9]*' THEN {text}
+              WHEN {stem} NOT GLOB '*[0-9]*' THEN {stem} || {last}
+              ELSE substr({text}, 1, {first} - 1) || printf('%015d', substr({text}, {first}, 15)) || {stem} || {last} END"
+    )
 }
 
 /// The key of a column that is not the title.
 fn value_key(kind: Kind, name: &str, format: Format) -> String {
     match format {
-        // Sums and counts are usually listed from the greatest down, so rows without a value sort first.
-        Format::Money => format!("coalesce(printf('%018.2f', CAST({name} AS REAL)), '')"),
-        Format::Count | Format::Year => format!("coalesce(printf('%010d', {name}), '')"),
-        Format::Date if name == "issued_on" => format!("coalesce({name}, '')"),
+        // Sums and counts are usually listed from the greatest down, so rows without a value sort first: a space is less than a
+        // digit.
+        Format::Money => format!("CASE WHEN {name} IS NULL THEN ' ' ELSE printf('%018.2f', CAST({name} AS REAL)) END"),
+        Format::Count | Format::Year => format!("CASE WHEN {name} IS NULL THEN ' ' ELSE printf('%010d', {name}) END"),
+        Format::Date if name == "issued_on" => format!("coalesce({name}, ' ')"),
         Format::Choice(_) => choice_rank(kind, name),
         // char(1) ends the text, because a text may be the beginning of another; '1' sorts rows without a text last.
         Format::Text { .. } | Format::Vin | Format::Url => {

@@ -104,7 +104,7 @@ fn generated_statements() -> Vec<String> {
     all.extend(protected::TABLES.iter().flat_map(|table| guards(table)));
     all.extend(gate_guards());
     all.extend(["UPDATE", "DELETE"].map(|verb| guard(migrations::TABLE, verb, "1")));
-    all.extend(views::VIEWS.iter().map(|(name, query)| views::create_view(name, query)));
+    all.extend(views::statements());
     all.extend(order::indexes());
     all
 }

@@ -1,5 +1,9 @@
 //! The views: the status of the replica, and common questions. Must not claim more than the database proves.
 
+use hearth_contract::schema::Kind;
+
+use super::worth::worth_sql;
+
 /// The name and the query of every view. Numbers are cast, because newer SQLite versions report the type of a view's column only
 /// from a cast.
 ///
@@ -30,9 +34,15 @@ pub(super) fn create_view(name: &str, query: &str) -> String {
     format!("CREATE VIEW {name} /* {} */ AS {body}", about.join(" "))
 }
 
+/// The CREATE VIEW statements. `{worth}` in a query stands for the worth of the item `i` in cents.
+pub(super) fn statements() -> impl Iterator<Item = String> {
+    let worth = worth_sql(Kind::Inventory, "i.").unwrap_or_default();
+    VIEWS.iter().map(move |(name, query)| create_view(name, &query.replace("{worth}", &worth)))
+}
+
 const SYNC_STATUS: &str = "
 -- One row: the status of this replica. A phase counts only while it is proven: a sync process that was killed reads as
--- offline 45 seconds after its last sign of life.
+-- offline 45 seconds after its last sign of life. In the phase local there is no server, and nothing waits for one.
 WITH sync AS (
     -- The server is at least at the position of an edit that it has accepted, although its event may not have arrived.
     SELECT *, max(head, coalesce((SELECT max(rev) FROM _acked), head)) AS known_head FROM _sync
@@ -47,7 +57,8 @@ WITH sync AS (
     SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM contact
 )
 SELECT
-    CASE WHEN paused THEN 'paused'
+    CASE WHEN phase = 'local' THEN 'local'
+         WHEN paused THEN 'paused'
          -- A person has answered, and the process that syncs continues in a moment.
          WHEN reconcile_requested AND daemon_pid IS NOT NULL AND (question IS NOT NULL OR phase = 'blocked') THEN 'reconciling'
          WHEN question IS NOT NULL THEN 'blocked'
@@ -72,10 +83,13 @@ SELECT
          THEN min(retention_seconds, max(0, retention_seconds - CASE WHEN is_level THEN 0
               ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END))
     END AS INTEGER)                                                    AS retention_left_seconds,
-    CAST((SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,
-    CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))
-         + (question IS NOT NULL) AS INTEGER)                          AS needs_you,
-    (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS oldest_waiting_at,
+    CAST(CASE WHEN phase = 'local' THEN 0
+         ELSE (SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) END AS INTEGER) AS waiting,
+    CAST(CASE WHEN phase = 'local' THEN 0
+         ELSE (SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL) END
+         AS INTEGER)                                                   AS needs_you,
+    CASE WHEN phase <> 'local'
+         THEN (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) END AS oldest_waiting_at,
     CASE WHEN in_contact THEN (SELECT min(next_attempt_at) FROM edits WHERE state IN ('waiting', 'sending'))
          WHEN daemon_pid IS NOT NULL THEN next_attempt_at END          AS next_attempt_at,
     last_contact_at,
@@ -126,10 +140,10 @@ WHERE t.status <> 'done'
 ORDER BY t.due_on IS NULL, t.due_on, t.title";
 
 const INVENTORY_OVERVIEW: &str = "
--- Items with the name of their room and their value in cents. A value counts for the whole record: eight chairs with a
--- current_value of 1300.00 are worth 1300.00 together.
+-- Items with the name of their room and what they are worth in cents: the current value, or else the price, times the
+-- quantity. Eight chairs with a current_value of 1300.00 are worth 10400.00 together.
 SELECT i.id, i.name, r.name AS room, i.category, i.quantity, i.make, i.model, i.condition,
-       CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER) AS value_cents,
+       CAST({worth} AS INTEGER) AS value_cents,
        i.warranty_expires_on
 FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
 ORDER BY r.name IS NULL, r.name, i.name";
@@ -162,10 +176,10 @@ SELECT expires_on, what, kind, record_id, name, CAST(expires_on < strftime('%Y-%
 ORDER BY expires_on, name"#;
 
 const HOME_VALUE: &str = "
--- The value of the items in cents, per room and category. Rooms with equal names stay separate.
+-- What the items are worth in cents, per room and category: value or price times quantity. Rooms with equal names stay separate.
 SELECT r.name AS room, i.category AS category, CAST(count(i.id) AS INTEGER) AS items,
        CAST(sum(i.quantity) AS INTEGER) AS pieces,
-       CAST(sum(CAST(round(coalesce(i.current_value, i.purchase_price) * 100) AS INTEGER)) AS INTEGER) AS value_cents
+       CAST(sum({worth}) AS INTEGER) AS value_cents
 FROM inventory i LEFT JOIN rooms r ON r.id = i.room_id
 GROUP BY r.id, r.name, i.category
 ORDER BY r.name IS NULL, r.name, r.id, i.category";

@@ -4,14 +4,17 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use crate::store::read::filter::{Condition, Test, WAITING};
+use crate::store::read::totals::Weeks;
 use crate::store::read::view::{Near, Pending, RowQuery, Sort};
 use crate::store::read::{overview, page, related, totals, view};
-use crate::store::{Connection, gate, open};
+use crate::store::schema::worth::WORTH;
+use crate::store::{Connection, gate, open, sync_state};
 
 /// A home of items in rooms and tasks on days, with many equal values.
 fn home() -> (std::path::PathBuf, Connection) {
     let directory = std::env::temp_dir().join(format!("hearth-lists-{}", uuid::Uuid::new_v4()));
-    let connection = open::read_write(&directory.join("replica.db")).unwrap();
+    let mut connection = open::read_write(&directory.join("replica.db")).unwrap();
+    assert!(sync_state::leave_local(&mut connection).unwrap());
     connection
         .execute_batch(
             "INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen'),
@@ -31,6 +34,11 @@ fn home() -> (std::path::PathBuf, Connection) {
         )
         .unwrap();
     (directory, connection)
+}
+
+/// Saturday, the Sunday after, and the Sunday of the next week.
+fn weeks() -> Weeks {
+    Weeks { today: "2026-11-21".into(), this: "2026-11-22".into(), next: "2026-11-29".into() }
 }
 
 /// Whether the first task has pending edits and was changed here, from the list and from the single row.
@@ -66,6 +74,7 @@ fn pages_cover_list_in_every_order() {
         (Kind::Inventory, "room_id"),
         (Kind::Inventory, "category"),
         (Kind::Inventory, "current_value"),
+        (Kind::Inventory, WORTH),
         (Kind::Inventory, "warranty_expires_on"),
         (Kind::Inventory, "serial_number"),
         (Kind::Task, "status"),
@@ -108,7 +117,7 @@ fn search_finds_common_and_rare_words() {
             let found = RowQuery { words: words.to_owned(), ..all.clone() };
             let expected: Vec<_> = whole.iter().filter(|row| has(&row.title)).map(|row| row.id.clone()).collect();
             assert_eq!((expected.len(), ids(&connection, &found)), (many, expected.clone()), "{words} by {column}");
-            let tools = vec![Condition { field: "category", test: Test::Is("tool".into()) }];
+            let tools = vec![Condition::field("category", Test::Is("tool".into()))];
             let found = RowQuery { conditions: tools, ..found };
             let tools: Vec<_> =
                 whole.iter().filter(|row| has(&row.title) && row.fields["category"] == "tool").collect();
@@ -118,9 +127,12 @@ fn search_finds_common_and_rare_words() {
             let seen: Vec<&str> = page.rows.iter().map(|row| row.id.as_str()).collect();
             assert_eq!(seen, expected, "tools with {words} by {column}");
             let cents = |row: &&&crate::store::read::view::Row| {
-                row.fields["current_value"].as_str().map_or(0, |text| text.replace('.', "").parse::<i64>().unwrap())
+                let quantity = row.fields["quantity"].as_i64().unwrap();
+                let each =
+                    row.fields["current_value"].as_str().map(|text| text.replace('.', "").parse::<i64>().unwrap());
+                each.map_or(0, |each| each * quantity)
             };
-            let totals = totals::totals(&connection, &found, "", "").unwrap();
+            let totals = totals::totals(&connection, &found, &weeks()).unwrap();
             assert_eq!(totals.cents.unwrap_or_default(), tools.iter().map(|row| cents(&row)).sum::<i64>());
         }
     }
@@ -164,10 +176,10 @@ fn orders_sort_by_their_field() {
 fn totals_match_conditions() {
     let (directory, connection) = home();
     let tasks = RowQuery::all(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
-    let totals = totals::totals(&connection, &tasks, "2026-11-21", "2026-11-27").unwrap();
+    let totals = totals::totals(&connection, &tasks, &weeks()).unwrap();
     let count = |key: &str| totals.groups.iter().find(|group| group.key == key).map_or(0, |group| group.count);
     let with = |conditions: Vec<(&'static str, Test)>| {
-        let conditions = conditions.into_iter().map(|(field, test)| Condition { field, test }).collect();
+        let conditions = conditions.into_iter().map(|(field, test)| Condition::field(field, test)).collect();
         page::page(&connection, &RowQuery { conditions, ..tasks.clone() }).unwrap().total
     };
     let open = || ("status", Test::IsNot("done".into()));
@@ -177,23 +189,19 @@ fn totals_match_conditions() {
     assert_eq!(with(vec![(WAITING, Test::Set)]), 100, "all were made here");
     assert_eq!(with(vec![("title", Test::Has("k 1_".into()))]), 0, "a wildcard is a letter");
     let things = RowQuery::all(Kind::Inventory, Sort { column: "room_id", descending: false }, 1_000);
-    let in_attic = vec![Condition { field: "room_id", test: Test::Has("attic".into()) }];
+    let in_attic = vec![Condition::field("room_id", Test::Has("attic".into()))];
     let attic = page::page(&connection, &RowQuery { conditions: in_attic, ..things.clone() }).unwrap();
-    let groups = totals::totals(&connection, &things, "", "").unwrap();
+    let groups = totals::totals(&connection, &things, &weeks()).unwrap();
     assert_eq!(groups.groups[0].title, "Attic");
     assert_eq!(groups.groups[0].count, attic.total);
     assert_eq!(groups.cents, Some(groups.groups.iter().map(|group| group.cents).sum()));
     let figures = overview::figures(&connection, "2020-01-01").unwrap();
     assert_eq!(figures.rooms.iter().map(|(_, cents)| cents).sum::<i64>(), groups.cents.unwrap());
-    let days = overview::Days {
-        today: "2026-11-21".into(),
-        week: "2026-11-27".into(),
-        from: "2026-11-01".into(),
-        until: "2026-12-31".into(),
-    };
+    let days = overview::Days { weeks: weeks(), from: "2026-11-01".into(), until: "2026-12-31".into() };
     let overview = overview::load_overview(&connection, &days).unwrap();
-    assert_eq!((overview.overdue, overview.week), (count("overdue"), count("week")));
-    assert!(overview.due.iter().all(|row| row.fields["due_on"].as_str().unwrap() <= "2026-11-27"));
+    assert_eq!((overview.overdue, overview.today), (count("overdue"), count("today")));
+    assert_eq!((overview.week, overview.next_week), (count("week"), count("next_week")));
+    assert!(overview.due.iter().all(|row| row.fields["due_on"].as_str().unwrap() <= "2026-11-29"));
     assert!(overview.expiring.is_sorted_by_key(|it| it.on.clone()) && overview.expiring[0].on.as_str() >= "2026-11-01");
     let room = related::related(&connection, Kind::Room, "00000000-0000-4000-8000-000000000002", 3).unwrap();
     assert_eq!((room.len(), room[0].total, room[0].first.len()), (1, attic.total, 3));
@@ -220,7 +228,7 @@ fn groups_follow_row_order() {
                 })
                 .collect();
             keys.dedup();
-            let groups = totals::totals(&connection, &query, "2026-11-21", "2026-11-27").unwrap().groups;
+            let groups = totals::totals(&connection, &query, &weeks()).unwrap().groups;
             let named: Vec<String> = groups.into_iter().map(|group| group.key).collect();
             assert_eq!(named, keys, "{column} {descending}");
         }
@@ -231,7 +239,9 @@ fn groups_follow_row_order() {
 #[test]
 fn page_is_read_from_index() {
     let (directory, connection) = home();
-    for (kind, column) in [(Kind::Task, "due_on"), (Kind::Inventory, "current_value"), (Kind::Document, "expires_on")] {
+    for (kind, column) in
+        [(Kind::Task, "due_on"), (Kind::Inventory, WORTH), (Kind::Inventory, "name"), (Kind::Document, "expires_on")]
+    {
         let key = crate::store::schema::order::sort_key(kind, column);
         let text = format!("EXPLAIN QUERY PLAN SELECT * FROM {} t ORDER BY {key}, t.rowid LIMIT 9", kind.collection());
         let plan: String = connection.query_row(&text, [], |row| row.get("detail")).unwrap();
@@ -249,7 +259,8 @@ fn changes_by_others_read_newest_rows() {
     gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
     let latest = |scene: &super::Scene| {
         let day = || "2026-11-21".to_owned();
-        let days = overview::Days { today: day(), week: day(), from: day(), until: day() };
+        let weeks = Weeks { today: day(), this: day(), next: day() };
+        let days = overview::Days { weeks, from: day(), until: day() };
         overview::load_overview(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
     };
     let newer = overview::LATEST_MAX - 1;
@@ -315,6 +326,111 @@ fn home_value_keeps_rooms_of_equal_name() {
     scene.does("INSERT INTO inventory (name) VALUES ('In no room')");
     assert_eq!(
         scene.rows("SELECT room, category, items, pieces, value_cents FROM home_value"),
-        json!([["Bedroom", "furniture", 1, 1, 150], ["Bedroom", "furniture", 1, 2, 250], [null, null, 2, 2, null]])
+        json!([["Bedroom", "furniture", 1, 1, 150], ["Bedroom", "furniture", 1, 2, 500], [null, null, 2, 2, null]])
     );
+}
+
+#[test]
+fn numbers_in_names_sort_by_value() {
+    let scene = super::Scene::new();
+    let sorted = [
+        "2 chairs",
+        "4",
+        "9x30",
+        "10 chairs",
+        "16x9",
+        "16x20",
+        "Bike",
+        "Bike 2",
+        "bike 2 red",
+        "Bike 10",
+        "bike 10 red",
+        "E2",
+        "E10",
+        "Shelf 2 box 9",
+        "Shelf 2 box 10",
+        "Shelf 10 box 1",
+        "v1.9",
+        "v1.10",
+        "Велосипед 2",
+        "Велосипед 10",
+    ];
+    for name in sorted.iter().rev() {
+        scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
+        scene.does(&format!("INSERT INTO inventory (name, category) VALUES ('{name}', 'tool')"));
+        scene.does(&format!("INSERT INTO tasks (title) VALUES ('{name}')"));
+        scene.does("UPDATE inventory SET room_id = (SELECT id FROM rooms WHERE rooms.name = inventory.name)");
+    }
+    for (kind, column) in [
+        (Kind::Room, "name"),
+        (Kind::Inventory, "name"),
+        (Kind::Inventory, "category"),
+        (Kind::Inventory, "room_id"),
+        (Kind::Task, "title"),
+    ] {
+        for descending in [false, true] {
+            let query = RowQuery::all(kind, Sort { column, descending }, 99);
+            let rows = page::page(&scene.db, &query).unwrap().rows;
+            let mut titles: Vec<&str> = rows.iter().map(|row| row.title.as_str()).collect();
+            if descending {
+                titles.reverse();
+            }
+            assert_eq!(titles, sorted, "{kind} by {column} {descending}");
+        }
+    }
+    let titles: Vec<String> =
+        page::titles(&scene.db, Kind::Room, "", 99).unwrap().into_iter().map(|(_, name)| name).collect();
+    assert_eq!(titles, sorted);
+}
+
+#[test]
+fn worth_is_equal_in_rows_sums_and_views() {
+    let scene = super::Scene::new();
+    scene.does("INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen')");
+    scene.does(
+        "INSERT INTO inventory (name, room_id, quantity, current_value, purchase_price) VALUES
+             ('Chairs', '00000000-0000-4000-8000-000000000001', 8, '130.50', '900.00'), ('Glasses', NULL, 12, NULL, '3.10'),
+             ('Used up', NULL, 0, '40.00', NULL), ('Heirloom', NULL, 1, NULL, NULL), ('Cable', NULL, 3, '0.29', NULL),
+             ('Bricks', NULL, 1000000, '900000000.00', NULL)",
+    );
+    let query = RowQuery::all(Kind::Inventory, Sort { column: WORTH, descending: true }, 99);
+    let rows = page::page(&scene.db, &query).unwrap().rows;
+    let worth: Vec<_> = rows.iter().map(|row| (row.title.as_str(), row.worth_cents())).collect();
+    let bricks = 90_000_000_000_000_000;
+    assert_eq!(
+        worth,
+        [
+            ("Bricks", Some(bricks)),
+            ("Chairs", Some(104_400)),
+            ("Glasses", Some(3_720)),
+            ("Cable", Some(87)),
+            ("Used up", Some(0)),
+            ("Heirloom", None)
+        ]
+    );
+    scene.does("DELETE FROM inventory WHERE name = 'Bricks'");
+    let sum = Some(104_400 + 3_720 + 87);
+    assert_eq!(totals::totals(&scene.db, &query, &weeks()).unwrap().cents, sum);
+    let figures = overview::figures(&scene.db, "2020-01-01").unwrap();
+    assert_eq!(figures.rooms, [("Kitchen".to_owned(), 104_400), (String::new(), 3_807)]);
+    for view in ["home_value", "inventory_overview"] {
+        assert_eq!(scene.one(&format!("SELECT sum(value_cents) FROM {view}")), "108207", "{view}");
+    }
+    assert_eq!(scene.one("SELECT value_cents FROM inventory_overview WHERE name = 'Chairs'"), "104400");
+}
+
+#[test]
+fn tasks_of_item_come_open_first_by_day() {
+    let scene = super::Scene::new();
+    let saw = "00000000-0000-4000-8000-000000000009";
+    scene.does(&format!("INSERT INTO inventory (id, name) VALUES ('{saw}', 'Saw')"));
+    scene.does(&format!(
+        "INSERT INTO tasks (title, status, due_on, subject_type, subject_id) VALUES
+             ('Oil', 'done', '2026-01-01', 'inventory', '{saw}'), ('Clean', 'open', NULL, 'inventory', '{saw}'),
+             ('Sharpen', 'in_progress', '2026-12-01', 'inventory', '{saw}')"
+    ));
+    let tasks = related::related(&scene.db, Kind::Inventory, saw, 9).unwrap().remove(0);
+    let titles: Vec<&str> = tasks.first.iter().map(|row| row.title.as_str()).collect();
+    assert_eq!((tasks.total, titles), (3, vec!["Sharpen", "Clean", "Oil"]));
+    assert_eq!(tasks.first[0].fields["due_on"], "2026-12-01");
 }

@@ -183,7 +183,7 @@ fn is_subject(name: &str) -> bool {
 }
 
 fn label(entry: &Entry) -> String {
-    words::label(entry.field).to_lowercase()
+    words::field_word(entry.field).to_lowercase()
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn page_scrolls_only_at_edges() {
 fn grouped_list_keeps_selection_visible() {
     let rooms = names(0..30);
     let mut list = List::new(Kind::Room);
-    list.sort_by(1, false);
+    list.sort_by("room_type", false);
     list.grouped = true;
     list.resize(8);
     reload(&mut list, &rooms);

@@ -17,11 +17,15 @@ use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::state::home::{ACTIVITY_DAYS, Home};
 use crate::words::glyphs::{Sign, Tone};
-use crate::words::sanitize::{fit, width};
+use crate::words::sanitize::{clean_line, fit, width};
 use crate::words::{self, choice, month_name, whole_money};
 
 /// The lines of the calendar: the month, the weekdays, six weeks.
 const CALENDAR_LINES: u16 = 8;
+/// The least columns of the longest bar.
+const BAR_MIN: usize = 3;
+/// The least height of a panel with the meaning of the calendar's signs under the calendar.
+const LEGEND_FROM: u16 = 15;
 
 /// The first panel: the calendar and the parts that fit under the calendar. `wide`: whether a second panel shows the
 /// other parts.
@@ -29,6 +33,10 @@ pub(super) fn first(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect,
     let mut stack = Stack { area };
     if let Some(part) = stack.take(CALENDAR_LINES) {
         calendar(app, theme, frame, part);
+    }
+    if let Some(part) = stack.take(u16::from(area.height >= LEGEND_FROM)) {
+        let (due, ends) = (Sign::Due.text(app.setup.ascii), Sign::Ends.text(app.setup.ascii));
+        frame.render_widget(Span::styled(format!("{due} task due  {ends} something ends"), theme.quiet()), part);
     }
     let Some(figures) = &app.home.figures else { return };
     stack.gap();
@@ -138,10 +146,10 @@ fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
     let ascii = app.setup.ascii;
     for date in overview.due_days.iter().filter_map(|day| parse_date(day)) {
         let tone = if date < app.today { Tone::Alarm } else { Tone::Plain };
-        marks.insert(date, (Sign::News.text(ascii), tone));
+        marks.insert(date, (Sign::Due.text(ascii), tone));
     }
     for date in overview.warranty_days.iter().filter_map(|day| parse_date(day)) {
-        let sign = Sign::Urgent.text(ascii);
+        let sign = Sign::Ends.text(ascii);
         if date < app.today {
             marks.entry(date).or_insert((sign, Tone::Quiet));
         } else {
@@ -149,7 +157,7 @@ fn marks(app: &App) -> BTreeMap<Date, (&'static str, Tone)> {
         }
     }
     for date in overview.end_days.iter().filter_map(|day| parse_date(day)) {
-        marks.insert(date, (Sign::Urgent.text(ascii), Tone::Notice));
+        marks.insert(date, (Sign::Ends.text(ascii), Tone::Notice));
     }
     marks
 }
@@ -179,11 +187,18 @@ fn bars(
     let fits = usize::from(area.height).saturating_sub(1);
     let shown = if all.len() > fits { fits.saturating_sub(1) } else { all.len() };
     let most = all.first().map_or(0, |(_, cents)| *cents).max(1);
-    let name_columns = columns * 2 / 5;
+    let named = |name: &str| if name.is_empty() { unnamed.to_owned() } else { name.to_owned() };
+    let most_of = |text: &dyn Fn(&(String, i64)) -> String| {
+        all.iter().take(shown).map(|one| width(&clean_line(&text(one)))).max().unwrap_or(0)
+    };
+    let (names, values) = (most_of(&|(name, _)| named(name)), most_of(&|(_, cents)| whole_money(*cents)));
+    // A name is not cut for a long bar.
+    let name_columns =
+        names.clamp(columns * 2 / 5, (columns * 2 / 5).max(columns.saturating_sub(values + 2 + BAR_MIN)));
     for ((name, cents), row) in all.iter().take(shown).zip(&mut lines) {
         let value = whole_money(*cents);
         let bar_columns = columns.saturating_sub(name_columns + width(&value) + 2);
-        let name = if name.is_empty() { unnamed.to_owned() } else { name.clone() };
+        let name = named(name);
         frame.render_widget(
             Line::from(vec![
                 Span::raw(padded(app, &name, name_columns, false)),

@@ -83,7 +83,7 @@ fn empty_home_text_is_shown_in_full() {
             ],
         );
         app.update(now(), Message::Answer(Answer::Counts(vec![(Kind::Task, 1)])));
-        assert_says(&list(&mut app), &["Nothing is due this week, and nothing runs out soon."]);
+        assert_says(&list(&mut app), &["Nothing is due this week or the next, and nothing runs out soon."]);
     }
 }
 

@@ -16,15 +16,58 @@ fn sync_screen_scrolls_back_at_once() {
     assert_ne!(screen(&mut app, 80, 9), bottom);
 }
 
+/// The status of a home without a server.
+fn local() -> Status {
+    Status { phase: Phase::Local, ..Status::default() }
+}
+
+#[test]
+fn home_without_server_offers_a_connection() {
+    let mut app = household();
+    app.setup.can_connect = true;
+    app.update(now(), Message::Answer(Answer::Status(Ok(local()))));
+    letter(&mut app, 'S');
+    let text = screen(&mut app, 80, 24);
+    assert_says(&text, &["⌂ on this machine only", "none: all data is on this machine only", "c connect to a server"]);
+    for word in ["waiting", "Behind", "never", "no process", "pause"] {
+        assert!(!text.contains(word), "{word}:\n{text}");
+    }
+    assert!(letter(&mut app, 'c').contains(&Effect::Connect));
+    // The list of actions finds it from any screen.
+    press(&mut app, KeyCode::Esc);
+    letter(&mut app, '?');
+    "connect".chars().for_each(|one| drop(letter(&mut app, one)));
+    assert_says(&screen(&mut app, 80, 24), &["Connect to a server"]);
+    press(&mut app, KeyCode::Esc);
+    // A home with a server has nothing to connect.
+    app.update(now(), Message::Answer(Answer::Status(Ok(live()))));
+    letter(&mut app, 'S');
+    assert!(!letter(&mut app, 'c').contains(&Effect::Connect));
+    assert!(!screen(&mut app, 80, 24).contains("connect to a server"));
+}
+
+#[test]
+fn pause_without_server_explains_itself() {
+    let mut app = household();
+    app.setup.can_connect = true;
+    app.update(now(), Message::Answer(Answer::Status(Ok(local()))));
+    letter(&mut app, 'S');
+    for key in ['p', 'r'] {
+        assert_eq!(letter(&mut app, key), []);
+        assert_says(&screen(&mut app, 80, 24), &["This home has no server; c connects it with one."]);
+    }
+}
+
 #[test]
 fn status_bar_shows_the_phase() {
     let phase = |phase: Phase| Status { phase, ..live() };
     for (status, words) in [
         (live(), "● live"),
-        (Status { server: None, ..phase(Phase::New) }, "○ not connected"),
+        (local(), "⌂ on this machine only"),
+        (Status { server: None, ..phase(Phase::New) }, "◌ first sync has not begun"),
         (
             Status { offline_since: Some("2026-11-21T13:02:00.000Z".into()), ..phase(Phase::Offline) },
-            "○ offline since 13:02",
+            "□ offline since 13:02",
         ),
         (Status { position: 1_200, head: Some(5_000), ..phase(Phase::Backfilling) }, "◌ first sync 1,200 of 5,000"),
         (Status { behind_events: Some(312), ..phase(Phase::CatchingUp) }, "◌ catching up, 312 behind"),
@@ -40,9 +83,9 @@ fn status_bar_shows_the_phase() {
 
 #[test]
 fn edits_screen_without_server_omits_the_server() {
-    for (server, is_said) in [(live().server, true), (None, false)] {
+    for (status, is_said) in [(live(), true), (local(), false)] {
         let mut app = household();
-        app.update(now(), Message::Answer(Answer::Status(Ok(Status { server, ..live() }))));
+        app.update(now(), Message::Answer(Answer::Status(Ok(status))));
         letter(&mut app, 'w');
         let Some(Layer::Edits(edits)) = app.layers.last_mut() else { panic!("{:?}", app.layers) };
         edits.set_edits(Vec::new());
@@ -110,14 +153,13 @@ fn stopped_sync_shows_until_it_restarts() {
 fn retry_without_server_explains_why() {
     let setup = Setup { serverless: true, ..Setup::default() };
     let (mut app, _) = App::start(now(), setup, Session::default(), (80, 24));
-    let alone = Status { phase: Phase::Offline, server: None, ..live() };
-    app.update(now(), Message::Answer(Answer::Status(Ok(alone.clone()))));
+    app.update(now(), Message::Answer(Answer::Status(Ok(local()))));
     letter(&mut app, 'S');
     letter(&mut app, 'r');
     let text = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_says(&text, &["No server is configured; hearth-replica init connects this home with one."]);
+    assert_says(&text, &["This home has no server."]);
     // Another process has connected the home since.
-    let named = Status { server: Some("http://127.0.0.1:8750".into()), ..alone };
+    let named = Status { phase: Phase::Offline, ..live() };
     app.update(now(), Message::Answer(Answer::Status(Ok(named.clone()))));
     letter(&mut app, 'r');
     let text = screen(&mut app, 80, 24).split_whitespace().collect::<Vec<_>>().join(" ");

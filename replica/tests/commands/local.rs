@@ -1,0 +1,148 @@
+//! A home that was begun without a server: nothing waits, nothing is a fault, and no advice ends in an error.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use serde_json::Value;
+
+use super::doctor::{every_scope, identity};
+use super::{empty_replica, fake_server, json, refusal, replica, sqlite3, text, unaddressed};
+
+/// A home without a server, with an item that was changed once.
+fn local_home() -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("home.db");
+    let begun = replica(&db, &["init", "--no-server"]);
+    assert!(begun.status.success(), "{}", text(&begun.stderr));
+    let item = text(&replica(&db, &["add", "inventory", "name=Chair", "quantity=8", "current_value=130.50"]).stdout);
+    assert!(replica(&db, &["set", &item, "make=Thonet"]).status.success());
+    (dir, db)
+}
+
+#[test]
+fn local_status_shows_nothing_waiting() {
+    let (_dir, db) = local_home();
+    let status = json(&db, &["status"]);
+    assert_eq!(status["phase"], "local");
+    for nothing in ["waiting", "needs_you"] {
+        assert_eq!(status[nothing], 0, "{nothing}");
+    }
+    for unknown in ["oldest_waiting_at", "server", "home", "environment", "reason", "offline_since", "head"] {
+        assert_eq!(status[unknown], Value::Null, "{unknown}");
+    }
+    assert_eq!(json(&db, &["edits"])[0]["state"], "waiting", "the rows of edits are as ever");
+    let shown = replica(&db, &["status"]);
+    assert!(shown.status.success() && shown.stderr.is_empty(), "{}", text(&shown.stderr));
+    assert!(text(&shown.stdout).starts_with("All data is on this machine; there is no server."));
+    assert_eq!(json(&db, &["list", "inventory"])[0]["pending"], false);
+}
+
+#[test]
+fn local_doctor_finds_no_fault() {
+    let (_dir, db) = local_home();
+    let output = replica(&db, &["doctor", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for finding in findings.as_array().unwrap() {
+        assert_eq!((&finding["grade"], &finding["next"]), (&"ok".into(), &Value::Null), "{finding}");
+    }
+    assert!(findings.to_string().contains("begun without a server"), "{findings}");
+}
+
+#[test]
+fn local_sync_and_run_exit_3_with_init() {
+    let (_dir, db) = local_home();
+    for command in ["sync", "run"] {
+        let (exit, printed) = refusal(&db, &[command]);
+        assert_eq!(exit, 3, "{printed}");
+        assert!(printed.contains("has no server"), "{printed}");
+        assert!(printed.contains("next: hearth-replica init --server URL"), "{printed}");
+    }
+}
+
+/// Commands that write or read say nothing about a server.
+#[test]
+fn local_commands_advise_no_sync() {
+    let (dir, db) = local_home();
+    let id = json(&db, &["list", "inventory"])[0]["id"].as_str().unwrap().to_owned();
+    let copy = dir.path().join("copy.db");
+    for arguments in [
+        &["add", "room", "name=Attic"][..],
+        &["set", &id, "make=Ikea"],
+        &["show", &id],
+        &["why", &id],
+        &["list", "inventory"],
+        &["edits"],
+        &["undo"],
+        &["resume"],
+        &["export", copy.to_str().unwrap()],
+    ] {
+        let output = replica(&db, arguments);
+        let printed = unaddressed(&db, &(text(&output.stdout) + &text(&output.stderr)));
+        assert!(output.status.success(), "{arguments:?}: {printed}");
+        for advice in ["sync", "hearth-replica run", "confirmed", "next:"] {
+            assert!(!printed.contains(advice), "{arguments:?}: {printed}");
+        }
+    }
+    assert_eq!(json(&copy, &["status"])["phase"], "local");
+    assert_eq!(json(&copy, &["edits"])[0]["state"], "waiting", "a copy is as whole as the original");
+}
+
+#[test]
+fn worth_is_shown_for_all_pieces() {
+    let (_dir, db) = local_home();
+    let listed = text(&replica(&db, &["list", "inventory", "--sort", "worth"]).stdout);
+    assert!(listed.contains("worth") && listed.contains("1044.00"), "{listed}");
+    let id = json(&db, &["list", "inventory"])[0]["id"].as_str().unwrap().to_owned();
+    let shown = text(&replica(&db, &["show", &id]).stdout);
+    assert!(shown.lines().any(|line| line.starts_with("worth ") && line.ends_with("1044.00")), "{shown}");
+    assert_eq!(text(&sqlite3(&db, "SELECT value_cents FROM home_value").stdout).trim(), "104400");
+}
+
+#[test]
+fn damaged_local_home_is_rebuilt() {
+    let (_dir, db) = local_home();
+    assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
+    let mut file = std::fs::OpenOptions::new().write(true).open(&db).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.write_all(&[0xff; 100]).unwrap();
+    let (exit, printed) = refusal(&db, &["status"]);
+    assert!(exit == 8 && printed.contains("hearth-replica rebuild"), "{exit}: {printed}");
+
+    let rebuilt = replica(&db, &["rebuild"]);
+    assert!(rebuilt.status.success(), "{}", text(&rebuilt.stderr));
+    assert!(text(&rebuilt.stderr).contains("carried over into a new database"), "{}", text(&rebuilt.stderr));
+    assert_eq!(json(&db, &["status"])["phase"], "local");
+    let item = &json(&db, &["list", "inventory"])[0];
+    assert_eq!((&item["make"], &item["quantity"]), (&"Thonet".into(), &8.into()));
+    // A sound database stays as it is.
+    assert!(replica(&db, &["rebuild"]).status.success());
+    assert_eq!(json(&db, &["status"])["phase"], "local");
+    assert_eq!(json(&db, &["list", "inventory"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn init_with_server_ends_the_phase_local() {
+    let (_dir, db) = local_home();
+    let (server, _requests) = fake_server(|_| Some(("200 OK", "", identity(&every_scope()))));
+    let key = hearth_contract::key::key_text(hearth_contract::key::Environment::Test, [7; 32]);
+    let file = db.with_extension("given");
+    std::fs::write(&file, &key).unwrap();
+    let joined = replica(&db, &["init", "--server", &server, "--key-file", file.to_str().unwrap()]);
+    assert!(joined.status.success(), "{}", text(&joined.stderr));
+    let status = json(&db, &["status"]);
+    assert_eq!((&status["phase"], &status["server"]), (&"new".into(), &server.clone().into()));
+    assert_eq!(status["waiting"], 2);
+    assert_eq!(json(&db, &["list", "inventory"])[0]["pending"], true);
+    // This home has a server now.
+    let (exit, printed) = refusal(&db, &["init", "--no-server"]);
+    assert!(exit == 1 && printed.contains("this home has a server"), "{exit}: {printed}");
+}
+
+#[test]
+fn profile_with_server_makes_edits_wait() {
+    let (_dir, db) = empty_replica();
+    super::write_profile(&db, super::UNREACHABLE, "svc_test_x");
+    assert!(replica(&db, &["add", "room", "name=Attic"]).status.success());
+    let status = json(&db, &["status"]);
+    assert_eq!((&status["phase"], &status["waiting"]), (&"new".into(), &1.into()));
+}
