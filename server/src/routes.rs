@@ -85,7 +85,7 @@ fn collection(kind: Kind) -> [Route; 6] {
         write(Method::PATCH, &one, "update", RequestBody::Patch, ResponseBody::Record, |call| {
             Box::pin(api::records::update(call))
         }),
-        write(Method::DELETE, &one, "delete", RequestBody::None, ResponseBody::Deleted, |call| {
+        write(Method::DELETE, &one, "delete", RequestBody::Empty, ResponseBody::Deleted, |call| {
             Box::pin(api::records::delete(call))
         }),
         Route {
@@ -328,7 +328,11 @@ fn export(
     response_body: ResponseBody,
     handler: fn(Call) -> HandlerFuture,
 ) -> Route {
-    let request_body = if method == Method::POST { RequestBody::Export } else { RequestBody::None };
+    let request_body = match method {
+        Method::POST => RequestBody::Export,
+        Method::DELETE => RequestBody::Empty,
+        _ => RequestBody::None,
+    };
     let reading = get(path, operation, summary, scope("exports:write"), handler);
     Route { method, class, request_body, response_body, ..reading }
 }

@@ -359,14 +359,16 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
         .with("id", id.to_string())
         .with("deleted", deleted);
     // The usual advice to patch the existing record does not fit a deleted record.
-    if deleted { problem.with_fix("Choose another id: one that was used is never free again.") } else { problem }
+    let fix = "An earlier attempt may have created the record, which was deleted since. Only another thing needs another \
+        id: one that was used is never free again.";
+    if deleted { problem.with_fix(fix) } else { problem }
 }
 
 /// The id of a home is reserved for its property record, even before the property exists (contract 10).
 fn belongs_to_property(id: Uuid) -> Problem {
     let message = format!("The id {id} is reserved for the property record of this home.");
     let problem = Problem::new(ProblemType::AlreadyExists, message).with("id", id.to_string()).with("deleted", false);
-    problem.with_fix("Choose another id.")
+    problem.with_fix("Choose another id: nothing was created with this one.")
 }
 
 fn precondition_failed(rev: Option<i64>) -> Problem {

@@ -178,7 +178,8 @@ fn body(route: &Route) -> Option<Value> {
     let kind = route.kind.map_or("", name);
     let create = || route.kind.map(examples::create).unwrap_or_default();
     let (schema, example) = match route.request_body {
-        RequestBody::None => return None,
+        // Generated clients could not leave out a body that is described.
+        RequestBody::None | RequestBody::Empty => return None,
         RequestBody::Create => (format!("{kind}Create"), create()),
         RequestBody::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
         RequestBody::Bulk => {

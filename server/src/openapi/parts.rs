@@ -22,8 +22,8 @@ pub(super) fn parameters() -> Value {
         "IdempotencyKey": header(
             "Idempotency-Key",
             "Names this write, so that a retry within the `idempotency_hours` of /v1/_meta (24 as a rule) gets the same \
-             answer, be it a refusal, and happens once. The same key with another method, path with query, body (byte for byte; of a tool's call its name and arguments) or \
-             If-Match is 422 `idempotency_key_reused`: what corrects a refused request needs a new one",
+             answer, be it a refusal, and happens once. The same key with another method, path with query, body (compared as JSON; of a tool's call its name and arguments) or \
+             If-Match is 422 `idempotency_key_reused`: read the record then, because the earlier request may have been applied",
             json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]+$" }),
         ),
         "IfMatch": header(

@@ -44,12 +44,10 @@ pub(super) fn parse_input(
     Ok(ToolInput { id, query: Query::default(), body: Value::Object(arguments), ticket })
 }
 
-/// REST and MCP share one space of idempotency keys (contract 6.4). The order of arguments does not matter.
+/// REST and MCP share one space of idempotency keys (contract 6.4).
 fn ticket(tool: &str, key: &str, arguments: JsonObject) -> Ticket {
-    let mut body = Value::Object(arguments);
-    body.sort_all_objects();
     let target = format!("{}/{tool}", paths::MCP);
-    Ticket::new(key, Method::POST.as_str(), &target, body.to_string().as_bytes(), b"")
+    Ticket::new(key, Method::POST.as_str(), &target, &Value::Object(arguments), "")
 }
 
 /// The idempotency key from the argument or the HTTP header. Error: the two differ.
