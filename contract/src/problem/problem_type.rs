@@ -180,6 +180,7 @@ impl ProblemType {
     pub const fn details(self) -> &'static [(&'static str, &'static str)] {
         match self {
             T::CursorExpired => &CURSOR_EXPIRED,
+            T::RateLimited => &RATE_LIMITED,
             _ => &[],
         }
     }
@@ -244,6 +245,13 @@ impl ProblemType {
         }
     }
 }
+
+/// The members of `error.details` for [`ProblemType::RateLimited`]: name and sentence (contract 11).
+const RATE_LIMITED: [(&str, &str); 3] = [
+    ("window", "The window that is used up: `reads`, `writes` or `bulk`."),
+    ("limit", "The calls that the window allows in a minute."),
+    ("retry_after_seconds", "Seconds until the window ends, as in Retry-After."),
+];
 
 /// The members of `error.details` for [`ProblemType::CursorExpired`]: name and sentence (contract 9.3).
 pub const CURSOR_EXPIRED: [(&str, &str); 5] = [

@@ -104,6 +104,11 @@ impl ResponseBody {
         }
     }
 
+    /// Whether the response is a page for people.
+    pub const fn is_page(self) -> bool {
+        matches!(self, ResponseBody::Page | ResponseBody::ErrorPage)
+    }
+
     /// The media types on offer, the default first. `Accept` must admit at least one of them.
     pub const fn media(self) -> &'static [&'static str] {
         match self {

@@ -104,15 +104,15 @@ fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem>
     })
 }
 
-/// Refuses a precondition on a route without a revision to compare, and a precondition that is malformed. A client that
-/// sends a precondition relies on its check.
+/// Refuses a precondition on a write without a revision to compare, and a condition that is malformed. A client that
+/// sends a condition relies on its check.
 pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    if !route.takes_ticket() {
+    if !route.takes_ticket() && !route.is_conditional() {
         return Ok(());
     }
     let sent = |(name, header)| Some((name, header_value(headers, header)?));
     let mut sent = [("If-Match", IF_MATCH), ("If-None-Match", IF_NONE_MATCH)].into_iter().filter_map(sent);
-    if route.is_guarded() {
+    if route.is_guarded() || route.is_conditional() {
         let Some((name, value)) = sent.find(|(_, value)| !is_etag_list(value)) else { return Ok(()) };
         let message = format!("{name} is neither * nor a list of quoted ETags.");
         let fix = format!("Send the record's ETag as it came, with its quotes: {name}: \"3\".");
@@ -125,8 +125,12 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
     Err(Problem::parameter(name, &value, None, message).with_fix(fix))
 }
 
+/// The texts that [`is_etag_list`] accepts, as a regular expression for the description of the API.
+pub(crate) const ETAG_LIST_PATTERN: &str =
+    r#"^[ \t]*(\*|[ \t,]*(W/)?"[!#-~]*"([ \t]*,[ \t,]*(W/)?"[!#-~]*")*[ \t,]*)[ \t]*$"#;
+
 /// Whether a text is `*` or a list of ETags (RFC 9110 5.6.1.2, 8.8.3, 13.1.1). List items may be empty, and a tag may
-/// contain commas.
+/// contain commas, but no space.
 fn is_etag_list(text: &str) -> bool {
     if text.trim() == "*" {
         return true;
@@ -135,7 +139,10 @@ fn is_etag_list(text: &str) -> bool {
     let mut rest = text.trim_start_matches(between);
     loop {
         let tag = rest.strip_prefix("W/").unwrap_or(rest).strip_prefix('"').and_then(|open| open.split_once('"'));
-        let Some((_, after)) = tag else { return false };
+        let Some((name, after)) = tag else { return false };
+        if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return false;
+        }
         rest = after.trim_start_matches(between);
         match (rest.is_empty(), after.trim_start().starts_with(',')) {
             (true, _) => return true,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request};
 use hearth_contract::headers::{LAST_EVENT_ID, SERVICE_API_VERSION};
@@ -21,12 +21,13 @@ use super::parts::{
     check_accept, check_conditions, check_host, check_size, header_value, parse_body, parse_idempotency_key, read_body,
 };
 use super::query::Query;
-use super::reply::{Refusal, Reply, ResponseContext};
+use super::reply::{Payload, Refusal, Reply, ResponseContext};
 use super::route::{Handler, HandlerFuture, Route};
-use super::auth;
+use super::{accept, auth};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
+use crate::config::base_path;
 use crate::home::receipts::Ticket;
 use crate::interceptor::ForcedRefusal;
 use crate::versions::{self, Version};
@@ -94,6 +95,10 @@ impl Pipeline<'_> {
         let (parts, body) = request.into_parts();
         check_size(&parts)?;
         check_host(&parts)?;
+        if is_browser_at_root(&parts) {
+            let docs = format!("{}{}", base_path(&self.app.base_url), paths::DOCS);
+            return Ok(Reply { status: 303, headers: vec![("location", docs)], payload: Payload::Empty });
+        }
         let route = find_route(found.as_ref(), &parts)?;
         let segment = found.and_then(|found| found.segment);
         self.facts.operation = &route.operation;
@@ -193,6 +198,17 @@ impl Pipeline<'_> {
         })
     }
 }
+
+/// Whether a person opens the address of the service in a browser. Programs get the 404 of an unknown path.
+fn is_browser_at_root(parts: &Parts) -> bool {
+    let has_pages = parts.extensions.get::<Served>().is_some_and(|Served(map)| map.paths().contains(&paths::DOCS));
+    let wanted = accept::choose_media_type(header_value(&parts.headers, ACCEPT).as_deref(), &ROOT_MEDIA);
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    has_pages && reads && parts.uri.path() == "/" && wanted == Some("text/html")
+}
+
+/// The media types between which a reader of `/` chooses, the default first.
+const ROOT_MEDIA: [&str; 2] = ["application/json", "text/html"];
 
 /// The known path that resembles the target most, if any. The common prefix does not count as a resemblance.
 fn nearest_path<'a>(target: &str, known: &[&'a str]) -> Option<&'a str> {

@@ -88,7 +88,7 @@ fn account() -> Named {
                         json!({ "pinned": { "type": "string", "format": "date" }, "resolved": reference("ApiVersion") }),
                         &["pinned", "resolved"],
                     ),
-                    "rate_limits": nullable(reference("RateLimits")),
+                    "rate_limits": reference("RateLimits"),
                     "faults": reference("Faults"),
                 }),
                 &["team", "home", "environment", "key", "scopes", "plan", "api_version", "rate_limits"],
@@ -108,7 +108,11 @@ fn account() -> Named {
         (
             "RateLimits",
             object(
-                json!({ "reads_per_minute": { "type": "integer" }, "writes_per_minute": { "type": "integer" }, "bulk_per_minute": { "type": "integer" } }),
+                json!({
+                    "reads_per_minute": { "type": ["integer", "null"], "description": "Null: no limit" },
+                    "writes_per_minute": { "type": ["integer", "null"], "description": "Null: no limit" },
+                    "bulk_per_minute": { "type": ["integer", "null"], "description": "Null: no limit" },
+                }),
                 &["reads_per_minute", "writes_per_minute", "bulk_per_minute"],
             ),
         ),

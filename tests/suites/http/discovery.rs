@@ -478,6 +478,80 @@ async fn page_commands_can_be_pasted_into_shell() {
 }
 
 #[tokio::test]
+async fn condition_pattern_matches_what_is_accepted() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let room = client.get("/v1/rooms?limit=1").await.data()[0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/rooms/{room}");
+    for (method, header, component) in [
+        (Method::PATCH, "If-Match", "IfMatch"),
+        (Method::PATCH, "If-None-Match", "UnlessMatch"),
+        (Method::GET, "If-None-Match", "IfNoneMatch"),
+    ] {
+        let schema = &document["components"]["parameters"][component]["schema"];
+        let validator = jsonschema::draft202012::new(schema).unwrap();
+        for value in [
+            "*",
+            "\"1\"",
+            "W/\"1\"",
+            "\"1\", \"2\"",
+            "\"1\",\"2\"",
+            "\"1\",",
+            ", ,\"7\",,\"1\"",
+            "\"\"",
+            "\"a,b\" , W/\"x\"",
+            "1",
+            "\"1",
+            "1\"",
+            "\"1\" \"2\"",
+            "\"1\", x",
+            "w/\"1\"",
+            "*, \"1\"",
+            "**",
+            "\"a b\"",
+            "",
+            ",",
+            "W/*",
+            "\"a\"b\"",
+        ] {
+            let request = client.request(method.clone(), &path).header(header, value);
+            let request = if method == Method::PATCH { request.json(&json!({})) } else { request };
+            let response = client.send(request).await;
+            let is_accepted = response.status != 400;
+            assert_eq!(validator.is_valid(&json!(value)), is_accepted, "{method} {header}: {value}: {}", response.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn browser_finds_the_pages() {
+    let server = Server::start_with(|config| config.base_url = Some("https://nas.example/hearth".to_owned())).await;
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let at_root = async |method: Method, accept: &str| {
+        let request = http.request(method, format!("{}/", server.url)).header("accept", accept);
+        let response = request.send().await.unwrap();
+        let location = response.headers().get("location").map(|value| value.to_str().unwrap().to_owned());
+        (response.status().as_u16(), location)
+    };
+    let docs = Some("/hearth/docs".to_owned());
+    assert_eq!(at_root(Method::GET, browser).await, (303, docs.clone()));
+    assert_eq!(at_root(Method::HEAD, browser).await, (303, docs));
+    // Programs are told about a wrong path, as everywhere.
+    assert_eq!(at_root(Method::GET, "*/*").await, (404, None));
+    assert_eq!(at_root(Method::GET, "application/json").await, (404, None));
+    assert_eq!(at_root(Method::POST, browser).await, (404, None));
+    for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
+        let (page, slashed) = (visit(&server, path, browser).await, visit(&server, &format!("{path}/"), browser).await);
+        assert_eq!((slashed.status, &slashed.text), (200, &page.text), "{path}/");
+    }
+    for path in ["/docs//", "/docs/style.css/", "/v1/", "/healthz/"] {
+        assert_eq!(visit(&server, path, "*/*").await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn openapi_names_mcp_headers() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await.json;

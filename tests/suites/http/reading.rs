@@ -179,6 +179,7 @@ async fn since_filters_apply_in_both_orders() {
         (format!("created_since={third}&updated_since={}&order=asc", moment(&made[4], "updated_at")), &["4", "5"]),
         (format!("updated_since={}", moment(changed.data(), "updated_at")), &["1"]),
         ("created_since=2999-01-01".to_owned(), &[]),
+        (format!("created_since={}", third.to_lowercase()), &["5", "4", "3"]),
         ("created_since=2020-01-01T00:00:00%2B02:00&order=asc&limit=6".to_owned(), &["0", "1", "2", "3", "4", "5"]),
     ] {
         assert_eq!(names(client.list_all(&format!("/v1/rooms?{query}")).await), expected, "{query}");

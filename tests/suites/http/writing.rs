@@ -85,7 +85,9 @@ async fn malformed_condition_gives_400_not_412() {
         client.send(client.request(Method::PATCH, &path).header(header, tag).json(&json!({})))
     };
     for header in ["If-Match", "If-None-Match"] {
-        for tag in ["1", "", ",", "\"1", "1\"", "\"1\" \"2\"", "\"1\", x", "w/\"1\"", "W/W/\"1\"", "*, \"1\""] {
+        for tag in
+            ["1", "", ",", "\"1", "1\"", "\"1\" \"2\"", "\"1\", x", "w/\"1\"", "W/W/\"1\"", "*, \"1\"", "\"a b\""]
+        {
             let refused = send(header, tag).await;
             assert_eq!((refused.status, refused.error()), (400, "invalid_request"), "{header}: {tag}");
             assert_eq!(refused.json["error"]["details"]["parameter"], header);
@@ -446,8 +448,6 @@ async fn condition_without_revision_is_refused() {
 }
 
 #[tokio::test]
-async fn deleted_id_conflict_fix_asks_for_other_id() {
-#[tokio::test]
 async fn delete_takes_no_fields() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
@@ -499,6 +499,8 @@ async fn delete_takes_no_fields() {
     assert_eq!((again.status, again.header("idempotency-replayed")), (200, "true"));
 }
 
+#[tokio::test]
+async fn deleted_id_conflict_fix_asks_for_other_id() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
