@@ -2,15 +2,16 @@
 
 use hearth_contract::paths;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::Kind;
+use hearth_contract::schema::{Field, Format, Kind};
 use serde_json::{Map, Value, json};
 
 use super::schema::{name, reference};
 use super::{examples, responses};
 use crate::app::limits::RateClass;
 use crate::http::bodies::{RequestBody, ResponseBody};
-use crate::http::parameters::{Parameter, ParameterType};
+use crate::http::parameters::{NULL, Parameter, ParameterType};
 use crate::http::route::{Access, Route};
+use crate::store::lists::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
 pub(super) const TAGS: [(&str, &str); 13] = [
@@ -146,6 +147,11 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         ParameterType::Fields => list(reference(&format!("{kind}Field"))),
         ParameterType::Relations if !has_relations => return None,
         ParameterType::Relations => list(reference(&format!("{kind}Relation"))),
+        ParameterType::Filter(field) => {
+            let mut values = list(filter_value(field));
+            values["maxItems"] = FILTER_VALUES_MAX.into();
+            values
+        }
         ParameterType::Moment => {
             json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] })
         }
@@ -167,11 +173,28 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         "description": about,
         "schema": schema,
     });
-    if matches!(parameter.value_type, ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations) {
+    if parameter.value_type.is_list() {
         value["style"] = "form".into();
         value["explode"] = false.into();
     }
     Some(value)
+}
+
+/// The schema of one value of a filter.
+fn filter_value(field: &Field) -> Value {
+    let format = match field.format {
+        Format::Choice(words) => {
+            let words: Vec<&str> = words.iter().copied().chain(field.is_nullable().then_some(NULL)).collect();
+            return json!({ "type": "string", "enum": words });
+        }
+        Format::Date => "date",
+        _ => "uuid",
+    };
+    if field.is_nullable() {
+        json!({ "type": "string", "anyOf": [{ "format": format }, { "enum": [NULL] }] })
+    } else {
+        json!({ "type": "string", "format": format })
+    }
 }
 
 fn body(route: &Route) -> Option<Value> {

@@ -194,6 +194,30 @@ async fn since_filters_apply_in_both_orders() {
 }
 
 #[tokio::test]
+async fn fields_name_relation_only_with_expand() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room.id() })).await.id();
+    let expected = json!({ "id": lamp, "name": "Lamp", "room": room.data() });
+    for query in ["fields=name,room&expand=room", "fields=name&expand=room", "fields=room,name,room&expand=room"] {
+        assert_eq!(client.get(&format!("/v1/inventory?{query}")).await.data()[0], expected, "{query}");
+        assert_eq!(*client.get(&format!("/v1/inventory/{lamp}?{query}")).await.data(), expected, "{query}");
+    }
+    for (path, value, nearest) in [
+        ("/v1/inventory?fields=name,room", "room", json!("room_id")),
+        ("/v1/tasks?fields=subject", "subject", json!("subject_id")),
+        ("/v1/inventory?fields=room.name&expand=room", "room.name", Value::Null),
+        ("/v1/rooms?fields=room", "room", Value::Null),
+    ] {
+        let refused = client.get(path).await;
+        let details = &refused.json["error"]["details"];
+        assert_eq!((refused.status, &details["parameter"], &details["value"]), (400, &json!("fields"), &json!(value)));
+        assert!(nearest.is_null() || details["nearest"] == nearest, "{path}: {details}");
+    }
+}
+
+#[tokio::test]
 async fn expand_shows_relation_beside_id() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);

@@ -90,7 +90,7 @@ fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
         ParameterType::Choice { words, .. } => json!({ "type": "string", "enum": words, "default": words[0] }),
         ParameterType::Moment => json!({ "type": "string", "examples": ["2026-06-01", "2026-06-01T12:00:00Z"] }),
         ParameterType::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
-        ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations => several(),
+        ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations | ParameterType::Filter(_) => several(),
     };
     let names: Vec<&str> = match (parameter.value_type, kind) {
         (ParameterType::Kinds(kinds), _) => kinds.iter().map(|kind| kind.as_str()).collect(),
