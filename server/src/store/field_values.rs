@@ -70,9 +70,10 @@ pub fn replace(
 
 /// The records that refer to a record, by kind, then by id.
 pub fn sources(tx: &Tx<'_>, home: HomeNumber, target: Uuid) -> Result<Vec<(Kind, Uuid)>, StoreError> {
+    // CROSS JOIN: SQLite would otherwise begin with all records of the kind.
     let mut statement = tx.conn.prepare_cached(
         "SELECT r.id FROM field_values v
-         JOIN records r INDEXED BY records_by_creation
+         CROSS JOIN records r INDEXED BY records_by_creation
            ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
          WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4",
     )?;

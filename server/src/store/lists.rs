@@ -204,9 +204,10 @@ fn sort_values(
     mut look: impl FnMut(i64, Option<&str>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<(), StoreError> {
     let range = PageRange::new(list.order, list.bounds);
+    // CROSS JOIN: SQLite would otherwise begin with all records of the kind.
     let mut statement = tx.conn.prepare_cached(
         "SELECT r.rev FROM field_values v
-         JOIN records r INDEXED BY records_by_creation
+         CROSS JOIN records r INDEXED BY records_by_creation
            ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
          WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4 AND v.created >= ?5
            AND r.rev BETWEEN ?6 AND ?7",
