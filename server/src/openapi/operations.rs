@@ -180,22 +180,27 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
     Some(value)
 }
 
-/// The schema of one value of a filter.
+/// The schema of one value of a filter: one plain string type, because generated clients make a class of its own of each
+/// `anyOf`.
 fn filter_value(field: &Field) -> Value {
-    let format = match field.format {
+    let null = field.is_nullable().then_some(NULL);
+    let pattern = match field.format {
         Format::Choice(words) => {
-            let words: Vec<&str> = words.iter().copied().chain(field.is_nullable().then_some(NULL)).collect();
+            let words: Vec<&str> = words.iter().copied().chain(null).collect();
             return json!({ "type": "string", "enum": words });
         }
-        Format::Date => "date",
-        _ => "uuid",
+        Format::Date => DATE_PATTERN,
+        _ => ID_PATTERN,
     };
-    if field.is_nullable() {
-        json!({ "type": "string", "anyOf": [{ "format": format }, { "enum": [NULL] }] })
-    } else {
-        json!({ "type": "string", "format": format })
-    }
+    let pattern = null.map_or(format!("^({pattern})$"), |null| format!("^({null}|{pattern})$"));
+    json!({ "type": "string", "pattern": pattern })
 }
+
+/// A UUID with hyphens.
+const ID_PATTERN: &str = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
+/// A day of the calendar: months of 31 and of 30 days, the first 28 days of February, and leap days.
+const DATE_PATTERN: &str = "[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|\
+     02-(0[1-9]|1[0-9]|2[0-8]))|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29";
 
 fn body(route: &Route) -> Option<Value> {
     let kind = route.kind.map_or("", name);

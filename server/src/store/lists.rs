@@ -106,6 +106,9 @@ impl PageInProgress<'_> {
 /// a filter with few records is of use: its records must be sorted.
 fn find_driver<'l>(tx: &Tx<'_>, list: &'l List) -> Result<Option<&'l Filter>, StoreError> {
     let indexed: Vec<&Filter> = list.filters.iter().filter(|filter| field_number(filter.field).is_some()).collect();
+    if indexed.is_empty() {
+        return Ok(None);
+    }
     let (is_created, since) = (list.order.0 == Sort::Created, list.bounds.changed_from);
     if let ([only], true, 0) = (&indexed[..], is_created, since) {
         return Ok(Some(only));

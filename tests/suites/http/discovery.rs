@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hearth_contract::formats::{parse_date, parse_id};
 use hearth_contract::problem::ProblemType;
 use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::Kind;
@@ -521,6 +522,31 @@ async fn condition_pattern_matches_what_is_accepted() {
             let is_accepted = response.status != 400;
             assert_eq!(validator.is_valid(&json!(value)), is_accepted, "{method} {header}: {value}: {}", response.text);
         }
+    }
+}
+
+#[tokio::test]
+async fn filter_patterns_match_their_formats() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let pattern_of = |name: &str| {
+        let parameters = document["paths"]["/v1/tasks"]["get"]["parameters"].as_array().unwrap();
+        let parameter = parameters.iter().find(|parameter| parameter["name"] == name).unwrap();
+        jsonschema::draft202012::new(&parameter["schema"]["items"]).unwrap()
+    };
+    let (due_on, subject_id) = (pattern_of("due_on"), pattern_of("subject_id"));
+    for year in [0, 4, 1900, 2000, 2023, 2024, 2100, 2396, 9999] {
+        for (month, day) in (0..=13).flat_map(|month| (0..=32).map(move |day| (month, day))) {
+            let text = format!("{year:04}-{month:02}-{day:02}");
+            assert_eq!(due_on.is_valid(&json!(text)), parse_date(&text).is_some(), "{text}");
+        }
+    }
+    for text in ["null", "", "NULL", "nul", "2026-6-1", "2026-06-01T00:00:00Z", "x2026-06-01", "2024-02-29x"] {
+        assert_eq!(due_on.is_valid(&json!(text)), text == "null", "{text}");
+    }
+    let id = "0190a3b0-0000-7000-8000-00000000abcd";
+    for text in ["null", id, &id.to_uppercase(), &id.replace('-', ""), &format!("{{{id}}}"), "", "none", &id[1..]] {
+        assert_eq!(subject_id.is_valid(&json!(text)), text == "null" || parse_id(text).is_some(), "{text}");
     }
 }
 
