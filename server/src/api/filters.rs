@@ -10,7 +10,7 @@ use hearth_contract::schema::{Field, Format, Kind};
 
 use crate::http::parameters::NULL;
 use crate::http::query::Query;
-use crate::store::lists::{FILTER_VALUES_MAX, Filter};
+use crate::store::filter::{FILTER_VALUES_MAX, Filter};
 
 /// The filters of a request, in the order of the table of kinds. Order and repetition of the values do not count. Error:
 /// `invalid_request` for a value that the field cannot hold.

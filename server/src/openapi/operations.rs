@@ -11,7 +11,7 @@ use crate::app::limits::RateClass;
 use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::parameters::{NULL, Parameter, ParameterType};
 use crate::http::route::{Access, Route};
-use crate::store::lists::FILTER_VALUES_MAX;
+use crate::store::filter::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
 pub(super) const TAGS: [(&str, &str); 13] = [

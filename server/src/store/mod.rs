@@ -5,7 +5,7 @@
 //! - [`open`]: files, permissions, locks, pragmas, migrations. [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`exports`]: the tables.
-//! - [`lists`]: a page of records with filters.
+//! - [`lists`]: a page of records; [`filter`]: the filters of a list.
 //! - [`rewind`]: earlier states of a home. [`copies`]: backup and restore. [`check`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
@@ -19,6 +19,7 @@ pub mod events;
 pub mod exports;
 pub mod field_values;
 mod files;
+pub mod filter;
 mod home_number;
 pub mod homes;
 mod inline_readers;

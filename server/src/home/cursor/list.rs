@@ -10,7 +10,7 @@ use time::Date;
 use uuid::Uuid;
 
 use super::sealed::{CursorError, Usage, push_number, seal, take_bytes, take_number, unseal};
-use crate::store::lists::{FILTER_VALUES_MAX, Filter};
+use crate::store::filter::{FILTER_VALUES_MAX, Filter};
 use crate::store::records::{Direction, Sort};
 
 /// A place in a list, with the order and the filters of the list.
