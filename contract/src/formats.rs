@@ -39,7 +39,7 @@ impl Timestamp {
         self.date_time().date()
     }
 
-    /// Parses `YYYY-MM-DD` (midnight UTC) or an RFC 3339 date-time with `Z` or offset. Drops digits below a millisecond.
+    /// Parses `YYYY-MM-DD` (midnight UTC) or an RFC 3339 date-time with `Z` or offset; `t` and `z` count too. Drops digits below a millisecond.
     /// None for another form.
     pub fn parse(text: &str) -> Option<Timestamp> {
         let nanos = nanos(text)?;
@@ -68,8 +68,8 @@ fn nanos(text: &str) -> Option<i128> {
     if let Some(date) = parse_date(text) {
         return Some(date.midnight().assume_utc().unix_timestamp_nanos());
     }
-    // RFC 3339 allows a space or a lower-case `t`; ISO 8601 and the contract do not.
-    if text.as_bytes().get(10) != Some(&b'T') {
+    // RFC 3339 allows a space between date and time; ISO 8601 and the contract do not.
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
         return None;
     }
     let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_offset(UtcOffset::UTC)?;
@@ -192,6 +192,8 @@ mod tests {
         for (text, expected) in [
             ("2026-06-01", Some("2026-06-01T00:00:00.000Z")),
             ("2026-06-01T12:00:00Z", Some("2026-06-01T12:00:00.000Z")),
+            ("2026-06-01t12:00:00z", Some("2026-06-01T12:00:00.000Z")),
+            ("2026-06-01t12:00:00.5+02:00", Some("2026-06-01T10:00:00.500Z")),
             ("2026-06-01T12:00:00.1234+02:00", Some("2026-06-01T10:00:00.123Z")),
             ("2026-06-01 12:00:00Z", None),
             ("2026-06-01T12:00:00", None),

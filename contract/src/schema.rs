@@ -110,6 +110,11 @@ impl Resource {
         }
     }
 
+    /// The fields that lists can be filtered by (contract 5).
+    pub fn filters(&self) -> impl Iterator<Item = &'static Field> {
+        self.fields.iter().filter(|field| field.is_filter())
+    }
+
     /// The searched fields (contract 8).
     pub fn searchable(&self) -> impl Iterator<Item = &'static Field> {
         self.fields.iter().filter(|field| field.is_searchable())
@@ -164,6 +169,11 @@ impl Field {
     /// Whether search looks at the field: texts and codes, not choices, dates and urls (contract 8).
     pub const fn is_searchable(&self) -> bool {
         matches!(self.format, Format::Text { .. } | Format::Vin)
+    }
+
+    /// Whether a list can be filtered by values of the field: choices, references and dates (contract 5).
+    pub const fn is_filter(&self) -> bool {
+        matches!(self.format, Format::Choice(_) | Format::Reference(_) | Format::Subject | Format::Date)
     }
 
     /// The relation whose id the field holds: `room` for `room_id`. None for other fields.

@@ -7,11 +7,11 @@
 --   kind      1 inventory, 2 vehicle, 3 document, 4 task, 5 room, 6 property
 --
 -- Invariants (`hearth-server check` verifies 3 to 7)
---   1. One write changes `events`, `records`, `links`, `search`, `receipts` and `homes.head` in one transaction.
+--   1. One write changes `events`, `records`, `field_values`, `search`, `receipts` and `homes.head` in one transaction.
 --   2. The event ids of a home rise, are never given out twice, and become visible in order.
 --   3. Folding the events of a home from the oldest to the newest gives the records of the home.
 --   4. The event at `records.rev` holds the current JSON of the record. No other table holds the JSON.
---   5. `links` holds exactly the references that the current records contain.
+--   5. `field_values` holds exactly the indexed values of the current records.
 --   6. `search` holds exactly one row per current record, except for the property.
 --   7. No row of one home refers to a row of another home.
 
@@ -86,13 +86,16 @@ CREATE TABLE records (
 CREATE INDEX records_by_creation ON records (home, kind, created, rev) WHERE deleted = 0;
 CREATE INDEX records_by_change ON records (home, kind, rev, created) WHERE deleted = 0;
 
--- References between records, by target, so that a delete finds the records to change (contract 3).
-CREATE TABLE links (
-    home   INTEGER NOT NULL REFERENCES homes (number),
-    target TEXT NOT NULL,                         -- id of the record referred to
-    kind   INTEGER NOT NULL,                      -- kind of the record that refers
-    record TEXT NOT NULL,                         -- id of the record that refers
-    PRIMARY KEY (home, target, kind, record)
+-- Values of current records by which lists filter (contract 5), and by which a delete finds the records that refer to the
+-- deleted record (contract 3). The records of a value lie in the order of creation. A row names its record by `created`,
+-- because the id would make each row twice as long.
+CREATE TABLE field_values (
+    home    INTEGER NOT NULL REFERENCES homes (number),
+    kind    INTEGER NOT NULL,
+    field   INTEGER NOT NULL,                     -- 1 status, 2 due_on, 3 room_id, 4 subject_id, 5 category
+    value   TEXT NOT NULL,                        -- as in the JSON of the record; empty for null
+    created INTEGER NOT NULL,                     -- event id that created the record
+    PRIMARY KEY (home, kind, field, value, created)
 ) STRICT, WITHOUT ROWID;
 
 -- The full-text index of current records. The rowid is homes.number * 2^40 + the event id that created the record.

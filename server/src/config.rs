@@ -1,6 +1,6 @@
 //! The settings of `serve` (contract 17), and the parsers that validate them. Must not know how the service uses a setting.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -154,6 +154,20 @@ pub fn parse_number(text: &str) -> Result<usize, String> {
     if number == 0 { Err("the number must be at least 1".to_owned()) } else { Ok(number) }
 }
 
+/// Parses the address to listen on: an IP address or the name of this machine, and a port. Of several addresses of a name,
+/// the first IPv4 address counts, which every local client reaches.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let example = "give a name or address and a port, such as localhost:8750 or 0.0.0.0:8750";
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
+    if !matches!(port, Some(Ok(_))) {
+        return Err(format!("`{text}` has no host or no port: {example}"));
+    }
+    let addresses: Vec<SocketAddr> =
+        text.to_socket_addrs().map_err(|error| format!("`{text}` is no address: {error}; {example}"))?.collect();
+    let first = addresses.iter().find(|address| address.is_ipv4()).or(addresses.first()).copied();
+    first.ok_or_else(|| format!("`{text}` has no address; {example}"))
+}
+
 /// Parses a base URL: http or https, with a host and an optional path.
 pub fn parse_base_url(text: &str) -> Result<String, String> {
     let whole = text.parse::<Uri>().is_ok_and(|uri| uri.query().is_none()) && !text.contains(['@', '#']);
@@ -234,6 +248,22 @@ mod tests {
         assert_eq!(parse_keepalive("30s"), Ok(Duration::from_secs(30)));
         assert!(parse_keepalive("31s").is_err_and(|why| why.contains("30s at most")) && parse_keepalive("0s").is_err());
         assert!(parse_rate_limits("bulk=0").is_err() && parse_interval("0s").is_err() && parse_number("0").is_err());
+    }
+
+    #[test]
+    fn listen_takes_name_or_address_with_port() {
+        for (text, address) in [
+            ("localhost:8750", "127.0.0.1:8750"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("[::1]:8750", "[::1]:8750"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+        ] {
+            assert_eq!(parse_listen(text).map(|address| address.to_string()).as_deref(), Ok(address), "{text}");
+        }
+        for bad in ["", "8750", ":8750", "localhost", "127.0.0.1", "::1", "localhost:http", "localhost:99999", "a b:1"]
+        {
+            assert!(parse_listen(bad).is_err_and(|why| why.contains("localhost:8750")), "{bad}");
+        }
     }
 
     #[test]

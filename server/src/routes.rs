@@ -13,8 +13,8 @@ use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
-    CREATED_SINCE, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, ORDER, SEARCH_QUERY,
-    SEARCH_TYPES, SORT, STREAM_CURSOR, UPDATED_SINCE,
+    CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, SEARCH_QUERY, SEARCH_TYPES, STREAM_CURSOR,
+    list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::http::scopes::reading;
@@ -66,7 +66,7 @@ fn collection(kind: Kind) -> [Route; 6] {
     [
         Route {
             kind: Some(kind),
-            parameters: &[LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND],
+            parameters: list_parameters(kind),
             response_body: ResponseBody::Records,
             ..get(&path, &format!("list_{plural}"), &format!("list {plural}"), reads.clone(), |call| {
                 Box::pin(api::records::list(call))
@@ -85,7 +85,7 @@ fn collection(kind: Kind) -> [Route; 6] {
         write(Method::PATCH, &one, "update", RequestBody::Patch, ResponseBody::Record, |call| {
             Box::pin(api::records::update(call))
         }),
-        write(Method::DELETE, &one, "delete", RequestBody::None, ResponseBody::Deleted, |call| {
+        write(Method::DELETE, &one, "delete", RequestBody::Empty, ResponseBody::Deleted, |call| {
             Box::pin(api::records::delete(call))
         }),
         Route {
@@ -328,7 +328,11 @@ fn export(
     response_body: ResponseBody,
     handler: fn(Call) -> HandlerFuture,
 ) -> Route {
-    let request_body = if method == Method::POST { RequestBody::Export } else { RequestBody::None };
+    let request_body = match method {
+        Method::POST => RequestBody::Export,
+        Method::DELETE => RequestBody::Empty,
+        _ => RequestBody::None,
+    };
     let reading = get(path, operation, summary, scope("exports:write"), handler);
     Route { method, class, request_body, response_body, ..reading }
 }

@@ -91,6 +91,10 @@ fn refusal_exits_1_and_wrong_usage_exits_2() {
         (&["serve", "--base-url", "https://example.org/?a=b"], 2, "https://example.org/?a=b"),
         (&["openapi", "--base-url", "foo"], 2, "https://hearth.example.org"),
         (&["serve", "--trusted-proxy", "10.0.0.0/33"], 2, "10.0.0.0/33"),
+        (&["serve", "--listen", "8750"], 2, "localhost:8750"),
+        (&["serve", "--listen", "nowhere.invalid:8750"], 2, "nowhere.invalid:8750"),
+        (&["serve", "--metrics-listen", "localhost"], 2, "localhost:8750"),
+        (&["lab", "rewind", "--by", "0"], 2, "0 is not in 1.."),
         (&["serve", "--faults", "latency=150%"], 2, "line 1, column "),
         (&["serve", "--faults", "no-such-file"], 2, "neither a fault"),
     ] {
@@ -113,10 +117,11 @@ fn key_pin_must_be_supported_version() {
     };
     let created: Value = serde_json::from_slice(&pin("2026-06-01").stdout).unwrap();
     assert_eq!(created["api_version"], "2026-06-01");
-    let refused = pin("2020-01-01");
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(text(&refused.stderr).contains("the versions are"), "{}", text(&refused.stderr));
-    assert_eq!(pin("soon").status.code(), Some(2));
+    for unknown in ["2020-01-01", "soon", "2026-06-1", ""] {
+        let refused = pin(unknown);
+        assert_eq!(refused.status.code(), Some(2), "{unknown}");
+        assert!(text(&refused.stderr).contains("the versions are"), "{}", text(&refused.stderr));
+    }
 }
 
 #[test]
@@ -205,9 +210,52 @@ fn expired_key_is_listed_as_expired() {
     let listed = stdout(dir.path(), &["key", "list"]);
     let state = |name: &str| {
         let line = listed.lines().find(|line| line.ends_with(name)).unwrap();
-        line.split_whitespace().nth(2).unwrap().to_owned()
+        line.split_whitespace().nth(3).unwrap().to_owned()
     };
     assert_eq!((&*state("phone"), &*state("laptop")), ("expired", "good"), "{listed}");
+}
+
+#[test]
+fn lists_have_aligned_named_columns() {
+    let dir = data_with_team();
+    stdout(dir.path(), &["team", "create", "Lake"]);
+    for (team, env, name) in [("Hill house", "test", "phone"), ("Lake", "live", "the laptop")] {
+        stdout(dir.path(), &["key", "create", "--team", team, "--env", env, "--name", name]);
+    }
+    for (list, columns) in [
+        ("key", &["ID", "KEY", "ENV", "STATE", "LAST USED", "EXPIRES", "TEAM", "NAME"][..]),
+        ("team", &["ID", "PLAN", "CREATED", "NAME"]),
+    ] {
+        let listed = stdout(dir.path(), &[list, "list"]);
+        let lines: Vec<Vec<char>> = listed.lines().map(|line| line.chars().collect()).collect();
+        assert_eq!(lines.len(), 3, "{listed}");
+        let heading: String = lines[0].iter().collect();
+        for column in columns {
+            let at = heading.find(column).unwrap_or_else(|| panic!("{column}: {heading}"));
+            let begins = |line: &Vec<char>| line[at] != ' ' && (at == 0 || line[at - 1] == ' ');
+            assert!(lines.iter().all(begins), "{column}:\n{listed}");
+        }
+    }
+    assert!(stdout(dir.path(), &["key", "list"]).ends_with("never      never    Lake        the laptop"));
+}
+
+#[test]
+fn key_ids_are_time_ordered_uuids() {
+    let dir = data_with_team();
+    let create = ["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone"];
+    for key in [json(dir.path(), &create), json(dir.path(), &["key", "rotate", "phone"])] {
+        let id: uuid::Uuid = key["id"].as_str().unwrap().parse().unwrap();
+        assert_eq!(id.get_version_num(), 7, "{id}");
+    }
+}
+
+#[test]
+fn serve_listens_on_a_host_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Serving::run(dir.path(), &["serve", "--listen", "localhost:0", "--metrics-listen", "localhost:0"]);
+    assert!(server.line.starts_with("listening on http://127.0.0.1:"), "{}", server.line);
+    assert!(std::net::TcpStream::connect(server.address()).is_ok());
+    assert_eq!(server.stop().0, Some(0));
 }
 
 #[test]

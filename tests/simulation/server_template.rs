@@ -57,7 +57,7 @@ fn key_row(key: usize, home: Uuid) -> Key {
         team_name: "My home".to_owned(),
         plan: Plan::Paid,
         home: HomeNumber(HOME),
-        home_id: home.to_string(),
+        home_id: home,
         environment: Environment::Live,
         name: format!("key {key}"),
         hash: Sha256::digest(text_of_key(key).as_bytes()).into(),

@@ -81,7 +81,8 @@ impl Sent {
     /// Sends the write. Returns status, text, and true for a replayed response. None: the server is gone.
     async fn send(&self, client: &Client) -> Option<(u16, String, bool)> {
         let request = client.request(self.method.clone(), &self.path).header("idempotency-key", &self.key);
-        let response = request.json(&self.body).send().await.ok()?;
+        let request = if self.body.is_null() { request } else { request.json(&self.body) };
+        let response = request.send().await.ok()?;
         let (status, replayed) = (response.status().as_u16(), response.headers().contains_key("idempotency-replayed"));
         Some((status, response.text().await.ok()?, replayed))
     }

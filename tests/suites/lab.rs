@@ -232,7 +232,7 @@ fn script_error_names_its_line() {
         home.run(&["--json", "lab", "script", file.to_str().unwrap()])
     };
     let played = script(
-        "# a night\nseed --records 20 --seed 9\n+100ms churn --count 5 --rate 500\n\ntrim\nforget-keys\nrewind --by 0\n",
+        "# a night\nseed --records 20 --seed 9\n+100ms churn --count 5 --rate 500\n\ntrim\nforget-keys\nrewind --to 0\n",
     );
     assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
     let did: Vec<Value> =

@@ -209,10 +209,11 @@ async fn check_reports_each_inconsistency() {
     let database = home.path("server/hearth.db");
     let good = std::fs::read(&database).unwrap();
     for (sql, words) in [
-        ("DELETE FROM links WHERE home = 1", "link of inventory"),
+        ("DELETE FROM field_values WHERE home = 1 AND field = 3", "the index has not the room_id of inventory"),
         (
-            "INSERT INTO links (home, target, kind, record) SELECT 1, id, 4, id FROM records WHERE home = 1",
-            "but no reference",
+            "INSERT INTO field_values (home, kind, field, value, created)
+             SELECT 1, 1, 5, 'stray', created FROM records WHERE home = 1 AND kind = 1",
+            "the index has `stray` as category of the inventory",
         ),
         ("DELETE FROM events WHERE event_rowid = (1 << 40) + 1", "record without its image"),
         ("UPDATE homes SET head = head - 1 WHERE number = 1", "event after the head"),

@@ -88,6 +88,8 @@ async fn full_disk_refuses_writes_then_heals() {
         assert_eq!((refused.status, refused.error()), (503, "unavailable"), "{}", refused.text);
         assert!(!refused.header("retry-after").is_empty());
         assert_eq!(refused.json["error"]["details"], json!({ "retry_after_seconds": 1 }));
+        let ready = client.get("/readyz").await;
+        assert_eq!((ready.status, ready.header("retry-after")), (503, "1"), "{}", ready.text);
     }
     let (path, bulk) = (
         format!("/v1/rooms/{}", acknowledged[0]),
@@ -100,9 +102,11 @@ async fn full_disk_refuses_writes_then_heals() {
     assert_eq!(client.list_all("/v1/rooms").await.len(), 5);
     assert_eq!(client.get("/v1/events").await.json["meta"]["feed"]["head"], head);
     assert_eq!(client.get("/v1/search?q=refused").await.data(), &json!([]));
-    assert_eq!(client.get("/readyz").await.status, 200);
+    assert_eq!(client.get("/healthz").await.status, 200);
 
     server.limit_files(None);
+    // The service becomes ready by itself: no client need write before.
+    assert_eq!(client.get("/readyz").await.status, 200);
     let made = write("k").await;
     assert_eq!((made.status, made.header("idempotency-replayed")), (201, ""), "{}", made.text);
     assert_eq!(made.data()["rev"].as_i64(), head.as_i64().map(|head| head + 1));

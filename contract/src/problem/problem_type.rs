@@ -180,11 +180,13 @@ impl ProblemType {
     pub const fn details(self) -> &'static [(&'static str, &'static str)] {
         match self {
             T::CursorExpired => &CURSOR_EXPIRED,
+            T::RateLimited => &RATE_LIMITED,
             _ => &[],
         }
     }
 
-    /// The next step for a client. [`Problem::fix`](super::Problem::fix) replaces this text if the server knows more.
+    /// The next step for a client. [`Problem::fix`](super::Problem::fix) replaces this text if the server knows more. No
+    /// step may create a second record when the response to an earlier attempt was lost.
     pub const fn fix(self) -> &'static str {
         match self {
             T::InvalidRequest => "Correct the parameter that details names and send the request again.",
@@ -208,7 +210,8 @@ impl ProblemType {
             T::NotAcceptable => "Accept the media type that the message names, or send no Accept header.",
             T::RequestTimeout => "Send the request again, headers within 10 s and the body within 30 s.",
             T::AlreadyExists => {
-                "Choose another id, with a new Idempotency-Key if there was one, or patch the record that has this id."
+                "Read the record with this id: an earlier attempt may have created it. Then patch the record; only another \
+                 thing needs another id, with a new Idempotency-Key if there was one."
             }
             T::CursorExpired => {
                 "Keep the first details.resume_cursor, reconcile every collection, then continue from that cursor."
@@ -224,15 +227,31 @@ impl ProblemType {
                 "Correct the fields in details.fields and send the request again, with a new Idempotency-Key if it had \
                  one."
             }
-            T::IdempotencyKeyReused => "Use a new Idempotency-Key for a new request.",
+            T::IdempotencyKeyReused => {
+                "Read the record, or list the collection, first: the earlier request with this key may have been applied. \
+                 Then send only what is still missing, as a request with its own key."
+            }
             T::RateLimited => "Wait for the seconds that Retry-After names.",
             T::TooManyStreams => "Close a stream, or wait for the seconds that Retry-After names.",
             T::HeadersTooLarge => "Send fewer or shorter headers.",
-            T::InternalError => "Send the request again; if it fails again, report meta.request_id.",
-            T::Unavailable => "Send the request again after the seconds that Retry-After names.",
+            T::InternalError => {
+                "Send the same request again, a create with the same id or Idempotency-Key; if it fails again, report \
+                 meta.request_id."
+            }
+            T::Unavailable => {
+                "Send the same request again after the seconds that Retry-After names, a create with the same id or \
+                 Idempotency-Key."
+            }
         }
     }
 }
+
+/// The members of `error.details` for [`ProblemType::RateLimited`]: name and sentence (contract 11).
+const RATE_LIMITED: [(&str, &str); 3] = [
+    ("window", "The window that is used up: `reads`, `writes` or `bulk`."),
+    ("limit", "The calls that the window allows in a minute."),
+    ("retry_after_seconds", "Seconds until the window ends, as in Retry-After."),
+];
 
 /// The members of `error.details` for [`ProblemType::CursorExpired`]: name and sentence (contract 9.3).
 pub const CURSOR_EXPIRED: [(&str, &str); 5] = [

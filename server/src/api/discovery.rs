@@ -10,9 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::home::search::QUESTION;
 use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::PublicRequest;
-use crate::http::parameters::{
-    CREATED_SINCE, CURSOR, EXPAND, FIELDS, LIMIT, ORDER, Parameter, ParameterType, RECORDS_PAGE, SORT, UPDATED_SINCE,
-};
+use crate::http::parameters::{LIST, Parameter, ParameterType, RECORDS_PAGE};
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::http::scopes::{SCOPES, scope_about};
 use crate::versions::{self, STABILITY};
@@ -72,9 +70,6 @@ pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(request.media, text.clone()) })
 }
 
-/// The parameters of every list.
-const LIST: [Parameter; 8] = [LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND];
-
 /// The rules of the field formats, for people (contract 2).
 const FORMATS: [(&str, &str); 10] = [
     ("id", "a UUID, lower case with hyphens; the one you send on create may be of any version"),
@@ -90,8 +85,8 @@ const FORMATS: [(&str, &str); 10] = [
 ];
 
 fn resource(resource: &Resource) -> Value {
-    // A singleton is not searchable (contract 8).
-    let is_searched = !resource.kind.is_singleton();
+    // A singleton is neither listed nor searched (contract 8).
+    let is_collection = !resource.kind.is_singleton();
     json!({
         "kind": resource.kind.as_str(),
         "collection": resource.kind.collection(),
@@ -100,7 +95,8 @@ fn resource(resource: &Resource) -> Value {
         "singleton": resource.kind.is_singleton(),
         "fields": resource.fields.iter().map(field).collect::<Vec<_>>(),
         "relations": resource.relations().map(|(relation, _)| relation).collect::<Vec<_>>(),
-        "searchable": resource.searchable().filter(|_| is_searched).map(|field| field.name).collect::<Vec<_>>(),
+        "filters": resource.filters().filter(|_| is_collection).map(|field| field.name).collect::<Vec<_>>(),
+        "searchable": resource.searchable().filter(|_| is_collection).map(|field| field.name).collect::<Vec<_>>(),
     })
 }
 

@@ -82,7 +82,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
 /// `GET /v1/exports`: a page of jobs, newest first.
 pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let limit = call.query.limit(RECORDS_PAGE)?;
-    let home = Uuid::try_parse(&call.principal.key.home_id).unwrap_or_default();
+    let home = call.principal.home_id();
     let before = match call.query.get("cursor") {
         Some(text) => Some(ExportCursor::decode(text, home).map_err(cursor_problem)?.before),
         None => None,

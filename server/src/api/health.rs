@@ -12,12 +12,16 @@ pub async fn live(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(request.context.data_reply(200, &json!({ "status": "ok" }).to_string(), ""))
 }
 
-/// `GET /readyz`: the database answers, and the service is not stopping.
+/// `GET /readyz`: the database answers, takes writes, and the service is not stopping.
 pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
     if request.app.shutdown.is_requested() {
         return Err(Problem::new(ProblemType::Unavailable, "The service is stopping.").into());
     }
-    request.app.db.read(homes::numbers).await?;
+    request.app.db.read(homes::is_any).await?;
+    if !request.app.db.takes_writes().await {
+        let problem = Problem::new(ProblemType::Unavailable, "The service takes no writes now; reads go on.");
+        return Err(problem.with("retry_after_seconds", 1).into());
+    }
     Ok(request.context.data_reply(200, &json!({ "status": "ready" }).to_string(), ""))
 }
 

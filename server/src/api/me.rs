@@ -1,6 +1,6 @@
 //! `GET /v1/me`: the key, its home, scopes and limits (contract 14). Must not know how the key was verified.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
@@ -8,13 +8,7 @@ use crate::http::reply::{Refusal, Reply};
 /// Shows the key of the request.
 pub async fn show(call: Call) -> Result<Reply, Refusal> {
     let key = &call.principal.key;
-    let rate_limits = call.app.config.rate_limits.map(|limits| {
-        json!({
-            "reads_per_minute": limits.reads,
-            "writes_per_minute": limits.writes,
-            "bulk_per_minute": limits.bulk,
-        })
-    });
+    let limits = call.app.config.rate_limits;
     let mut data = json!({
         "team": { "id": key.team, "name": key.team_name, "plan": key.plan.as_str() },
         "home": { "id": key.home_id, "environment": key.environment.as_str() },
@@ -30,7 +24,12 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
         "scopes": key.scopes,
         "plan": key.plan.as_str(),
         "api_version": { "pinned": key.pinned, "resolved": call.context.version.name },
-        "rate_limits": rate_limits.unwrap_or(Value::Null),
+        // Null: no limit.
+        "rate_limits": {
+            "reads_per_minute": limits.map(|limits| limits.reads),
+            "writes_per_minute": limits.map(|limits| limits.writes),
+            "bulk_per_minute": limits.map(|limits| limits.bulk),
+        },
     });
     if let Some(interceptor) = call.app.interceptor.get() {
         data["faults"] = interceptor.describe(key);

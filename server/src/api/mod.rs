@@ -6,6 +6,7 @@ pub mod discovery;
 pub mod docs;
 pub mod events;
 pub mod exports;
+mod filters;
 pub mod health;
 pub mod mcp;
 pub mod me;

@@ -29,13 +29,6 @@ impl Projection {
     /// Parses `fields` and `expand`. Expanding reads records of other kinds, so the key needs the read scope of each
     /// possible kind.
     pub(super) fn parse(kind: Kind, query: &Query, principal: &Principal) -> Result<Projection, Problem> {
-        let known = || COMMON.into_iter().chain(resource(kind).fields.iter().map(|field| field.name));
-        let fields = match query.get("fields") {
-            None => None,
-            Some(list) => {
-                Some(parse_names(list, || format!("{kind} has no field"), "fields", known().collect::<Vec<_>>())?)
-            }
-        };
         let relations = match query.get("expand") {
             None => Vec::new(),
             Some(list) => {
@@ -48,11 +41,7 @@ impl Projection {
             let needed: Vec<String> = resource(kind).targets(relation).into_iter().map(reading).collect();
             require_expand_scopes(relation, &needed, principal)?;
         }
-        let fields = fields.map(|mut fields: Vec<String>| {
-            fields.push("id".to_owned());
-            fields
-        });
-        Ok(Projection { fields, relations })
+        Ok(Projection { fields: parse_fields(kind, query, &relations)?, relations })
     }
 
     /// Whether the response shows the stored record unchanged. Only then is its revision the ETag.
@@ -94,6 +83,24 @@ impl Projection {
         }
         Ok(format!("{{{out}}}"))
     }
+}
+
+/// Parses `fields`. A relation may be named if `expand` adds it; without `expand` the nearest name is that of its id.
+fn parse_fields(kind: Kind, query: &Query, expanded: &[&str]) -> Result<Option<Vec<String>>, Problem> {
+    let Some(list) = query.get("fields") else { return Ok(None) };
+    let fields = resource(kind).fields.iter().map(|field| field.name);
+    let known: Vec<&str> = COMMON.into_iter().chain(fields).chain(expanded.iter().copied()).collect();
+    let unexpanded = resource(kind)
+        .relations()
+        .find(|(relation, _)| list.split(',').any(|name| name == *relation) && !expanded.contains(relation));
+    if let Some((relation, field)) = unexpanded {
+        let message = format!("{relation} is a member only with expand={relation}.");
+        let fix = format!("Name `{}`, or send expand={relation} too.", field.name);
+        return Err(Problem::parameter("fields", relation, Some(field.name), message).with_fix(fix));
+    }
+    let mut fields = parse_names(list, || format!("{kind} has no field"), "fields", known)?;
+    fields.push("id".to_owned());
+    Ok(Some(fields))
 }
 
 /// The members of a JSON text, with unparsed values.

@@ -12,6 +12,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::filters::parse_filters;
 use super::projection::Projection;
 use crate::home::apply::{HomeWriter, WriteOutcome, WriteResult, not_found};
 use crate::home::cursor::ListCursor;
@@ -21,6 +22,7 @@ use crate::http::parameters::RECORDS_PAGE;
 use crate::http::query::Query;
 use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::random::fresh_id;
+use crate::store::lists::{self, List};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
 use crate::store::{StoreError, Tx, homes};
 
@@ -35,11 +37,12 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
     let home = call.principal.home_id();
     let start = list_start(kind, &call.query, home)?;
     let number = call.principal.key.home;
-    // A filter on the other time column examines the excluded records too.
-    let is_scan = match start.cursor.sort {
-        Sort::Created => start.cursor.updated_since.is_some(),
-        Sort::Updated => start.cursor.created_since.is_some(),
-    };
+    // A filter by fields or on the other time column examines the excluded records too.
+    let is_scan = !start.cursor.filters.is_empty()
+        || match start.cursor.sort {
+            Sort::Created => start.cursor.updated_since.is_some(),
+            Sort::Updated => start.cursor.created_since.is_some(),
+        };
     let is_whole = projection.is_whole();
     let job = move |tx: &Tx<'_>| {
         let since = |sort, moment: Option<i64>| match moment {
@@ -52,42 +55,27 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
             changed_from: since(Sort::Updated, start.cursor.updated_since)?,
         };
         let order = (start.cursor.sort, start.cursor.direction);
-        let mut page = PageText { text: String::with_capacity((limit + 1) * RECORD_USUAL), ..PageText::default() };
-        records::show_page(tx, number, kind, order, bounds, limit + 1, |position, json| {
-            if page.count == limit {
-                page.has_more = true;
-                return Ok(());
-            }
-            page.count += 1;
-            page.last = position;
-            page.text.push_str(if page.text.is_empty() { "" } else { "," });
+        let list = List { home: number, kind, order, bounds, filters: start.cursor.filters.clone(), limit };
+        let mut text = String::with_capacity((limit + 1) * RECORD_USUAL);
+        let next = lists::show(tx, &list, |json| {
+            text.push_str(if text.is_empty() { "" } else { "," });
             if is_whole {
-                page.text.push_str(json);
+                text.push_str(json);
             } else {
-                page.text.push_str(&projection.apply(tx, number, kind, json.to_owned())?);
+                text.push_str(&projection.apply(tx, number, kind, json.to_owned())?);
             }
             Ok(())
         })?;
-        Ok((page, homes::load(tx, number)?.head))
+        let next_cursor = next.map(|after| ListCursor { after, ..start.cursor }.encode(home));
+        Ok((text, next_cursor, homes::load(tx, number)?.head))
     };
     let db = &call.app.db;
     // Such a scan, or a projection of each record, takes too long for the shared async threads.
-    let (page, as_of) = if is_scan || !is_whole { db.read(job).await? } else { db.read_inline(job).await? };
-    let next_cursor = page.has_more.then(|| ListCursor { after: page.last, ..start.cursor }.encode(home));
-    let texts = if page.count == 0 { &[][..] } else { &[page.text] };
-    let page = Page { has_more: page.has_more, next_cursor };
+    let (text, next_cursor, as_of) =
+        if is_scan || !is_whole { db.read(job).await? } else { db.read_inline(job).await? };
+    let texts = if text.is_empty() { &[][..] } else { &[text] };
+    let page = Page { has_more: next_cursor.is_some(), next_cursor };
     Ok(call.context.list_reply(texts, &page, &as_of_meta(as_of)))
-}
-
-/// The records of a page as text.
-#[derive(Default)]
-struct PageText {
-    /// The records, separated by commas.
-    text: String,
-    count: usize,
-    /// The list position of the last record.
-    last: i64,
-    has_more: bool,
 }
 
 /// `GET /v1/{collection}/{id}` and `GET /v1/property`: one record.
@@ -205,7 +193,6 @@ fn write_reply(context: &ResponseContext, kind: Option<Kind>, verdict: WriteResu
 }
 
 /// The start of a page, with the order and filters of the whole list.
-#[derive(Clone, Copy)]
 struct ListStart {
     cursor: ListCursor,
     after: Option<i64>,
@@ -218,9 +205,10 @@ fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Proble
     let direction = query.choice("order", &[("asc", Direction::Ascending), ("desc", Direction::Descending)])?;
     let created_since = query.moment("created_since")?.map(Timestamp::millis);
     let updated_since = query.moment("updated_since")?.map(Timestamp::millis);
+    let filters = parse_filters(kind, query)?;
     let Some(text) = query.get("cursor") else {
         let (sort, direction) = (sort.unwrap_or(Sort::Created), direction.unwrap_or(Direction::Descending));
-        let cursor = ListCursor { kind, sort, direction, created_since, updated_since, after: 0 };
+        let cursor = ListCursor { kind, sort, direction, created_since, updated_since, filters, after: 0 };
         return Ok(ListStart { cursor, after: None });
     };
     let cursor = ListCursor::decode(text, home).map_err(cursor_problem)?;
@@ -234,11 +222,13 @@ fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Proble
         ("created_since", created_since.is_some_and(|since| Some(since) != cursor.created_since)),
         ("updated_since", updated_since.is_some_and(|since| Some(since) != cursor.updated_since)),
     ];
-    if let Some((name, _)) = parameters.iter().find(|(_, differs)| *differs) {
+    let fields = filters.iter().map(|filter| (filter.field, !cursor.filters.contains(filter)));
+    if let Some((name, _)) = parameters.into_iter().chain(fields).find(|(_, differs)| *differs) {
         let fix = format!("Leave {name} out, or send it as for the first page; or start again without cursor.");
         return Err(contradiction(name, &fix));
     }
-    Ok(ListStart { cursor, after: Some(cursor.after) })
+    let after = Some(cursor.after);
+    Ok(ListStart { cursor, after })
 }
 
 /// The refusal of a cursor that belongs to another list. `value` names the value that differs.

@@ -47,7 +47,7 @@ impl Principal {
 
     /// The id of the home that the key belongs to.
     pub fn home_id(&self) -> Uuid {
-        Uuid::try_parse(&self.key.home_id).unwrap_or_default()
+        self.key.home_id
     }
 
     /// Whether the allowlist of the key admits an address. None: the address is unknown, and only an empty allowlist

@@ -25,12 +25,19 @@ pub enum RateClass {
     Bulk,
 }
 
+/// The names of the windows.
+const READS: &str = "reads";
+const WRITES: &str = "writes";
+const BULK: &str = "bulk";
+
 /// Length of a window, from its first call.
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// The state of a rate-limit window after a call, for the `X-RateLimit-*` headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateWindow {
+    /// The name of the window, as in `--rate-limits`: `reads`, `writes` or `bulk`.
+    pub name: &'static str,
     /// Calls allowed in the window.
     pub limit: u32,
     /// Calls left in the window.
@@ -47,8 +54,10 @@ impl RateWindow {
         if !self.is_refused {
             return Ok(());
         }
-        let message = format!("The key has used its {} calls of this minute.", self.limit);
+        let calls = if self.name == BULK { "bulk calls" } else { self.name };
+        let message = format!("The key has used its {} {calls} of this minute.", self.limit);
         Err(Problem::new(ProblemType::RateLimited, message)
+            .with("window", self.name)
             .with("limit", self.limit)
             .with("retry_after_seconds", self.retry_after_seconds()))
     }
@@ -97,28 +106,29 @@ impl Limits {
 
     /// The window of a key without counting a call, for a refusal before the count. None: no limit applies.
     pub fn peek(&self, key: &str, class: RateClass, passed: Duration) -> Option<RateWindow> {
-        let limit = self.limit(class)?;
+        let (name, limit) = self.limit(class)?;
         let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counter = counters.get(&(key.to_owned(), class)).copied();
         let counter = counter.filter(|counter| passed.saturating_sub(counter.began) < WINDOW);
         let Counter { began, used } = counter.unwrap_or(Counter { began: passed, used: 0 });
         let resets_in = WINDOW.saturating_sub(passed.saturating_sub(began));
-        Some(RateWindow { limit, remaining: limit.saturating_sub(used), resets_in, is_refused: false })
+        Some(RateWindow { name, limit, remaining: limit.saturating_sub(used), resets_in, is_refused: false })
     }
 
-    fn limit(&self, class: RateClass) -> Option<u32> {
+    /// The name and the limit of a window. None: no limit applies.
+    fn limit(&self, class: RateClass) -> Option<(&'static str, u32)> {
         let rules = self.rules?;
         match class {
             RateClass::Free => None,
-            RateClass::Read => Some(rules.reads),
-            RateClass::Write => Some(rules.writes),
-            RateClass::Bulk => Some(rules.bulk),
+            RateClass::Read => Some((READS, rules.reads)),
+            RateClass::Write => Some((WRITES, rules.writes)),
+            RateClass::Bulk => Some((BULK, rules.bulk)),
         }
     }
 
     /// Counts a call of a key. None: no limit applies.
     pub fn count_call(&self, key: &str, class: RateClass, passed: Duration) -> Option<RateWindow> {
-        let limit = self.limit(class)?;
+        let (name, limit) = self.limit(class)?;
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counter = counters.entry((key.to_owned(), class)).or_insert(Counter { began: passed, used: 0 });
         if passed.saturating_sub(counter.began) >= WINDOW {
@@ -129,7 +139,7 @@ impl Limits {
             counter.used += 1;
         }
         let resets_in = WINDOW.saturating_sub(passed.saturating_sub(counter.began));
-        Some(RateWindow { limit, remaining: limit - counter.used, resets_in, is_refused })
+        Some(RateWindow { name, limit, remaining: limit - counter.used, resets_in, is_refused })
     }
 
     /// Takes back a call that was counted at the time `counted` and then answered with 429, because a refusal costs

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use clap::Subcommand;
 use hearth_server::clock::Clock;
-use hearth_server::operate::{self, check::Report};
+use hearth_server::operate;
+use hearth_server::operate::check::{Counts, Report};
 use hearth_server::random::random_bytes;
 use hearth_server::store::Db;
 use hearth_server::store::copies::Restored;
@@ -80,13 +81,18 @@ pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result
 /// Prints each fault on a line. A fault, or a database that cannot be opened, makes the command fail.
 pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Result<()> {
     let checked: anyhow::Result<Report> = async { Ok(operate::check::check(&db?).await?) }.await;
-    let failed = |error| Report { faults: vec![format!("{error:#}")], ..Report::default() };
+    let failed = |error| Report { counts: None, faults: vec![format!("{error:#}")] };
     if as_json {
-        let Report { homes, records, events, faults } = checked.as_ref().cloned().unwrap_or_else(failed);
-        let ok = faults.is_empty();
-        print_line(json!({ "ok": ok, "homes": homes, "records": records, "events": events, "faults": faults }))?;
+        let Report { counts, faults } = checked.as_ref().cloned().unwrap_or_else(failed);
+        print_line(json!({
+            "ok": faults.is_empty(),
+            "homes": counts.map(|counts| counts.homes),
+            "records": counts.map(|counts| counts.records),
+            "events": counts.map(|counts| counts.events),
+            "faults": faults,
+        }))?;
     }
-    let Report { homes, records, events, faults } = checked?;
+    let Report { counts, faults } = checked?;
     if !as_json {
         faults.iter().try_for_each(print_line)?;
     }
@@ -96,7 +102,7 @@ pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Resu
         "{found} {} found; {RESTORE_HINT}",
         if found == 1 { "fault was" } else { "faults were" }
     );
-    if !as_json {
+    if let (false, Some(Counts { homes, records, events })) = (as_json, counts) {
         print_line(format_args!("sound: {homes} homes, {records} records, {events} events"))?;
     }
     Ok(())

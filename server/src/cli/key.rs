@@ -1,7 +1,7 @@
 //! The commands for API keys. Must not know how the library does the work.
 
 use clap::{Subcommand, ValueEnum};
-use hearth_contract::formats::Timestamp;
+use hearth_contract::formats::{Timestamp, format_date};
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::parse_network;
@@ -12,7 +12,7 @@ use hearth_server::store::keys::Key;
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
-use super::output::{print_line, print_note};
+use super::output::{print_line, print_note, print_table};
 use super::team::parse_name;
 
 #[derive(Subcommand)]
@@ -89,8 +89,7 @@ fn parse_expiry(text: &str) -> Result<Timestamp, String> {
 }
 
 fn parse_version(text: &str) -> Result<String, String> {
-    let date = hearth_contract::formats::parse_date(text);
-    date.map(|_| text.to_owned()).ok_or_else(|| format!("`{text}` is not a date such as 2026-06-01"))
+    operate::parse_pin(text, Clock::system().now())
 }
 
 pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::Result<()> {
@@ -110,11 +109,7 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
                 print_line(Value::Array(keys.iter().map(key_json).collect()))?;
             } else {
                 let now = Clock::system().now();
-                for key in keys {
-                    let state =
-                        key.end_reason(now).unwrap_or(if key.flagged_at.is_some() { "flagged" } else { "good" });
-                    print_line(format_args!("{}  {}  {state:7}  {}  {}", key.id, key.hint, key.team_name, key.name))?;
-                }
+                print_table(KEY_COLUMNS, keys.iter().map(|key| key_row(key, now)))?;
             }
         }
         KeyCommand::Revoke { key } => {
@@ -160,6 +155,24 @@ fn print_new_key(created: CreatedKey, quiet: bool, as_json: bool) -> anyhow::Res
         print_note("warning: live keys need the paid plan; this key is refused while the team is on the free plan");
     }
     Ok(())
+}
+
+/// The columns of `key list`. The names of people's choice come last, because their width is unknown.
+const KEY_COLUMNS: [&str; 8] = ["ID", "KEY", "ENV", "STATE", "LAST USED", "EXPIRES", "TEAM", "NAME"];
+
+fn key_row(key: &Key, now: Timestamp) -> [String; 8] {
+    let state = key.end_reason(now).unwrap_or(if key.flagged_at.is_some() { "flagged" } else { "good" });
+    let day = |moment: Option<Timestamp>| moment.map_or("never".to_owned(), |moment| format_date(moment.date()));
+    [
+        key.id.clone(),
+        key.hint.clone(),
+        key.environment.as_str().to_owned(),
+        state.to_owned(),
+        day(key.last_used_at),
+        day(key.expires_at),
+        key.team_name.clone(),
+        key.name.clone(),
+    ]
 }
 
 fn key_json(key: &Key) -> Value {

@@ -25,6 +25,20 @@ pub(super) fn print_line(text: impl Display) -> anyhow::Result<()> {
     }
 }
 
+/// Writes a line with the names of columns, and a line for each row. Columns are two spaces apart.
+pub(super) fn print_table<const N: usize>(
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> anyhow::Result<()> {
+    let lines: Vec<[String; N]> = std::iter::once(names.map(str::to_owned)).chain(rows).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
+    let widths: [usize; N] = std::array::from_fn(width);
+    lines.iter().try_for_each(|line| {
+        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        print_line(cells.collect::<Vec<_>>().join("  ").trim_end())
+    })
+}
+
 /// Writes a line of data. For callers that continue after an error.
 pub(super) fn try_print_line(text: impl Display) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")

@@ -8,8 +8,8 @@ use clap::Args;
 use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive, parse_network, parse_number,
-    parse_origin, parse_rate_limits, parse_retention,
+    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive, parse_listen, parse_network,
+    parse_number, parse_origin, parse_rate_limits, parse_retention,
 };
 use ipnet::IpNet;
 use serde_json::json;
@@ -23,10 +23,10 @@ use super::signals::StopSignals;
 #[derive(Args)]
 pub(super) struct Serve {
     /// Serve /metrics for Prometheus, /healthz and /readyz at this address, separate from the API
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_parser = parse_listen, value_name = "ADDR")]
     metrics_listen: Option<SocketAddr>,
-    /// Address of the API; port 0 takes a free port
-    #[arg(long, default_value = "127.0.0.1:8750", value_name = "ADDR")]
+    /// Address of the API, such as localhost:8750 or 0.0.0.0:8750; port 0 takes a free port
+    #[arg(long, default_value = "127.0.0.1:8750", value_parser = parse_listen, value_name = "ADDR")]
     listen: SocketAddr,
     /// How long the feed keeps each event: 30s, 12h, 30d or forever
     #[arg(long, default_value = "30d", value_parser = parse_retention_arg, value_name = "TIME")]

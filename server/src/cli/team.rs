@@ -7,7 +7,7 @@ use hearth_server::store::Db;
 use hearth_server::store::homes::{Plan, Team};
 use serde_json::{Value, json};
 
-use super::output::{print_line, print_note};
+use super::output::{print_line, print_note, print_table};
 
 #[derive(Subcommand)]
 pub(super) enum TeamCommand {
@@ -72,15 +72,10 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
             if as_json {
                 print_line(Value::Array(teams.iter().map(team_json).collect()))?;
             } else {
-                for team in teams {
-                    print_line(format_args!(
-                        "{}  {:4}  {}  {}",
-                        team.id,
-                        team.plan.as_str(),
-                        team.created_at,
-                        team.name
-                    ))?;
-                }
+                let row = |team: &Team| {
+                    [team.id.clone(), team.plan.as_str().to_owned(), team.created_at.to_string(), team.name.clone()]
+                };
+                print_table(["ID", "PLAN", "CREATED", "NAME"], teams.iter().map(row))?;
             }
         }
         TeamCommand::Plan { team, plan } => {

@@ -1,5 +1,5 @@
-//! The only way to change records: load, check, change, append. A record, its event, its links and its search text change
-//! together. Must not know HTTP, or the wording of responses.
+//! The only way to change records: load, check, change, append. A record, its event, its indexed values and its search text
+//! change together. Must not know HTTP, or the wording of responses.
 
 use hearth_contract::check::{Fields, check_subject, references};
 use hearth_contract::command::{Command, Preconditions};
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::rules;
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Entry, Image};
-use crate::store::{HomeNumber, StoreError, Tx, events, links, search};
+use crate::store::{HomeNumber, StoreError, Tx, events, field_values, search};
 
 /// Generates the ids of new records.
 pub type Ids<'a> = &'a mut dyn FnMut() -> Uuid;
@@ -201,11 +201,8 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if !preconditions.admits(Some(before.rev)) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
-        for (source_kind, source) in links::sources(self.tx, self.home.number, id)? {
+        for (source_kind, source) in field_values::sources(self.tx, self.home.number, id)? {
             self.clear_reference(source_kind, source, id)?;
-        }
-        for (_, _, target) in references(kind, &before.fields) {
-            links::remove(self.tx, self.home.number, target, (kind, id))?;
         }
         self.delete_record(&before)?;
         Ok(Ok(WriteOutcome::Deleted(id)))
@@ -231,7 +228,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     }
 
     /// The only place where a record is created or updated: its event with the JSON, its entry, its search text and its
-    /// links.
+    /// indexed values.
     fn save_record(
         &mut self,
         event_type: EventType,
@@ -241,9 +238,6 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         fields: Fields,
     ) -> Result<Image, StoreError> {
         let rev = self.next_event();
-        let targets = |fields: &Fields| references(kind, fields).into_iter().map(|(_, _, target)| target).collect();
-        let new_targets: Vec<Uuid> = targets(&fields);
-        let old_targets: Vec<Uuid> = before.as_ref().map(|before| targets(&before.fields)).unwrap_or_default();
         let created_at = before.as_ref().map_or(self.now, |before| before.created_at);
         let record = Record { kind, id, rev, fields, created_at, updated_at: self.now };
         let json = record.to_json();
@@ -255,12 +249,8 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         self.append(event_type, kind, id, rev, Some(json.clone()))?;
         records::save_entry(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: false })?;
         self.index_text(created, before.as_ref(), &record);
-        for target in old_targets.iter().filter(|target| !new_targets.contains(target)) {
-            links::remove(self.tx, self.home.number, *target, (kind, id))?;
-        }
-        for target in new_targets.iter().filter(|target| !old_targets.contains(target)) {
-            links::add(self.tx, self.home.number, *target, (kind, id))?;
-        }
+        let old = before.as_ref().map(|before| &before.fields);
+        field_values::replace(self.tx, self.home.number, kind, created, old, Some(&record.fields))?;
         Ok(Image { rev, json })
     }
 
@@ -282,6 +272,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         let created = self.supersede(before)?;
         self.append(EventType::Deleted, kind, id, rev, None)?;
         search::remove(self.tx, self.home.number, created);
+        field_values::replace(self.tx, self.home.number, kind, created, Some(&before.fields), None)?;
         records::save_entry(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: true })
     }
 
@@ -359,14 +350,16 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
         .with("id", id.to_string())
         .with("deleted", deleted);
     // The usual advice to patch the existing record does not fit a deleted record.
-    if deleted { problem.with_fix("Choose another id: one that was used is never free again.") } else { problem }
+    let fix = "An earlier attempt may have created the record, which was deleted since. Only another thing needs another \
+        id: one that was used is never free again.";
+    if deleted { problem.with_fix(fix) } else { problem }
 }
 
 /// The id of a home is reserved for its property record, even before the property exists (contract 10).
 fn belongs_to_property(id: Uuid) -> Problem {
     let message = format!("The id {id} is reserved for the property record of this home.");
     let problem = Problem::new(ProblemType::AlreadyExists, message).with("id", id.to_string()).with("deleted", false);
-    problem.with_fix("Choose another id.")
+    problem.with_fix("Choose another id: nothing was created with this one.")
 }
 
 fn precondition_failed(rev: Option<i64>) -> Problem {

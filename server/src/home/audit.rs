@@ -1,4 +1,4 @@
-//! Whether the current records of a home agree with the tables: entries, links and the full-text index. Reads only; must
+//! Whether the current records of a home agree with the tables: entries, indexed values and the full-text index. Reads only; must
 //! not repair.
 
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
 use hearth_contract::search_text;
 
-use crate::store::check::{self, Link};
+use crate::store::field_values::{self, Row, field_name};
 use crate::store::records::{self, Bounds, Direction, Entry, Sort};
 use crate::store::{HomeNumber, StoreError, Tx, search};
 
@@ -17,7 +17,7 @@ const PAGE: usize = 500;
 
 /// Sentences about contradictions between the current records and the tables.
 pub fn images(tx: &Tx<'_>, number: HomeNumber) -> Result<Vec<String>, StoreError> {
-    let mut audit = Audit { tx, number, links: check::links(tx, number)?, searchable: 0, faults: Vec::new() };
+    let mut audit = Audit { tx, number, values: field_values::all(tx, number)?, searchable: 0, faults: Vec::new() };
     for kind in Kind::ALL {
         let mut bounds = Bounds::default();
         loop {
@@ -31,14 +31,14 @@ pub fn images(tx: &Tx<'_>, number: HomeNumber) -> Result<Vec<String>, StoreError
             }
         }
     }
-    let Audit { links, searchable, mut faults, .. } = audit;
+    let Audit { values, searchable, mut faults, .. } = audit;
     let indexed = search::count(tx, number)?;
     if indexed != searchable {
         faults.push(format!("search holds {indexed} records, there are {searchable}"));
     }
-    faults.extend(
-        links.into_iter().map(|(target, kind, id)| format!("{kind} {id} has a link to {target}, but no reference")),
-    );
+    faults.extend(values.into_iter().map(|(kind, field, value, created)| {
+        format!("the index has `{value}` as {} of the {kind} created at {created}, which has not", field_name(field))
+    }));
     Ok(faults)
 }
 
@@ -46,8 +46,8 @@ pub fn images(tx: &Tx<'_>, number: HomeNumber) -> Result<Vec<String>, StoreError
 struct Audit<'a, 'c> {
     tx: &'a Tx<'c>,
     number: HomeNumber,
-    /// Links that no checked record explains yet.
-    links: HashSet<Link>,
+    /// Indexed values that no checked record explains yet.
+    values: HashSet<Row>,
     /// Checked records that the full-text index must hold.
     searchable: i64,
     faults: Vec<String>,
@@ -66,6 +66,7 @@ impl Audit<'_, '_> {
             return Ok(());
         };
         self.check_search(&record, &entry)?;
+        self.check_values(&record, &entry);
         self.check_references(&record)
     }
 
@@ -81,12 +82,18 @@ impl Audit<'_, '_> {
         Ok(())
     }
 
+    fn check_values(&mut self, record: &Record, entry: &Entry) {
+        for row in field_values::rows_of(record.kind, entry.created, &record.fields) {
+            if !self.values.remove(&row) {
+                let (kind, id, field) = (record.kind, record.id, field_name(row.1));
+                self.faults.push(format!("the index has not the {field} of {kind} {id}"));
+            }
+        }
+    }
+
     fn check_references(&mut self, record: &Record) -> Result<(), StoreError> {
         let (kind, id) = (record.kind, record.id);
         for (field, target_kind, target) in references(kind, &record.fields) {
-            if !self.links.remove(&(target, kind, id)) {
-                self.faults.push(format!("the link of {kind} {id} by {} is missing", field.name));
-            }
             let entry = records::entry(self.tx, self.number, target)?;
             if !entry.is_some_and(|entry| entry.kind == target_kind && !entry.deleted) {
                 self.faults.push(format!("{} of {kind} {id} names no {target_kind}", field.name));

@@ -3,6 +3,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, ProblemType};
+use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 
 use crate::store::receipts::{self, Receipt};
@@ -18,14 +19,62 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Two requests are the same when method, target (path with query), body and If-Match are equal.
-    pub fn new(key: &str, method: &str, target: &str, body: &[u8], if_match: &[u8]) -> Ticket {
+    /// Two requests are the same when method, target (path with query) and If-Match are equal, and the bodies are equal
+    /// as JSON values: a client library may write the members of a retry in another order.
+    pub fn new(key: &str, method: &str, target: &str, body: &Value, if_match: &str) -> Ticket {
         let mut digest = Sha256::new();
-        for part in [method.as_bytes(), target.as_bytes(), Sha256::digest(body).as_slice(), if_match] {
-            digest.update((part.len() as u64).to_be_bytes());
-            digest.update(part);
+        for part in [method, target, if_match] {
+            digest_text(&mut digest, part);
         }
+        digest_value(&mut digest, body);
         Ticket { key: key.to_owned(), fingerprint: digest.finalize().into() }
+    }
+}
+
+/// Adds a text with its length, so that no two lists of texts have one digest.
+fn digest_text(digest: &mut Sha256, text: &str) {
+    digest.update((text.len() as u64).to_be_bytes());
+    digest.update(text);
+}
+
+/// Adds a JSON value: objects in the order of their names, arrays in their order, numbers by value. The first byte tells
+/// the type.
+fn digest_value(digest: &mut Sha256, value: &Value) {
+    match value {
+        Value::Null => digest.update(b"0"),
+        Value::Bool(value) => digest.update(if *value { b"t" } else { b"f" }),
+        Value::Number(number) => {
+            digest.update(b"n");
+            digest_text(digest, &plain_number(number));
+        }
+        Value::String(text) => {
+            digest.update(b"s");
+            digest_text(digest, text);
+        }
+        Value::Array(items) => {
+            digest.update(b"a");
+            digest.update((items.len() as u64).to_be_bytes());
+            items.iter().for_each(|item| digest_value(digest, item));
+        }
+        Value::Object(members) => {
+            digest.update(b"o");
+            digest.update((members.len() as u64).to_be_bytes());
+            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            for (name, value) in members {
+                digest_text(digest, name);
+                digest_value(digest, value);
+            }
+        }
+    }
+}
+
+/// One text for each number: `1`, `1.0` and `1e0` are equal.
+fn plain_number(number: &Number) -> String {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        // The cast is exact: the number has no fraction and fits.
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < i64::MAX as f64 => (whole as i64).to_string(),
+        _ => number.to_string(),
     }
 }
 
@@ -70,4 +119,34 @@ pub fn is_final(problem: Option<ProblemType>) -> bool {
                 | ProblemType::ValidationFailed
         )
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticket_compares_bodies_as_json_values() {
+        let ticket = |body: &str| Ticket::new("k", "POST", "/v1/tasks", &serde_json::from_str(body).unwrap(), "");
+        let first = ticket(r#"{"title":"Café","tags":[1,2],"more":{"a":1,"b":null}}"#);
+        for equal in [
+            r#"{"more":{"b":null,"a":1},"tags":[1,2],"title":"Café"}"#,
+            r#" { "title" : "Caf\u00e9", "tags": [1.0, 2e0], "more": {"a": 10e-1, "b": null} } "#,
+        ] {
+            assert_eq!(ticket(equal), first, "{equal}");
+        }
+        for other in [
+            r#"{"title":"Café","tags":[2,1],"more":{"a":1,"b":null}}"#,
+            r#"{"title":"Café","tags":[1,2],"more":{"a":1}}"#,
+            r#"{"title":"Café","tags":["1",2],"more":{"a":1,"b":null}}"#,
+            r#"{"title":"Cafe\u0301","tags":[1,2],"more":{"a":1,"b":null}}"#,
+            r#"{"title":"Café","tags":[1,2.5],"more":{"a":1,"b":null}}"#,
+        ] {
+            assert_ne!(ticket(other), first, "{other}");
+        }
+        assert_eq!(ticket("-0.0"), ticket("0"));
+        assert_ne!(ticket("1e300"), ticket("1e299"));
+        assert_ne!(ticket("9007199254740993"), ticket("9007199254740992"));
+        assert_eq!(ticket("9007199254740992.0"), ticket("9007199254740992"));
+    }
 }

@@ -1,13 +1,12 @@
 //! Returns a home to an earlier position, as if an old copy of the database had been restored. For testing how clients
 //! react to such a restore; no serving process calls this module. Must not know the clock.
 
-use hearth_contract::check::references;
 use hearth_contract::record::Record;
 use hearth_contract::search_text;
 
 use crate::store::copies::GAP;
 use crate::store::rewind::{self, ChangedRecord};
-use crate::store::{HomeNumber, StoreError, Tx, homes, links, records, search};
+use crate::store::{HomeNumber, StoreError, Tx, field_values, homes, records, search};
 
 /// The result of a rewind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,27 +78,22 @@ pub fn rewind(
     Ok(Ok(Rewound { from: home.head, to, records: changed.len() }))
 }
 
-/// Returns the entry, the links and the search text of one record to an earlier state.
+/// Returns the entry, the indexed values and the search text of one record to an earlier state.
 fn rewind_record(tx: &Tx<'_>, number: HomeNumber, changed: &ChangedRecord) -> Result<(), StoreError> {
     let ChangedRecord { kind, id, created, .. } = *changed;
     let parse =
         |json: &str| Record::from_json(kind, json).ok_or_else(|| StoreError::Corrupt(format!("image of {kind} {id}")));
-    if let Some(now) = &changed.now {
-        for (_, _, target) in references(kind, &parse(now)?.fields) {
-            links::remove(tx, number, target, (kind, id))?;
-        }
-    }
-    match &changed.then {
+    let now = changed.now.as_deref().map(parse).transpose()?;
+    let then = changed.then.as_deref().map(parse).transpose()?;
+    let (old, new) = (now.as_ref().map(|now| &now.fields), then.as_ref().map(|then| &then.fields));
+    field_values::replace(tx, number, kind, created, old, new)?;
+    match then {
         None => {
             records::remove_entry(tx, number, id)?;
             search::remove(tx, number, created);
         }
-        Some(then) => {
-            let record = parse(then)?;
+        Some(record) => {
             records::save_entry(tx, number, id, &records::Entry { kind, created, rev: record.rev, deleted: false })?;
-            for (_, _, target) in references(kind, &record.fields) {
-                links::add(tx, number, target, (kind, id))?;
-            }
             if !kind.is_singleton() {
                 let (title, body) = search_text::folded_title_and_rest(kind, &record.fields);
                 search::index(tx, number, created, false, (kind, id), title, body);

@@ -9,6 +9,8 @@ pub const BULK_OPERATIONS_MAX: usize = 50;
 pub enum RequestBody {
     /// No body. The server ignores a body that a client sends.
     None,
+    /// No fields: the body is `{}` or absent (contract 6.3).
+    Empty,
     /// A new record.
     Create,
     /// Fields to merge into a record (RFC 7396).
@@ -27,7 +29,9 @@ impl RequestBody {
         match self {
             RequestBody::None => &[],
             RequestBody::Patch => &["application/json", "application/merge-patch+json"],
-            RequestBody::Create | RequestBody::Bulk | RequestBody::Export | RequestBody::Rpc => &["application/json"],
+            RequestBody::Empty | RequestBody::Create | RequestBody::Bulk | RequestBody::Export | RequestBody::Rpc => {
+                &["application/json"]
+            }
         }
     }
 }
@@ -98,6 +102,11 @@ impl ResponseBody {
             ResponseBody::Bulk => 207,
             _ => 200,
         }
+    }
+
+    /// Whether the response is a page for people.
+    pub const fn is_page(self) -> bool {
+        matches!(self, ResponseBody::Page | ResponseBody::ErrorPage)
     }
 
     /// The media types on offer, the default first. `Accept` must admit at least one of them.

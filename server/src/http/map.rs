@@ -40,7 +40,15 @@ impl RouteMap {
         let paths = places.keys().copied().collect();
         let mut router = matchit::Router::new();
         for (path, routes) in places {
-            router.insert(path, PathEntry { path, routes }).expect("no two paths of the table mean the same targets");
+            let mut insert = |target: String| {
+                let entry = PathEntry { path, routes: routes.clone() };
+                router.insert(target, entry).expect("no two paths of the table mean the same targets");
+            };
+            insert(path.to_owned());
+            // People write the address of a page with and without a slash at the end.
+            if routes.iter().all(|route| route.response_body.is_page()) {
+                insert(format!("{path}/"));
+            }
         }
         RouteMap { router, paths }
     }

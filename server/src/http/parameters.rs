@@ -1,7 +1,10 @@
 //! All query parameters: name, description and value type. The query parser, the OpenAPI description and the MCP
 //! schemas read them. Must not know the effect of a parameter.
 
-use hearth_contract::schema::Kind;
+use std::sync::LazyLock;
+
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Field, Kind};
 
 use crate::home::search::QUESTION;
 
@@ -41,6 +44,8 @@ pub enum ParameterType {
     Fields,
     /// Relations of the route's kind, separated by commas.
     Relations,
+    /// Values of a field, separated by commas; [`NULL`] for null (contract 5).
+    Filter(&'static Field),
     /// A date or an RFC 3339 date-time.
     Moment,
     /// Text with a length limit in characters.
@@ -51,6 +56,37 @@ pub enum ParameterType {
         max: usize,
     },
 }
+
+impl ParameterType {
+    /// Whether the value is a list, separated by commas.
+    pub const fn is_list(self) -> bool {
+        matches!(
+            self,
+            ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations | ParameterType::Filter(_)
+        )
+    }
+}
+
+/// The value of a filter that stands for null.
+pub const NULL: &str = "null";
+
+/// The parameters of every list.
+pub const LIST: [Parameter; 8] = [LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND];
+
+/// The parameters of the list of a kind: those of every list, and a filter for each field that a list can be filtered by.
+pub fn list_parameters(kind: Kind) -> &'static [Parameter] {
+    static OF_KINDS: LazyLock<[Vec<Parameter>; Kind::ALL.len()]> = LazyLock::new(|| {
+        Kind::ALL.map(|kind| {
+            let filters =
+                resource(kind).filters().map(|field| parameter(field.name, FILTER, ParameterType::Filter(field)));
+            LIST.into_iter().chain(filters).collect()
+        })
+    });
+    &OF_KINDS[kind as usize]
+}
+
+/// The description of a filter.
+const FILTER: &str = "Only records with one of these values, separated by commas; `null` finds records without a value";
 
 const fn parameter(name: &'static str, about: &'static str, value_type: ParameterType) -> Parameter {
     Parameter { name, about, value_type }
@@ -115,7 +151,7 @@ pub const UPDATED_SINCE: Parameter =
 /// Selection of members.
 pub const FIELDS: Parameter = parameter(
     "fields",
-    "Names of the members to return, separated by commas; `id` is always included",
+    "Names of the members to return, separated by commas; `id` and what `expand` adds are always included",
     ParameterType::Fields,
 );
 /// Relations to include as records.

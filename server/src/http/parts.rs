@@ -1,5 +1,5 @@
-//! Checks the parts of a request before any use: sizes, Host, Accept, Content-Type, body, Idempotency-Key. Must not
-//! know the order of the checks, nor the meaning of a path.
+//! Checks the parts of a request before any use: sizes, Host, Accept, Content-Type, body, Idempotency-Key, conditions.
+//! Must not know the order of the checks, nor the meaning of a path.
 
 use std::time::Duration;
 
@@ -10,14 +10,18 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Version};
+use bytes::Bytes;
 use hearth_contract::headers::{IDEMPOTENCY_KEY, idempotency_key};
 use hearth_contract::problem::{Problem, ProblemType};
+use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::Value;
 
 use super::accept;
+use super::bodies::RequestBody;
 use super::connection::Peer;
+use super::json;
 use super::route::Route;
-use crate::home::receipts::Ticket;
 
 /// Largest request body, in bytes.
 pub(crate) const BODY_MAX: usize = 1024 * 1024;
@@ -82,11 +86,8 @@ pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'stati
 }
 
 /// Refuses a body with a media type or encoding that the route does not read.
-pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     let accepted = route.request_body.media();
-    if accepted.is_empty() {
-        return Ok(());
-    }
     let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
     if let Some(encoding) = header_value(headers, CONTENT_ENCODING) {
         return refuse(format!("A body with Content-Encoding {encoding} is not read."));
@@ -103,15 +104,15 @@ pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(
     })
 }
 
-/// Refuses a precondition on a route without a revision to compare, and a precondition that is malformed. A client that
-/// sends a precondition relies on its check.
+/// Refuses a precondition on a write without a revision to compare, and a condition that is malformed. A client that
+/// sends a condition relies on its check.
 pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    if !route.takes_ticket() {
+    if !route.takes_ticket() && !route.is_conditional() {
         return Ok(());
     }
     let sent = |(name, header)| Some((name, header_value(headers, header)?));
     let mut sent = [("If-Match", IF_MATCH), ("If-None-Match", IF_NONE_MATCH)].into_iter().filter_map(sent);
-    if route.is_guarded() {
+    if route.is_guarded() || route.is_conditional() {
         let Some((name, value)) = sent.find(|(_, value)| !is_etag_list(value)) else { return Ok(()) };
         let message = format!("{name} is neither * nor a list of quoted ETags.");
         let fix = format!("Send the record's ETag as it came, with its quotes: {name}: \"3\".");
@@ -124,8 +125,12 @@ pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(),
     Err(Problem::parameter(name, &value, None, message).with_fix(fix))
 }
 
+/// The texts that [`is_etag_list`] accepts, as a regular expression for the description of the API.
+pub(crate) const ETAG_LIST_PATTERN: &str =
+    r#"^[ \t]*(\*|[ \t,]*(W/)?"[!#-~]*"([ \t]*,[ \t,]*(W/)?"[!#-~]*")*[ \t,]*)[ \t]*$"#;
+
 /// Whether a text is `*` or a list of ETags (RFC 9110 5.6.1.2, 8.8.3, 13.1.1). List items may be empty, and a tag may
-/// contain commas.
+/// contain commas, but no space.
 fn is_etag_list(text: &str) -> bool {
     if text.trim() == "*" {
         return true;
@@ -134,7 +139,10 @@ fn is_etag_list(text: &str) -> bool {
     let mut rest = text.trim_start_matches(between);
     loop {
         let tag = rest.strip_prefix("W/").unwrap_or(rest).strip_prefix('"').and_then(|open| open.split_once('"'));
-        let Some((_, after)) = tag else { return false };
+        let Some((name, after)) = tag else { return false };
+        if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return false;
+        }
         rest = after.trim_start_matches(between);
         match (rest.is_empty(), after.trim_start().starts_with(',')) {
             (true, _) => return true,
@@ -144,8 +152,54 @@ fn is_etag_list(text: &str) -> bool {
     }
 }
 
-/// Reads the whole body. Errors: `payload_too_large`, `request_timeout`, or `invalid_json` for a body that breaks off.
-pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<bytes::Bytes, Problem> {
+/// Reads the body of a request; empty for a route without a body. Errors: `unsupported_media_type`, and those of
+/// [`collect_body`]. A DELETE without a body may have any Content-Type, which some client libraries always send.
+pub(super) async fn read_body(
+    route: &Route,
+    body: Body,
+    headers: &HeaderMap,
+    time_max: Duration,
+) -> Result<Bytes, Problem> {
+    let is_optional = match route.request_body {
+        RequestBody::None => return Ok(Bytes::new()),
+        RequestBody::Empty => true,
+        _ => false,
+    };
+    let announced = body.size_hint().exact();
+    if is_optional && announced == Some(0) {
+        return Ok(Bytes::new());
+    }
+    // Only its end shows whether a body of unknown length is there.
+    let is_unknown = is_optional && announced.is_none();
+    if !is_unknown {
+        check_content_type(route, headers)?;
+    }
+    let read = collect_body(body, headers, time_max).await;
+    if is_unknown && !read.as_ref().is_ok_and(Bytes::is_empty) {
+        check_content_type(route, headers)?;
+    }
+    read
+}
+
+/// Parses a body. Null stands for the absent body of a route that takes none. Errors: `invalid_json`, or
+/// `invalid_request` for a DELETE whose body is not `{}` (contract 6.3).
+pub(super) fn parse_body(route: &Route, bytes: &[u8]) -> Result<Value, Problem> {
+    match route.request_body {
+        RequestBody::None => Ok(Value::Null),
+        RequestBody::Empty if bytes.is_empty() => Ok(Value::Null),
+        RequestBody::Empty => match json::parse_body(bytes)? {
+            Value::Object(members) if members.is_empty() => Ok(Value::Null),
+            other => {
+                let message = "A DELETE takes no fields: its body must be {} or absent.";
+                Err(Problem::parameter("body", &other.to_string(), None, message).with_fix("Leave the body out."))
+            }
+        },
+        _ => json::parse_body(bytes),
+    }
+}
+
+/// Reads a whole body. Errors: `payload_too_large`, `request_timeout`, or `invalid_json` for a body that breaks off.
+async fn collect_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<Bytes, Problem> {
     let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
     let announced = header_value(headers, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > BODY_MAX) {
@@ -162,21 +216,19 @@ pub(super) async fn read_body(body: Body, headers: &HeaderMap, time_max: Duratio
     }
 }
 
-/// Reads the header `Idempotency-Key` of a write. None: the header is absent, or the route does not accept a key.
-pub(super) fn parse_ticket(route: &Route, parts: &Parts, body: &[u8]) -> Result<Option<Ticket>, Problem> {
+/// The key in the header `Idempotency-Key` of a write. None: the header is absent, or the route does not accept a key.
+pub(super) fn parse_idempotency_key<'a>(route: &Route, headers: &'a HeaderMap) -> Result<Option<&'a str>, Problem> {
     if !route.takes_ticket() {
         return Ok(None);
     }
-    let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().ok().and_then(idempotency_key).filter(|_| values.next().is_none());
     let Some(key) = key else {
         let message = "Idempotency-Key must be one value of 1 to 255 visible ASCII characters.";
         return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
     };
-    let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
-    let if_match = header_value(&parts.headers, IF_MATCH).unwrap_or_default();
-    Ok(Some(Ticket::new(key, parts.method.as_str(), target, body, if_match.as_bytes())))
+    Ok(Some(key))
 }
 
 /// The value of a header. Several lines count as one list (RFC 9110 5.3).

@@ -6,35 +6,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request};
-use bytes::Bytes;
-use hearth_contract::headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
+use hearth_contract::headers::{LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, nearest};
-use serde_json::Value;
 
 use super::bodies::RequestBody;
 use super::call::{Call, PublicRequest};
 use super::connection::Peer;
 use super::map::{RouteMap, RouteMatch};
 use super::parts::{
-    check_accept, check_conditions, check_content_type, check_host, check_size, header_value, parse_ticket, read_body,
+    check_accept, check_conditions, check_host, check_size, header_value, parse_body, parse_idempotency_key, read_body,
 };
 use super::query::Query;
-use super::reply::{Refusal, Reply, ResponseContext};
+use super::reply::{Payload, Refusal, Reply, ResponseContext};
 use super::route::{Handler, HandlerFuture, Route};
-use super::{auth, json};
+use super::{accept, auth};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
+use crate::config::base_path;
+use crate::home::receipts::Ticket;
 use crate::interceptor::ForcedRefusal;
 use crate::versions::{self, Version};
 
 /// Header names, parsed at compile time because every request needs them.
 const API_VERSION: HeaderName = HeaderName::from_static(SERVICE_API_VERSION);
-const IDEMPOTENCY: HeaderName = HeaderName::from_static(IDEMPOTENCY_KEY);
 const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 
 /// The paths of the address that received the request.
@@ -96,6 +95,10 @@ impl Pipeline<'_> {
         let (parts, body) = request.into_parts();
         check_size(&parts)?;
         check_host(&parts)?;
+        if is_browser_at_root(&parts) {
+            let docs = format!("{}{}", base_path(&self.app.base_url), paths::DOCS);
+            return Ok(Reply { status: 303, headers: vec![("location", docs)], payload: Payload::Empty });
+        }
         let route = find_route(found.as_ref(), &parts)?;
         let segment = found.and_then(|found| found.segment);
         self.facts.operation = &route.operation;
@@ -163,17 +166,14 @@ impl Pipeline<'_> {
         principal: Arc<Principal>,
     ) -> Result<Call, Problem> {
         check_accept(route, &parts.headers)?;
-        check_content_type(route, &parts.headers)?;
-        let bytes = match route.request_body {
-            // A request with an idempotency key is compared with the first request, including the body (contract 6.4).
-            RequestBody::None if !(route.takes_ticket() && parts.headers.contains_key(IDEMPOTENCY)) => Bytes::new(),
-            _ => read_body(body, &parts.headers, self.app.config.body_time_max).await?,
-        };
-        let ticket = parse_ticket(route, &parts, &bytes)?;
-        let mut body = match route.request_body {
-            RequestBody::None => Value::Null,
-            _ => json::parse_body(&bytes)?,
-        };
+        let bytes = read_body(route, body, &parts.headers, self.app.config.body_time_max).await?;
+        let key = parse_idempotency_key(route, &parts.headers)?;
+        let mut body = parse_body(route, &bytes)?;
+        let if_match = header_value(&parts.headers, IF_MATCH);
+        let ticket = key.map(|key| {
+            let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
+            Ticket::new(key, parts.method.as_str(), target, &body, if_match.as_deref().unwrap_or_default())
+        });
         self.facts.counts_late &= !limits::is_unmetered(&body);
         let version = self.context.version;
         let upgrade = |name: &str, value: &mut String| version.upgrade_parameter(name, value);
@@ -190,7 +190,7 @@ impl Pipeline<'_> {
             query,
             body,
             ticket,
-            if_match: header_value(&parts.headers, IF_MATCH),
+            if_match,
             if_none_match: header_value(&parts.headers, IF_NONE_MATCH),
             last_event_id: header_value(&parts.headers, LAST_EVENT),
             headers: parts.headers,
@@ -198,6 +198,17 @@ impl Pipeline<'_> {
         })
     }
 }
+
+/// Whether a person opens the address of the service in a browser. Programs get the 404 of an unknown path.
+fn is_browser_at_root(parts: &Parts) -> bool {
+    let has_pages = parts.extensions.get::<Served>().is_some_and(|Served(map)| map.paths().contains(&paths::DOCS));
+    let wanted = accept::choose_media_type(header_value(&parts.headers, ACCEPT).as_deref(), &ROOT_MEDIA);
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    has_pages && reads && parts.uri.path() == "/" && wanted == Some("text/html")
+}
+
+/// The media types between which a reader of `/` chooses, the default first.
+const ROOT_MEDIA: [&str; 2] = ["application/json", "text/html"];
 
 /// The known path that resembles the target most, if any. The common prefix does not count as a resemblance.
 fn nearest_path<'a>(target: &str, known: &[&'a str]) -> Option<&'a str> {

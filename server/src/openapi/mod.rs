@@ -14,8 +14,8 @@ mod parts;
 mod records;
 mod responses;
 mod rpc;
-pub(crate) mod schema;
-pub(crate) mod schemas;
+mod schema;
+mod schemas;
 mod services;
 
 use hearth_contract::headers::CURRENT_VERSION;

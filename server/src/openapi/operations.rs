@@ -2,15 +2,16 @@
 
 use hearth_contract::paths;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::Kind;
+use hearth_contract::schema::{Field, Format, Kind};
 use serde_json::{Map, Value, json};
 
 use super::schema::{name, reference};
 use super::{examples, responses};
 use crate::app::limits::RateClass;
 use crate::http::bodies::{RequestBody, ResponseBody};
-use crate::http::parameters::{Parameter, ParameterType};
+use crate::http::parameters::{NULL, Parameter, ParameterType};
 use crate::http::route::{Access, Route};
+use crate::store::filter::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
 pub(super) const TAGS: [(&str, &str); 13] = [
@@ -146,6 +147,11 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         ParameterType::Fields => list(reference(&format!("{kind}Field"))),
         ParameterType::Relations if !has_relations => return None,
         ParameterType::Relations => list(reference(&format!("{kind}Relation"))),
+        ParameterType::Filter(field) => {
+            let mut values = list(filter_value(field));
+            values["maxItems"] = FILTER_VALUES_MAX.into();
+            values
+        }
         ParameterType::Moment => {
             json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] })
         }
@@ -167,18 +173,41 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         "description": about,
         "schema": schema,
     });
-    if matches!(parameter.value_type, ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations) {
+    if parameter.value_type.is_list() {
         value["style"] = "form".into();
         value["explode"] = false.into();
     }
     Some(value)
 }
 
+/// The schema of one value of a filter: one plain string type, because generated clients make a class of its own of each
+/// `anyOf`.
+fn filter_value(field: &Field) -> Value {
+    let null = field.is_nullable().then_some(NULL);
+    let pattern = match field.format {
+        Format::Choice(words) => {
+            let words: Vec<&str> = words.iter().copied().chain(null).collect();
+            return json!({ "type": "string", "enum": words });
+        }
+        Format::Date => DATE_PATTERN,
+        _ => ID_PATTERN,
+    };
+    let pattern = null.map_or(format!("^({pattern})$"), |null| format!("^({null}|{pattern})$"));
+    json!({ "type": "string", "pattern": pattern })
+}
+
+/// A UUID with hyphens.
+const ID_PATTERN: &str = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
+/// A day of the calendar: months of 31 and of 30 days, the first 28 days of February, and leap days.
+const DATE_PATTERN: &str = "[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|\
+     02-(0[1-9]|1[0-9]|2[0-8]))|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29";
+
 fn body(route: &Route) -> Option<Value> {
     let kind = route.kind.map_or("", name);
     let create = || route.kind.map(examples::create).unwrap_or_default();
     let (schema, example) = match route.request_body {
-        RequestBody::None => return None,
+        // Generated clients could not leave out a body that is described.
+        RequestBody::None | RequestBody::Empty => return None,
         RequestBody::Create => (format!("{kind}Create"), create()),
         RequestBody::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
         RequestBody::Bulk => {

@@ -7,11 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::examples;
 use super::schema::reference;
+use crate::http::parts::ETAG_LIST_PATTERN;
 
 /// The parameters in headers.
 pub(super) fn parameters() -> Value {
     let header = |name: &str, about: &str, schema: Value| json!({ "name": name, "in": "header", "required": false, "description": about, "schema": schema });
     let text = json!({ "type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[!-~]+$" });
+    let etags = |examples: &[&str]| json!({ "type": "string", "pattern": ETAG_LIST_PATTERN, "examples": examples });
     json!({
         "ServiceApiVersion": header(
             "Service-API-Version",
@@ -22,24 +24,24 @@ pub(super) fn parameters() -> Value {
         "IdempotencyKey": header(
             "Idempotency-Key",
             "Names this write, so that a retry within the `idempotency_hours` of /v1/_meta (24 as a rule) gets the same \
-             answer, be it a refusal, and happens once. The same key with another method, path with query, body (byte for byte; of a tool's call its name and arguments) or \
-             If-Match is 422 `idempotency_key_reused`: what corrects a refused request needs a new one",
+             answer, be it a refusal, and happens once. The same key with another method, path with query, body (compared as JSON; of a tool's call its name and arguments) or \
+             If-Match is 422 `idempotency_key_reused`: read the record then, because the earlier request may have been applied",
             json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]+$" }),
         ),
         "IfMatch": header(
             "If-Match",
             "Write only if the record still has this ETag; `*`: if the record exists",
-            json!({ "type": "string", "examples": ["*", "\"445\""] }),
+            etags(&["*", "\"445\""]),
         ),
         "UnlessMatch": header(
             "If-None-Match",
             "Write only if the record does not have this ETag; `*`: if the record does not exist",
-            json!({ "type": "string", "examples": ["\"0\""] }),
+            etags(&["\"0\""]),
         ),
         "IfNoneMatch": header(
             "If-None-Match",
             "Answer 304 without a body if the record still has this ETag",
-            json!({ "type": "string", "examples": ["*"] }),
+            etags(&["*"]),
         ),
         "McpProtocolVersion": header(
             "MCP-Protocol-Version",

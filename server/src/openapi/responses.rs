@@ -119,9 +119,8 @@ fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
         statuses.extend([413, 415, 422]);
     }
     if route.takes_ticket() {
-        // The body of a request with an idempotency key is compared with the first request, so the server reads every
-        // body.
-        statuses.extend([413, 422]);
+        // A reused idempotency key.
+        statuses.insert(422);
     }
     if route.is_guarded() {
         statuses.insert(412);

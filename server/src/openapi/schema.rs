@@ -9,7 +9,7 @@ pub(super) fn reference(name: &str) -> Value {
 }
 
 /// The schema name of a kind, for example `Task`.
-pub(crate) fn name(kind: Kind) -> &'static str {
+pub(super) fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Inventory => "Inventory",
         Kind::Vehicle => "Vehicle",
@@ -26,12 +26,12 @@ pub(super) fn envelope(data: Value, meta: &str) -> Value {
 }
 
 /// An array.
-pub(crate) fn array(items: Value) -> Value {
+pub(super) fn array(items: Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 
 /// An object that may have more members.
-pub(crate) fn object(properties: Value, required: &[&str]) -> Value {
+pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
@@ -45,6 +45,6 @@ pub(super) fn strict(properties: Value, required: &[&str]) -> Value {
 }
 
 /// The schema, or null.
-pub(crate) fn nullable(schema: Value) -> Value {
+pub(super) fn nullable(schema: Value) -> Value {
     json!({ "anyOf": [schema, { "type": "null" }] })
 }

@@ -2,12 +2,10 @@
 //! how a schema is referenced by an operation.
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
 
 use hearth_contract::resources::RESOURCES;
 use serde_json::{Map, Value, json};
 
-use super::schema::reference;
 use super::{envelopes, operations, parts, records, rpc, services};
 use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::Route;
@@ -26,27 +24,6 @@ pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
     );
     prune(&mut schemas, routes);
     schemas
-}
-
-/// A named schema with all references replaced by the schemas themselves, for readers without `components`. The result
-/// is built once, from the routes of the first call.
-pub(crate) fn inlined(name: &str, routes: &[Route]) -> Value {
-    static ALL: OnceLock<Map<String, Value>> = OnceLock::new();
-    inline_references(ALL.get_or_init(|| all(routes)), &reference(name))
-}
-
-fn inline_references(all: &Map<String, Value>, schema: &Value) -> Value {
-    let within = |value: &Value| inline_references(all, value);
-    match schema {
-        Value::Object(members) => {
-            match members.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
-                Some(name) => all.get(name).map_or(json!({}), within),
-                None => members.iter().map(|(name, value)| (name.clone(), within(value))).collect(),
-            }
-        }
-        Value::Array(items) => items.iter().map(within).collect(),
-        other => other.clone(),
-    }
 }
 
 /// The named word lists of query parameters.

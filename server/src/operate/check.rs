@@ -6,16 +6,23 @@ use crate::home::audit;
 use crate::store::{Db, StoreError, Tx, check, homes};
 
 /// The result of a check.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
+    /// What was counted. None: the rows could not be read, or the file is damaged and its rows prove nothing.
+    pub counts: Option<Counts>,
+    /// The faults as sentences. Empty: the database is sound.
+    pub faults: Vec<String>,
+}
+
+/// The numbers of rows that a check read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
     /// Number of homes.
     pub homes: usize,
     /// Number of records, without deleted records.
     pub records: i64,
     /// Number of events in the logs.
     pub events: i64,
-    /// The faults as sentences. Empty: the database is sound.
-    pub faults: Vec<String>,
 }
 
 /// Checks the whole database in one read transaction.
@@ -24,23 +31,24 @@ pub async fn check(db: &Db) -> Result<Report, Error> {
 }
 
 fn check_all(tx: &Tx<'_>) -> Result<Report, StoreError> {
-    let mut report = Report { faults: check::database(tx)?, ..Report::default() };
-    if !report.faults.is_empty() {
+    let mut found = check::database(tx)?;
+    if !found.is_empty() {
         // Rows of a damaged file are not reliable, so the checks of rows would only add noise.
-        return Ok(report);
+        return Ok(Report { counts: None, faults: found });
     }
+    let mut counts = Counts::default();
     for number in homes::numbers(tx)? {
         let home = homes::load(tx, number)?;
         let (records, events) = check::count(tx, number)?;
-        report.homes += 1;
-        report.records += records;
-        report.events += events;
+        counts.homes += 1;
+        counts.records += records;
+        counts.events += events;
         let mut faults = check::event_log(tx, number, home.head)?;
         if faults.is_empty() {
             // The audit compares all other tables with the log, so the log must be sound.
             faults.extend(audit::images(tx, number)?);
         }
-        report.faults.extend(faults.into_iter().map(|fault| format!("home {}: {fault}", home.id)));
+        found.extend(faults.into_iter().map(|fault| format!("home {}: {fault}", home.id)));
     }
-    Ok(report)
+    Ok(Report { counts: Some(counts), faults: found })
 }

@@ -6,12 +6,11 @@ use hearth_contract::key::{Environment, HINT_END, HINT_START, holds_key, key_tex
 use hearth_contract::problem::nearest;
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
-use uuid::Uuid;
 
 use super::error::Error;
 use crate::clock::Clock;
 use crate::http::scopes::SCOPES;
-use crate::random::random_bytes;
+use crate::random::{fresh_id, random_bytes};
 use crate::store::homes;
 use crate::store::keys::{self, Key};
 use crate::store::{Db, StoreError, Tx};
@@ -50,8 +49,7 @@ pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKe
     let now = clock.now();
     let pinned = match new.pinned {
         None => CURRENT_VERSION.to_owned(),
-        Some(name) if Version::find(&name, now).is_some() => name,
-        Some(name) => return Err(Error::Refused(unsupported_version(&name, now))),
+        Some(name) => parse_pin(&name, now).map_err(Error::Refused)?,
     };
     let Secret { secret, hint, hash } = generate_secret(new.environment);
     let key = db
@@ -59,12 +57,12 @@ pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKe
             let Some(team) = homes::find_team(tx, &new.team)? else { return Ok(Err(new.team)) };
             let home = homes::home_of_team(tx, &team.id, new.environment)?;
             let key = Key {
-                id: Uuid::new_v4().to_string(),
+                id: fresh_id(now).to_string(),
                 team: team.id,
                 team_name: team.name,
                 plan: team.plan,
                 home: home.number,
-                home_id: home.id.to_string(),
+                home_id: home.id,
                 environment: new.environment,
                 name: new.name.unwrap_or_else(|| format!("{} key", new.environment.as_str())),
                 hash,
@@ -103,7 +101,7 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<CreatedK
             }
             let Secret { secret, hint, hash } = generate_secret(old.environment);
             keys::revoke(tx, &old.id, now)?;
-            let id = Uuid::new_v4().to_string();
+            let id = fresh_id(now).to_string();
             let key = Key { id, hash, hint, created_at: now, last_used_at: None, flagged_at: None, ..old };
             keys::insert(tx, &key)?;
             Ok(Ok(CreatedKey { key, secret }))
@@ -183,9 +181,13 @@ fn find_key(tx: &Tx<'_>, word: &str, now: Timestamp) -> Result<Result<Key, Strin
     })
 }
 
-fn unsupported_version(name: &str, now: Timestamp) -> String {
+/// The name of a version that a key may be pinned to at a moment. Err: a sentence that lists these versions.
+pub fn parse_pin(name: &str, now: Timestamp) -> Result<String, String> {
+    if Version::find(name, now).is_some() {
+        return Ok(name.to_owned());
+    }
     let names: Vec<&str> = versions::supported(now).map(|version| version.name).collect();
-    format!("version `{name}` is not supported; the versions are {}", names.join(", "))
+    Err(format!("version `{name}` is not supported; the versions are {}", names.join(", ")))
 }
 
 /// The secret text of a new key, and the parts that the database stores.

@@ -14,5 +14,7 @@ mod keys;
 mod teams;
 
 pub use error::Error;
-pub use keys::{CreatedKey, NewKey, create_key, list_keys, parse_scopes, revoke_key, rotate_key, unflag_key};
+pub use keys::{
+    CreatedKey, NewKey, create_key, list_keys, parse_pin, parse_scopes, revoke_key, rotate_key, unflag_key,
+};
 pub use teams::{NAME_RULE, create_team, ensure_first_team, is_valid_name, reset_sandbox, set_plan, teams};

@@ -1,14 +1,8 @@
 //! Integrity checks of the file and of the tables against each other. Each function returns sentences about what is wrong.
 //! Must not know what the JSON of a record means.
 
-use std::collections::HashSet;
-
-use hearth_contract::schema::Kind;
-use uuid::Uuid;
-
 use super::error::StoreError;
 use super::home_number::HomeNumber;
-use super::records::{id, kind};
 use super::tx::Tx;
 
 /// Sentences of one sort at most. One damaged page can cause thousands.
@@ -104,17 +98,4 @@ pub fn event_log(tx: &Tx<'_>, home: HomeNumber, head: i64) -> Result<Vec<String>
         }
     }
     Ok(faults)
-}
-
-/// A row of `links`: the target, and kind and id of the record that refers.
-pub type Link = (Uuid, Kind, Uuid);
-
-/// All links of a home.
-pub fn links(tx: &Tx<'_>, home: HomeNumber) -> Result<HashSet<Link>, StoreError> {
-    let mut statement = tx.conn.prepare("SELECT target, kind, record FROM links WHERE home = ?1")?;
-    let rows = statement.query_and_then([home.0], |row| -> Result<Link, StoreError> {
-        let text = |column| -> Result<Uuid, StoreError> { id(row.get_ref(column)?.as_str().unwrap_or_default()) };
-        Ok((text(0)?, kind(row.get(1)?)?, text(2)?))
-    })?;
-    rows.collect()
 }

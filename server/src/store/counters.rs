@@ -1,6 +1,6 @@
 //! Counters of the writer's work, for the metrics. Must not know how the counters are shown.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counters since the start. Each is read on its own: two values may come from different instants.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ pub struct WriterCounters {
     pub batches: [AtomicU64; WriterCounters::BATCHES.len()],
     /// Events appended.
     pub events: AtomicU64,
+    /// Whether the last write with an outcome was refused: the disk is full, or another process holds the lock.
+    pub is_refusing: AtomicBool,
 }
 
 impl WriterCounters {
@@ -29,6 +31,7 @@ impl WriterCounters {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.writes.fetch_add(writes, Ordering::Relaxed);
         self.events.fetch_add(events, Ordering::Relaxed);
+        self.is_refusing.store(false, Ordering::Relaxed);
         if let Some(index) = WriterCounters::BATCHES.iter().position(|most| writes <= *most) {
             self.batches[index].fetch_add(1, Ordering::Relaxed);
         }

@@ -5,12 +5,14 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use super::counters::WriterCounters;
 use super::error::{OpenError, StoreError};
+use super::homes;
 use super::notifier::Notifier;
 use super::open;
 use super::readers::Readers;
@@ -159,7 +161,17 @@ impl Db {
     ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
         self.writer.push(Box::new(WriteJob { job: Some(job), result: None, sender })).await?;
-        receiver.await.unwrap_or(Err(StoreError::Panicked))
+        let result = receiver.await.unwrap_or(Err(StoreError::Panicked));
+        if result.as_ref().is_err_and(StoreError::is_transient) {
+            self.counters.is_refusing.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Whether writes are accepted. After a refused write a small write tries again, because nobody else may write before
+    /// the service is called ready.
+    pub async fn takes_writes(&self) -> bool {
+        !self.counters.is_refusing.load(Ordering::Relaxed) || self.write(homes::try_write).await.is_ok()
     }
 }
 

@@ -244,7 +244,8 @@ pub fn count(tx: &Tx<'_>, home: HomeNumber, kind: Kind) -> Result<u64, StoreErro
 
 fn read_job(row: &Row<'_>) -> Result<Job, StoreError> {
     let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|m| m.map(Timestamp::from_millis));
-    let corrupt = |what: &str, word: &str| StoreError::Corrupt(format!("{what} {word} of an export"));
+    let corrupt = |what: &str, word: &str| StoreError::Corrupt(format!("{what} `{word}` of an export"));
+    let known_kind = |word: &str| Kind::parse(word).ok_or_else(|| corrupt("kind", word));
     let (format, kinds, status): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
     let product = match (row.get::<_, Option<String>>(11)?, row.get::<_, Option<i64>>(12)?, row.get(13)?) {
         (Some(file), Some(size), Some(sha256)) => Some(Product { file, size_bytes: size as u64, sha256 }),
@@ -255,7 +256,7 @@ fn read_job(row: &Row<'_>) -> Result<Job, StoreError> {
         id: id(row.get_ref(1)?.as_str().unwrap_or_default())?,
         home: HomeNumber(row.get(2)?),
         format: Format::parse(&format).ok_or_else(|| corrupt("format", &format))?,
-        kinds: kinds.split_whitespace().filter_map(Kind::parse).collect(),
+        kinds: kinds.split_whitespace().map(known_kind).collect::<Result<_, _>>()?,
         version: row.get(15)?,
         status: Status::parse(&status).ok_or_else(|| corrupt("status", &status))?,
         done: row.get::<_, i64>(6)? as u64,

@@ -3,10 +3,12 @@
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
 use rusqlite::{Row, named_params};
+use uuid::Uuid;
 
 use super::error::StoreError;
 use super::home_number::HomeNumber;
 use super::homes::Plan;
+use super::records::id;
 use super::tx::Tx;
 
 /// A stored key, with the team and the home that the key reaches.
@@ -23,7 +25,7 @@ pub struct Key {
     /// The home of the team in the environment of the key.
     pub home: HomeNumber,
     /// The id of the home.
-    pub home_id: String,
+    pub home_id: Uuid,
     /// Whether the key reaches the live home or the sandbox home.
     pub environment: Environment,
     /// The name that the owner chose; not unique.
@@ -150,7 +152,7 @@ fn read_key(row: &Row<'_>) -> Result<Key, StoreError> {
         team_name: row.get(2)?,
         plan: Plan::parse(&plan).ok_or_else(|| StoreError::Corrupt(format!("plan {plan}")))?,
         home: HomeNumber(row.get(4)?),
-        home_id: row.get(5)?,
+        home_id: id(row.get_ref(5)?.as_str().unwrap_or_default())?,
         environment: Environment::parse(&environment)
             .ok_or_else(|| StoreError::Corrupt(format!("environment {environment}")))?,
         name: row.get(7)?,

@@ -4,7 +4,8 @@
 //! - [`Db`]: runs closures over a [`Tx`] on a reader or on the writer.
 //! - [`open`]: files, permissions, locks, pragmas, migrations. [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
-//! - [`homes`], [`records`], [`events`], [`links`], [`search`], [`receipts`], [`keys`], [`exports`]: the tables.
+//! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`exports`]: the tables.
+//! - [`lists`]: a page of records; [`filter`]: the filters of a list.
 //! - [`rewind`]: earlier states of a home. [`copies`]: backup and restore. [`check`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
@@ -16,12 +17,14 @@ mod db;
 mod error;
 pub mod events;
 pub mod exports;
+pub mod field_values;
 mod files;
+pub mod filter;
 mod home_number;
 pub mod homes;
 mod inline_readers;
 pub mod keys;
-pub mod links;
+pub mod lists;
 pub mod notifier;
 pub mod open;
 mod readers;

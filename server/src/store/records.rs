@@ -1,6 +1,8 @@
 //! Records: the ids that were ever used, their creation and change order, and their current JSON. Must not know the rules
 //! of the kinds.
 
+use std::ops::ControlFlow;
+
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, ToSql};
@@ -54,6 +56,16 @@ pub enum Direction {
     Ascending,
     /// Newest first.
     Descending,
+}
+
+impl Direction {
+    /// The word in SQL.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Direction::Ascending => "ASC",
+            Direction::Descending => "DESC",
+        }
+    }
 }
 
 /// Limits on the records of a page. The default has no limits.
@@ -174,12 +186,12 @@ pub fn page(
     let mut found = Vec::with_capacity(limit.min(PAGE_CAPACITY));
     show_page(tx, home, kind, order, bounds, limit, |position, json| {
         found.push((position, json.to_owned()));
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(found)
 }
 
-/// Passes position and JSON of each record of a page to `show`, without copying the JSON.
+/// Passes position and JSON of each record of a page to `show`, without copying the JSON, until `show` breaks.
 pub fn show_page(
     tx: &Tx<'_>,
     home: HomeNumber,
@@ -187,11 +199,11 @@ pub fn show_page(
     order: (Sort, Direction),
     bounds: Bounds,
     limit: usize,
-    mut show: impl FnMut(i64, &str) -> Result<(), StoreError>,
+    mut show: impl FnMut(i64, &str) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<(), StoreError> {
     let range = PageRange::new(order, bounds);
     let are_few_changed = match range.changed_from {
-        Some(changed_from) => are_few(tx, home, kind, changed_from)?,
+        Some(changed_from) => are_few_changed(tx, home, kind, changed_from)?,
         None => false,
     };
     let mut statement = tx.conn.prepare_cached(&page_sql(order, are_few_changed))?;
@@ -209,22 +221,24 @@ pub fn show_page(
     let mut rows = statement.query(values)?;
     while let Some(row) = rows.next()? {
         let json = row.get_ref(1)?.as_str().map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        show(row.get(0)?, json)?;
+        if show(row.get(0)?, json)?.is_break() {
+            break;
+        }
     }
     Ok(())
 }
 
 /// The positions of a page: a range of the order of the page, and limits in both orders that rows are filtered by.
 #[derive(Debug, PartialEq, Eq)]
-struct PageRange {
-    low: i64,
-    high: i64,
+pub(super) struct PageRange {
+    pub(super) low: i64,
+    pub(super) high: i64,
     created_from: Option<i64>,
     changed_from: Option<i64>,
 }
 
 impl PageRange {
-    fn new((sort, direction): (Sort, Direction), bounds: Bounds) -> PageRange {
+    pub(super) fn new((sort, direction): (Sort, Direction), bounds: Bounds) -> PageRange {
         let (low, high) = match direction {
             Direction::Ascending => (bounds.after.map_or(0, |after| after.saturating_add(1)), i64::MAX),
             Direction::Descending => (0, bounds.after.map_or(i64::MAX, |after| after.saturating_sub(1))),
@@ -253,10 +267,7 @@ impl PageRange {
 /// may be the last of a long collection.
 fn page_sql((sort, direction): (Sort, Direction), are_few_changed: bool) -> String {
     let (column, index) = column(sort);
-    let word = match direction {
-        Direction::Ascending => "ASC",
-        Direction::Descending => "DESC",
-    };
+    let word = direction.word();
     if are_few_changed {
         format!(
             "SELECT r.created, e.body
@@ -277,7 +288,12 @@ fn page_sql((sort, direction): (Sort, Direction), are_few_changed: bool) -> Stri
 }
 
 /// Whether at most [`FEW`] records of a kind changed from a position on.
-fn are_few(tx: &Tx<'_>, home: HomeNumber, kind: Kind, changed_from: i64) -> Result<bool, StoreError> {
+pub(super) fn are_few_changed(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    kind: Kind,
+    changed_from: i64,
+) -> Result<bool, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT count(*) FROM (SELECT 1 FROM records INDEXED BY records_by_change
                                WHERE home = ?1 AND kind = ?2 AND deleted = 0 AND rev >= ?3 LIMIT ?4)",

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hearth_contract::formats::{parse_date, parse_id};
 use hearth_contract::problem::ProblemType;
 use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::Kind;
@@ -243,9 +244,9 @@ async fn responses_match_openapi_schemas() {
 
 #[tokio::test]
 async fn responses_carry_only_described_headers() {
-    // A deprecated version and small rate limits bring the rarer headers.
+    // A deprecated version and small rate limits bring the rarer headers. Reads poll an export, for as long as it takes.
     let server = Server::start_at(TestClock::at("2027-01-15T12:00:00Z").clock(), |config| {
-        config.rate_limits = Some(RateLimits { reads: 40, writes: 5, bulk: 1 });
+        config.rate_limits = Some(RateLimits { reads: u32::MAX, writes: 5, bulk: 1 });
     })
     .await;
     let judge = Judge { document: visit(&server, "/openapi/v1", "*/*").await.json };
@@ -474,6 +475,105 @@ async fn page_commands_can_be_pasted_into_shell() {
         // A shell interprets a `?` or `&` outside quotes.
         let bare: String = line.replace("&quot;", "\"").split('"').step_by(2).collect();
         assert!(!bare.contains('?') && !bare.contains("&amp;"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn condition_pattern_matches_what_is_accepted() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let room = client.get("/v1/rooms?limit=1").await.data()[0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/rooms/{room}");
+    for (method, header, component) in [
+        (Method::PATCH, "If-Match", "IfMatch"),
+        (Method::PATCH, "If-None-Match", "UnlessMatch"),
+        (Method::GET, "If-None-Match", "IfNoneMatch"),
+    ] {
+        let schema = &document["components"]["parameters"][component]["schema"];
+        let validator = jsonschema::draft202012::new(schema).unwrap();
+        for value in [
+            "*",
+            "\"1\"",
+            "W/\"1\"",
+            "\"1\", \"2\"",
+            "\"1\",\"2\"",
+            "\"1\",",
+            ", ,\"7\",,\"1\"",
+            "\"\"",
+            "\"a,b\" , W/\"x\"",
+            "1",
+            "\"1",
+            "1\"",
+            "\"1\" \"2\"",
+            "\"1\", x",
+            "w/\"1\"",
+            "*, \"1\"",
+            "**",
+            "\"a b\"",
+            "",
+            ",",
+            "W/*",
+            "\"a\"b\"",
+        ] {
+            let request = client.request(method.clone(), &path).header(header, value);
+            let request = if method == Method::PATCH { request.json(&json!({})) } else { request };
+            let response = client.send(request).await;
+            let is_accepted = response.status != 400;
+            assert_eq!(validator.is_valid(&json!(value)), is_accepted, "{method} {header}: {value}: {}", response.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn filter_patterns_match_their_formats() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let pattern_of = |name: &str| {
+        let parameters = document["paths"]["/v1/tasks"]["get"]["parameters"].as_array().unwrap();
+        let parameter = parameters.iter().find(|parameter| parameter["name"] == name).unwrap();
+        jsonschema::draft202012::new(&parameter["schema"]["items"]).unwrap()
+    };
+    let (due_on, subject_id) = (pattern_of("due_on"), pattern_of("subject_id"));
+    for year in [0, 4, 1900, 2000, 2023, 2024, 2100, 2396, 9999] {
+        for (month, day) in (0..=13).flat_map(|month| (0..=32).map(move |day| (month, day))) {
+            let text = format!("{year:04}-{month:02}-{day:02}");
+            assert_eq!(due_on.is_valid(&json!(text)), parse_date(&text).is_some(), "{text}");
+        }
+    }
+    for text in ["null", "", "NULL", "nul", "2026-6-1", "2026-06-01T00:00:00Z", "x2026-06-01", "2024-02-29x"] {
+        assert_eq!(due_on.is_valid(&json!(text)), text == "null", "{text}");
+    }
+    let id = "0190a3b0-0000-7000-8000-00000000abcd";
+    for text in ["null", id, &id.to_uppercase(), &id.replace('-', ""), &format!("{{{id}}}"), "", "none", &id[1..]] {
+        assert_eq!(subject_id.is_valid(&json!(text)), text == "null" || parse_id(text).is_some(), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn browser_finds_the_pages() {
+    let server = Server::start_with(|config| config.base_url = Some("https://nas.example/hearth".to_owned())).await;
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let at_root = async |method: Method, accept: &str| {
+        let request = http.request(method, format!("{}/", server.url)).header("accept", accept);
+        let response = request.send().await.unwrap();
+        let location = response.headers().get("location").map(|value| value.to_str().unwrap().to_owned());
+        (response.status().as_u16(), location)
+    };
+    let docs = Some("/hearth/docs".to_owned());
+    assert_eq!(at_root(Method::GET, browser).await, (303, docs.clone()));
+    assert_eq!(at_root(Method::HEAD, browser).await, (303, docs));
+    // Programs are told about a wrong path, as everywhere.
+    assert_eq!(at_root(Method::GET, "*/*").await, (404, None));
+    assert_eq!(at_root(Method::GET, "application/json").await, (404, None));
+    assert_eq!(at_root(Method::POST, browser).await, (404, None));
+    for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
+        let (page, slashed) = (visit(&server, path, browser).await, visit(&server, &format!("{path}/"), browser).await);
+        assert_eq!((slashed.status, &slashed.text), (200, &page.text), "{path}/");
+    }
+    for path in ["/docs//", "/docs/style.css/", "/v1/", "/healthz/"] {
+        assert_eq!(visit(&server, path, "*/*").await.status, 404, "{path}");
     }
 }
 

@@ -97,8 +97,16 @@ async fn forged_cursor_reads_no_other_home() {
         let (sort, since) = (Sort::Created, Some(after));
         for direction in [Direction::Ascending, Direction::Descending] {
             let (created_since, updated_since) = (since, since);
-            let cursor =
-                ListCursor { kind: Kind::Room, sort, direction, created_since, updated_since, after }.encode(home);
+            let cursor = ListCursor {
+                kind: Kind::Room,
+                sort,
+                direction,
+                created_since,
+                updated_since,
+                filters: Vec::new(),
+                after,
+            }
+            .encode(home);
             let response = test.get(&format!("/v1/rooms?cursor={cursor}")).await;
             assert!(response.status < 500 && !response.text.contains("Strongroom"), "{after}: {}", response.status);
         }

@@ -7,7 +7,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 async fn send(client: &Client, method: Method, path: &str, key: &str, body: &Value) -> Response {
-    client.send(client.request(method, path).header("idempotency-key", key.to_owned()).json(body)).await
+    let request = client.request(method, path).header("idempotency-key", key.to_owned());
+    client.send(if body.is_null() { request } else { request.json(body) }).await
 }
 
 #[tokio::test]
@@ -145,9 +146,12 @@ async fn retry_compares_path_body_and_condition() {
     assert_eq!((again.status, &again.text, again.header("service-api-version")), (200, &first.text, old));
     assert_eq!((again.header("etag"), again.header("content-type")), (first.header("etag"), "application/json"));
     assert_eq!(again.header("idempotency-replayed"), "true");
-    // Compared: the body byte for byte, and the condition.
+    // White space does not count.
+    let spaced = ask(&client, Some("\"1\""), new, r#" { "floor" : "1" } "#).await;
+    assert_eq!((spaced.status, spaced.header("idempotency-replayed")), (200, "true"));
+    // Compared: the body and the condition.
     for response in [
-        ask(&client, Some("\"1\""), new, r#"{"floor": "1"}"#).await,
+        ask(&client, Some("\"1\""), new, r#"{"floor":"2"}"#).await,
         ask(&client, Some("\"2\""), new, body).await,
         ask(&client, None, new, body).await,
     ] {
@@ -155,8 +159,11 @@ async fn retry_compares_path_body_and_condition() {
     }
     // Compared: path and method.
     let other = client.post("/v1/rooms", &json!({ "name": "Attic" })).await.id();
-    for (method, path) in [(Method::PATCH, format!("/v1/rooms/{other}")), (Method::DELETE, path.clone())] {
-        let response = send(&client, method, &path, "k", &json!({ "floor": "1" })).await;
+    for (method, path, body) in [
+        (Method::PATCH, format!("/v1/rooms/{other}"), json!({ "floor": "1" })),
+        (Method::DELETE, path.clone(), Value::Null),
+    ] {
+        let response = send(&client, method, &path, "k", &body).await;
         assert_eq!(response.error(), "idempotency_key_reused");
     }
 }
@@ -242,15 +249,60 @@ async fn early_refusals_leave_key_free() {
 }
 
 #[tokio::test]
-async fn retry_compares_even_unread_body() {
+async fn retry_body_is_compared_as_parsed() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
-    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
-    let send = |body: &'static str| {
-        client.send(client.request(Method::DELETE, &path).header("idempotency-key", "k").body(body))
+    let send = |method: Method, path: &'static str, body: &'static str| {
+        let request = client.request(method, path).header("idempotency-key", path);
+        client.send(request.header("content-type", "application/json").body(body))
     };
-    assert_eq!(send("{}").await.status, 200);
-    assert_eq!(send("{}").await.header("idempotency-replayed"), "true");
-    assert_eq!(send("{\"a\":1}").await.error(), "idempotency_key_reused");
-    assert_eq!(send("").await.error(), "idempotency_key_reused");
+    for (path, first, equal, other) in [
+        (
+            "/v1/inventory",
+            r#"{"name":"Café","quantity":1}"#,
+            r#"{ "quantity": 1.0, "name": "Caf\u00e9" }"#,
+            r#"{"name":"Café","quantity":2}"#,
+        ),
+        (
+            "/v1/rooms/bulk",
+            r#"{"operations":[{"method":"create","name":"A"},{"method":"create","name":"B"}]}"#,
+            r#"{"operations":[{"name":"A","method":"create"},{"name":"B","method":"create"}]}"#,
+            r#"{"operations":[{"method":"create","name":"B"},{"method":"create","name":"A"}]}"#,
+        ),
+        (
+            "/v1/exports",
+            r#"{"format":"csv","types":["room"]}"#,
+            r#"{"types":["room"],"format":"csv"}"#,
+            r#"{"format":"csv"}"#,
+        ),
+    ] {
+        let made = send(Method::POST, path, first).await;
+        let again = send(Method::POST, path, equal).await;
+        assert_eq!((again.status, &again.text), (made.status, &made.text), "{equal}");
+        assert_eq!(again.header("idempotency-replayed"), "true", "{equal}");
+        assert_eq!(send(Method::POST, path, other).await.error(), "idempotency_key_reused", "{other}");
+    }
+    assert_eq!(client.list_all("/v1/inventory").await.len(), 1);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 2);
+}
+
+#[tokio::test]
+async fn refusal_after_lost_answer_asks_to_read() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    send(&client, Method::POST, "/v1/tasks", "k", &json!({ "title": "a" })).await;
+    let id = client.post("/v1/tasks", &json!({ "title": "b" })).await.id();
+    let reused = send(&client, Method::POST, "/v1/tasks", "k", &json!({ "title": "A" })).await;
+    let taken = client.post("/v1/tasks", &json!({ "id": id, "title": "b" })).await;
+    for (refused, error) in [(&reused, "idempotency_key_reused"), (&taken, "already_exists")] {
+        let fix = refused.json["error"]["fix"].as_str().unwrap();
+        assert_eq!(refused.error(), error);
+        assert!(fix.starts_with("Read the record"), "{fix}");
+    }
+    let catalogue = client.get("/v1/_meta").await;
+    for entry in catalogue.data()["errors"].as_array().unwrap() {
+        let fix = entry["fix"].as_str().unwrap();
+        let is_unclear = matches!(entry["type"].as_str().unwrap(), "internal_error" | "unavailable");
+        assert!(!is_unclear || fix.contains("same id or Idempotency-Key"), "{entry}");
+    }
 }

@@ -264,6 +264,29 @@ async fn rate_refusal_costs_nothing() {
 }
 
 #[tokio::test]
+async fn rate_refusal_names_its_window() {
+    let limits = RateLimits { reads: 1, writes: 2, bulk: 3 };
+    let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let (room, bulk) = (json!({ "name": "Hall" }), json!({ "operations": [{ "method": "create", "name": "Hall" }] }));
+    for (window, limit, words) in [("reads", 1, "1 reads"), ("writes", 2, "2 writes"), ("bulk", 3, "3 bulk calls")] {
+        let mut refused = None;
+        for _ in 0..=limit {
+            refused = Some(match window {
+                "reads" => client.get("/v1/rooms").await,
+                "writes" => client.post("/v1/rooms", &room).await,
+                _ => client.post("/v1/rooms/bulk", &bulk).await,
+            });
+        }
+        let refused = refused.unwrap();
+        let error = &refused.json["error"];
+        assert_eq!((refused.status, &error["details"]["window"]), (429, &json!(window)), "{}", refused.text);
+        assert_eq!(error["details"]["limit"], limit);
+        assert!(error["message"].as_str().unwrap().contains(words), "{}", refused.text);
+    }
+}
+
+#[tokio::test]
 async fn windows_are_exact_under_concurrency() {
     let limits = RateLimits { reads: 30, writes: 20, bulk: 10 };
     let server = Server::start_with(|config| config.rate_limits = Some(limits)).await;
@@ -295,7 +318,8 @@ async fn disabled_limits_send_no_rate_headers() {
         assert_eq!(client.get("/v1/property").await.status, 200);
     }
     let me = client.get("/v1/me").await;
-    assert!(me.data()["rate_limits"].is_null() && me.header("x-ratelimit-limit").is_empty(), "{}", me.text);
+    let unlimited = json!({ "reads_per_minute": null, "writes_per_minute": null, "bulk_per_minute": null });
+    assert_eq!((&me.data()["rate_limits"], me.header("x-ratelimit-limit")), (&unlimited, ""), "{}", me.text);
 }
 
 #[tokio::test]

@@ -244,8 +244,67 @@ async fn tool_schemas_match_resource_table() {
     for (name, expands) in [("svc_list_rooms", false), ("svc_list_vehicles", false), ("svc_list_tasks", true)] {
         let properties = &of(name)["inputSchema"]["properties"];
         assert_eq!(properties["expand"].is_object(), expands, "{name}");
-        assert_eq!((&properties["fields"]["minItems"], &properties["fields"]["minLength"]), (&json!(1), &json!(1)));
+        let forms = &properties["fields"]["anyOf"];
+        assert_eq!((&forms[0]["minLength"], &forms[1]["minItems"]), (&json!(1), &json!(1)), "{name}");
     }
+}
+
+/// The paths of all members `type` with a list of types.
+fn type_lists(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if name == "type" && value.is_array() {
+                    found.push(path.to_owned());
+                }
+                type_lists(value, &format!("{path}/{name}"), found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| type_lists(item, path, found)),
+        _ => (),
+    }
+}
+
+#[tokio::test]
+async fn tool_list_is_small_without_type_lists() {
+    let server = Server::start().await;
+    let list = send_message(&Client::new(&server.url, &server.test_key), "tools/list", json!({})).await;
+    assert!(list.text.len() < 40_000, "{} bytes", list.text.len());
+    let mut found = Vec::new();
+    type_lists(&list.json, "", &mut found);
+    assert!(found.is_empty(), "{found:?}");
+    let tools = list.json["result"]["tools"].as_array().unwrap();
+    let update = &tools.iter().find(|tool| tool["name"] == "svc_update_task").unwrap()["inputSchema"];
+    let nullable = json!([{ "type": "string", "format": "date" }, { "type": "null" }]);
+    assert_eq!(update["properties"]["due_on"]["anyOf"], nullable);
+    // Every schema is a valid one.
+    for schema in tools.iter().flat_map(|tool| [&tool["inputSchema"], &tool["outputSchema"]]) {
+        assert!(jsonschema::draft202012::meta::is_valid(schema), "{schema}");
+    }
+}
+
+#[tokio::test]
+async fn list_tool_takes_filters() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    for (title, status, due) in
+        [("a", "open", Value::Null), ("b", "done", json!("2026-06-01")), ("c", "in_progress", Value::Null)]
+    {
+        client.post("/v1/tasks", &json!({ "title": title, "status": status, "due_on": due })).await;
+    }
+    let titles = async |arguments: Value| {
+        let listed = call(&client, "svc_list_tasks", arguments).await;
+        let titles =
+            listed["data"].as_array().unwrap_or_else(|| panic!("{listed}")).iter().map(|it| it["title"].clone());
+        titles.collect::<Vec<Value>>()
+    };
+    assert_eq!(titles(json!({ "status": "open,in_progress" })).await, ["c", "a"]);
+    assert_eq!(titles(json!({ "status": ["open", "done"], "order": "asc" })).await, ["a", "b"]);
+    assert_eq!(titles(json!({ "status": "done", "due_on": "2026-06-01" })).await, ["b"]);
+    assert_eq!(titles(json!({ "due_on": "null" })).await, ["c", "a"]);
+    let refused = call(&client, "svc_list_tasks", json!({ "status": "opne" })).await;
+    let details = json!({ "parameter": "status", "value": "opne", "nearest": "open" });
+    assert_eq!(refused["error"]["details"], details);
 }
 
 #[tokio::test]

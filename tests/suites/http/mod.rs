@@ -6,6 +6,7 @@ mod discovery;
 mod envelope;
 mod exports;
 mod feed;
+mod filters;
 mod idempotency;
 mod keys;
 mod mcp;

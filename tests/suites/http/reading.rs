@@ -179,6 +179,7 @@ async fn since_filters_apply_in_both_orders() {
         (format!("created_since={third}&updated_since={}&order=asc", moment(&made[4], "updated_at")), &["4", "5"]),
         (format!("updated_since={}", moment(changed.data(), "updated_at")), &["1"]),
         ("created_since=2999-01-01".to_owned(), &[]),
+        (format!("created_since={}", third.to_lowercase()), &["5", "4", "3"]),
         ("created_since=2020-01-01T00:00:00%2B02:00&order=asc&limit=6".to_owned(), &["0", "1", "2", "3", "4", "5"]),
     ] {
         assert_eq!(names(client.list_all(&format!("/v1/rooms?{query}")).await), expected, "{query}");
@@ -189,6 +190,30 @@ async fn since_filters_apply_in_both_orders() {
     assert_eq!(other.error(), "invalid_cursor");
     for bad in ["created_since=yesterday", "updated_since=2026-02-30", "created_since=2026-01-01T00:00:00"] {
         assert_eq!(client.get(&format!("/v1/rooms?{bad}")).await.error(), "invalid_request", "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn fields_name_relation_only_with_expand() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room.id() })).await.id();
+    let expected = json!({ "id": lamp, "name": "Lamp", "room": room.data() });
+    for query in ["fields=name,room&expand=room", "fields=name&expand=room", "fields=room,name,room&expand=room"] {
+        assert_eq!(client.get(&format!("/v1/inventory?{query}")).await.data()[0], expected, "{query}");
+        assert_eq!(*client.get(&format!("/v1/inventory/{lamp}?{query}")).await.data(), expected, "{query}");
+    }
+    for (path, value, nearest) in [
+        ("/v1/inventory?fields=name,room", "room", json!("room_id")),
+        ("/v1/tasks?fields=subject", "subject", json!("subject_id")),
+        ("/v1/inventory?fields=room.name&expand=room", "room.name", Value::Null),
+        ("/v1/rooms?fields=room", "room", Value::Null),
+    ] {
+        let refused = client.get(path).await;
+        let details = &refused.json["error"]["details"];
+        assert_eq!((refused.status, &details["parameter"], &details["value"]), (400, &json!("fields"), &json!(value)));
+        assert!(nearest.is_null() || details["nearest"] == nearest, "{path}: {details}");
     }
 }
 

@@ -85,7 +85,9 @@ async fn malformed_condition_gives_400_not_412() {
         client.send(client.request(Method::PATCH, &path).header(header, tag).json(&json!({})))
     };
     for header in ["If-Match", "If-None-Match"] {
-        for tag in ["1", "", ",", "\"1", "1\"", "\"1\" \"2\"", "\"1\", x", "w/\"1\"", "W/W/\"1\"", "*, \"1\""] {
+        for tag in
+            ["1", "", ",", "\"1", "1\"", "\"1\" \"2\"", "\"1\", x", "w/\"1\"", "W/W/\"1\"", "*, \"1\"", "\"a b\""]
+        {
             let refused = send(header, tag).await;
             assert_eq!((refused.status, refused.error()), (400, "invalid_request"), "{header}: {tag}");
             assert_eq!(refused.json["error"]["details"]["parameter"], header);
@@ -402,8 +404,8 @@ async fn if_none_match_write_requires_absence() {
     // A record matches by any of its tags, weak tags included.
     let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
     for tag in ["*", "\"2\"", "W/\"2\"", "\"7\", \"2\""] {
-        for method in [Method::PATCH, Method::DELETE] {
-            let refused = send(method.clone(), &path, tag, json!({ "floor": "1" })).await;
+        for (method, body) in [(Method::PATCH, json!({ "floor": "1" })), (Method::DELETE, json!({}))] {
+            let refused = send(method.clone(), &path, tag, body).await;
             assert_eq!((refused.status, &refused.json["error"]["details"]["rev"]), (412, &json!(2)), "{method} {tag}");
         }
     }
@@ -431,7 +433,7 @@ async fn condition_without_revision_is_refused() {
         (Method::POST, "/v1/rooms", json!({ "name": "Hall" })),
         (Method::POST, "/v1/rooms/bulk", operations),
         (Method::POST, "/v1/exports", json!({ "format": "json" })),
-        (Method::DELETE, &job, Value::Null),
+        (Method::DELETE, &job, json!({})),
     ] {
         for (header, value) in [("If-Match", "*"), ("If-Match", "\"1\""), ("If-None-Match", "*")] {
             let request = client.request(method.clone(), path).header(header, value).json(&body);
@@ -446,13 +448,66 @@ async fn condition_without_revision_is_refused() {
 }
 
 #[tokio::test]
+async fn delete_takes_no_fields() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let (json_type, text_type) = (Some("application/json"), Some("text/plain"));
+    for path in ["/v1/rooms/0190a3b0-0000-7000-8000-00000000abcd", "/v1/exports/0190a3b0-0000-7000-8000-00000000abcd"] {
+        let send = |media: Option<&'static str>, body: reqwest::Body| {
+            let request = client.request(Method::DELETE, path).body(body);
+            client.send(match media {
+                Some(media) => request.header("content-type", media),
+                None => request,
+            })
+        };
+        // A body of unknown length comes in chunks.
+        let chunks =
+            |text: &'static str| reqwest::Body::wrap_stream(futures_util::stream::iter([Ok::<_, String>(text)]));
+        let large = "x".repeat((1 << 20) + 1);
+        for (media, body, status, error) in [
+            (None, reqwest::Body::from(""), 200, ""),
+            (text_type, "".into(), 200, ""),
+            (text_type, chunks(""), 200, ""),
+            (json_type, "{}".into(), 200, ""),
+            (json_type, chunks(" { } "), 200, ""),
+            (None, "{}".into(), 415, "unsupported_media_type"),
+            (text_type, "{}".into(), 415, "unsupported_media_type"),
+            (text_type, chunks("{}"), 415, "unsupported_media_type"),
+            (None, large.clone().into(), 415, "unsupported_media_type"),
+            (json_type, large.into(), 413, "payload_too_large"),
+            (json_type, "{".into(), 400, "invalid_json"),
+            (json_type, " ".into(), 400, "invalid_json"),
+            (json_type, r#"{"id":1}"#.into(), 400, "invalid_request"),
+            (json_type, "[]".into(), 400, "invalid_request"),
+            (json_type, "null".into(), 400, "invalid_request"),
+        ] {
+            let what = format!("{path} {media:?} {:?}", body.as_bytes());
+            let response = send(media, body).await;
+            assert_eq!((response.status, response.error()), (status, error), "{what}: {}", response.text);
+            if error == "invalid_request" {
+                assert_eq!(response.json["error"]["details"]["parameter"], "body");
+            }
+        }
+        let coded = client.request(Method::DELETE, path).header("content-type", "application/json");
+        assert_eq!(client.send(coded.header("content-encoding", "gzip").body("{}")).await.status, 415);
+    }
+    // An empty object is as no body, also for a retry.
+    let path = format!("/v1/rooms/{}", client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id());
+    let delete = || client.request(Method::DELETE, &path).header("idempotency-key", "k");
+    assert_eq!(client.send(delete()).await.status, 200);
+    let again = client.send(delete().header("content-type", "application/json").body("{}")).await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (200, "true"));
+}
+
+#[tokio::test]
 async fn deleted_id_conflict_fix_asks_for_other_id() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
     let room = json!({ "id": id, "name": "Hall" });
     let again = || client.post("/v1/rooms", &room);
-    assert!(again().await.json["error"]["fix"].as_str().unwrap().contains("patch the record"));
+    let fix = again().await.json["error"]["fix"].as_str().unwrap().to_owned();
+    assert!(fix.starts_with("Read the record") && fix.contains("patch the record"), "{fix}");
     client.delete(&format!("/v1/rooms/{id}")).await;
     let fix = again().await.json["error"]["fix"].as_str().unwrap().to_owned();
     assert!(fix.contains("another id") && !fix.contains("patch the record"), "{fix}");

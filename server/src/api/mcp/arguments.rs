@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::home::receipts::Ticket;
 use crate::http::bodies::RequestBody;
-use crate::http::parameters::ParameterType;
 use crate::http::query::Query;
 use crate::http::route::Route;
 
@@ -44,12 +43,10 @@ pub(super) fn parse_input(
     Ok(ToolInput { id, query: Query::default(), body: Value::Object(arguments), ticket })
 }
 
-/// REST and MCP share one space of idempotency keys (contract 6.4). The order of arguments does not matter.
+/// REST and MCP share one space of idempotency keys (contract 6.4).
 fn ticket(tool: &str, key: &str, arguments: JsonObject) -> Ticket {
-    let mut body = Value::Object(arguments);
-    body.sort_all_objects();
     let target = format!("{}/{tool}", paths::MCP);
-    Ticket::new(key, Method::POST.as_str(), &target, body.to_string().as_bytes(), b"")
+    Ticket::new(key, Method::POST.as_str(), &target, &Value::Object(arguments), "")
 }
 
 /// The idempotency key from the argument or the HTTP header. Error: the two differ.
@@ -88,9 +85,7 @@ fn record_id(arguments: &mut JsonObject) -> Result<String, Problem> {
 fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
     let sent = arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
         let known = route.parameters.iter().find(|known| known.name == name);
-        let is_list = known.is_some_and(|it| {
-            matches!(it.value_type, ParameterType::Kinds(_) | ParameterType::Fields | ParameterType::Relations)
-        });
+        let is_list = known.is_some_and(|it| it.value_type.is_list());
         let value = match &value {
             Value::Array(items) if is_list => items.iter().map(argument_text).collect::<Vec<String>>().join(","),
             // An unknown argument is reported as unknown, whatever its type.

@@ -79,9 +79,9 @@ impl Tool {
             .idempotent(reads || patches)
             .destructive(patches)
             .open_world(false);
-        rmcp::model::Tool::new(self.name, self.about, Arc::new(schemas::input(route, routes)))
+        rmcp::model::Tool::new(self.name, self.about, Arc::new(schemas::input(route)))
             .with_title(self.title)
-            .with_raw_output_schema(Arc::new(schemas::output(route, routes)))
+            .with_raw_output_schema(Arc::new(schemas::output(route)))
             .with_annotations(annotations)
     }
 

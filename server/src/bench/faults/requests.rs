@@ -240,7 +240,8 @@ fn refusal(status: u16, retry_after: u64, rate_window: Option<RateWindow>) -> Fo
         Some(rate_window) if status == 429 => {
             let resets_in = Duration::from_secs(retry_after);
             let rate_window = RateWindow { remaining: 0, resets_in, ..rate_window };
-            ForcedRefusal { problem: problem.with("limit", rate_window.limit), rate_window: Some(rate_window) }
+            let problem = problem.with("window", rate_window.name).with("limit", rate_window.limit);
+            ForcedRefusal { problem, rate_window: Some(rate_window) }
         }
         rate_window => ForcedRefusal { problem, rate_window },
     }

@@ -101,7 +101,7 @@ pub(super) struct TargetArguments {
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(i64).range(0..))]
     pub(super) to: Option<i64>,
     /// Return by this number of events
-    #[arg(long, value_name = "EVENTS")]
+    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) by: Option<u64>,
 }
 

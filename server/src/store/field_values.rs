@@ -1,0 +1,127 @@
+//! The values of the fields that lists filter by and that refer to other records: an index over the current records. A
+//! row changes only when its value changes, so that a write costs no more than the values it touches. Must not know why
+//! a value changed.
+
+use std::collections::HashSet;
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Field, Kind};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::error::StoreError;
+use super::home_number::HomeNumber;
+use super::records::{id, kind, number, text};
+use super::tx::Tx;
+
+/// The indexed fields, with the numbers under which they are stored (contract 5). A number never changes. All references
+/// are among them, because a delete finds the records that refer to the deleted record.
+const INDEXED: [(&str, i64); 5] = [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5)];
+
+/// The stored form of null. No value of an indexed field is empty.
+const NULL: &str = "";
+
+/// A row of the table: kind, number of the field, value, and the event that created the record.
+pub type Row = (Kind, i64, String, i64);
+
+/// The number of an indexed field. None: the field has no index.
+pub(super) fn field_number(field: &str) -> Option<i64> {
+    INDEXED.iter().find(|(name, _)| *name == field).map(|(_, number)| *number)
+}
+
+/// The stored form of a value.
+pub(super) fn stored(value: Option<&str>) -> &str {
+    value.unwrap_or(NULL)
+}
+
+/// The rows of a record that was created by an event.
+pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item = Row> {
+    let value = |field: &Field| stored(fields.get(field.name).and_then(Value::as_str)).to_owned();
+    let indexed = resource(kind).fields.iter().filter_map(|field| Some((field, field_number(field.name)?)));
+    indexed.map(move |(field, number)| (kind, number, value(field), created))
+}
+
+/// Replaces the rows of a record. `before` and `after` are the fields around the write; None: the record does not exist.
+pub fn replace(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    kind: Kind,
+    created: i64,
+    before: Option<&Fields>,
+    after: Option<&Fields>,
+) -> Result<(), StoreError> {
+    let rows = |fields: Option<&Fields>| fields.into_iter().flat_map(|fields| rows_of(kind, created, fields)).collect();
+    let (old, new): (Vec<Row>, Vec<Row>) = (rows(before), rows(after));
+    let mut delete = tx.conn.prepare_cached(
+        "DELETE FROM field_values WHERE home = ?1 AND kind = ?2 AND field = ?3 AND value = ?4 AND created = ?5",
+    )?;
+    for (_, field, value, _) in old.iter().filter(|row| !new.contains(row)) {
+        delete.execute((home.0, number(kind), field, value, created))?;
+    }
+    let mut insert = tx
+        .conn
+        .prepare_cached("INSERT INTO field_values (home, kind, field, value, created) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (_, field, value, _) in new.iter().filter(|row| !old.contains(row)) {
+        insert.execute((home.0, number(kind), field, value, created))?;
+    }
+    Ok(())
+}
+
+/// The records that refer to a record, by kind, then by id.
+pub fn sources(tx: &Tx<'_>, home: HomeNumber, target: Uuid) -> Result<Vec<(Kind, Uuid)>, StoreError> {
+    // CROSS JOIN: SQLite would otherwise begin with all records of the kind.
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT r.id FROM field_values v
+         CROSS JOIN records r INDEXED BY records_by_creation
+           ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
+         WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4",
+    )?;
+    let mut found = Vec::new();
+    for kind in Kind::ALL {
+        for (_, field) in resource(kind).relations() {
+            let field = field_number(field.name)
+                .ok_or_else(|| StoreError::Corrupt(format!("{} of {kind} has no index", field.name)))?;
+            let mut rows = statement.query((home.0, number(kind), field, text(&target)))?;
+            while let Some(row) = rows.next()? {
+                found.push((kind, id(row.get_ref(0)?.as_str().unwrap_or_default())?));
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// All rows of a home.
+pub fn all(tx: &Tx<'_>, home: HomeNumber) -> Result<HashSet<Row>, StoreError> {
+    let mut statement = tx.conn.prepare("SELECT kind, field, value, created FROM field_values WHERE home = ?1")?;
+    let rows = statement.query_and_then([home.0], |row| -> Result<Row, StoreError> {
+        Ok((kind(row.get(0)?)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    })?;
+    rows.collect()
+}
+
+/// The name of an indexed field, for messages.
+pub fn field_name(stored: i64) -> &'static str {
+    INDEXED.iter().find(|(_, number)| *number == stored).map_or("unknown field", |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_is_indexed() {
+        for kind in Kind::ALL {
+            for (relation, field) in resource(kind).relations() {
+                assert!(field_number(field.name).is_some(), "{relation} of {kind}");
+            }
+        }
+        for (name, _) in INDEXED {
+            assert!(
+                Kind::ALL.into_iter().any(|kind| resource(kind).field(name).is_some_and(Field::is_filter)),
+                "{name}"
+            );
+        }
+    }
+}
