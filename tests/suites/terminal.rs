@@ -259,7 +259,7 @@ fn any_size_draws_and_exit_restores_terminal() {
         ("\x1b", "by due day"),
         ("n", "New task"),
         ("\x1b", "by due day"),
-        ("S", "Waiting to be sent"),
+        ("S", "none: all data"),
         ("\x1b", "by due day"),
         ("w", "Nothing waits"),
         ("\x1b", "by due day"),

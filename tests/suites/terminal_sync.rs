@@ -254,12 +254,11 @@ async fn local_home_is_connected_from_the_sync_screen() {
     screen.wait_for_text("none: all data is on this machine only");
     // Back from the form, nothing has changed.
     screen.type_keys("c");
-    screen.wait_for_text("API key");
+    screen.wait_for_text("enter next, then connect");
     screen.type_keys("\x1b");
     screen.wait_for_text("none: all data is on this machine only");
-    screen.type_keys("c");
-    screen.wait_for_text("API key");
-    screen.type_keys(&format!("{address}\r"));
+    // The address is typed ahead of the form.
+    screen.type_keys(&format!("c{address}\r"));
     screen.type_keys(&format!("{}\r", home.key));
     screen.wait_for_text("● live");
     wait_until("the task is on the server", || {
@@ -268,7 +267,9 @@ async fn local_home_is_connected_from_the_sync_screen() {
     });
     let tasks = client.list_all("/v1/tasks").await;
     assert_eq!(tasks[0]["title"], "Sweep the chimney");
-    screen.type_keys("\x1bq");
+    screen.type_keys("\x1b");
+    screen.wait_until_gone("Last contact");
+    screen.type_keys("q");
     assert!(screen.wait_for_exit());
     // The next start syncs by itself.
     let mut screen = Terminal::start("hearth", &["--db", &db], Path::new(&directory), (110, 30));

@@ -288,10 +288,10 @@ impl Ui<'_> {
 }
 
 /// Passes the first message and all waiting messages to the application, so that many messages need one frame. After an
-/// [`Effect::Quit`], the remaining messages stay in the channel for [`App::end`].
+/// [`Effect::Quit`], the remaining messages stay in the channel for [`App::end`]; after an [`Effect::Connect`], for the form.
 fn update_all(app: &mut App, first: Message, messages: &Receiver<Message>) -> Vec<Effect> {
     let mut effects = app.update(Now::from_clock(), first);
-    while !effects.contains(&Effect::Quit)
+    while !effects.iter().any(|effect| matches!(effect, Effect::Quit | Effect::Connect))
         && let Ok(message) = messages.try_recv()
     {
         effects.extend(app.update(Now::from_clock(), message));

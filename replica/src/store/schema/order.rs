@@ -111,16 +111,16 @@ fn natural_title(kind: Kind) -> String {
     if kind.is_singleton() {
         return format!("lower(substr(coalesce({title}, id), 1, 40))");
     }
-    let text = format!("lower(substr({title}, 1, 40))");
     let places: Vec<String> = (0..10).map(|digit| format!("instr({title} || {DIGITS}, '{digit}')")).collect();
     let first = format!("min({})", places.join(", "));
-    let stem = format!("rtrim({text}, {DIGITS})");
+    let stem = format!("rtrim({title}, {DIGITS})");
     // At most 15 digits, because SQLite versions differ in how they convert a greater number.
-    let last = format!("printf('%015d', substr(substr({text}, length({stem}) + 1), 1, 15))");
+    let last = format!("printf('%015d', substr({title}, length({stem}) + 1, 15))");
     format!(
-        "CASE WHEN {title} NOT GLOB '*[0-9]*' THEN {text}
-              WHEN {stem} NOT GLOB '*[0-9]*' THEN {stem} || {last}
-              ELSE substr({text}, 1, {first} - 1) || printf('%015d', substr({text}, {first}, 15)) || {stem} || {last} END"
+        "lower(CASE WHEN {title} NOT GLOB '*[0-9]*' THEN substr({title}, 1, 40)
+              WHEN {stem} NOT GLOB '*[0-9]*' THEN substr({stem}, 1, 40) || {last}
+              ELSE substr({title}, 1, {first} - 1) || printf('%015d', substr({title}, {first}, 15))
+                   || substr({stem}, 1, 40) || {last} END)"
     )
 }
 

@@ -13,7 +13,7 @@ pub const WORTH: &str = "worth";
 pub(crate) fn worth_sql(kind: Kind, row: &str) -> Option<String> {
     let each = format!("round(coalesce({row}current_value, {row}purchase_price) * 100)");
     match kind {
-        // Prices and values are for one piece (contract 3.1).
+        // Prices and values are for one piece (contract 3).
         Kind::Inventory => Some(format!("{each} * coalesce({row}quantity, 1)")),
         Kind::Vehicle => Some(each),
         _ => None,
