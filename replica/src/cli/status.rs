@@ -127,11 +127,12 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
 
 /// The status as JSON: the columns of `sync_status`, by name.
 fn members(status: &hearth_replica::Status) -> Map<String, Value> {
-    let members: [(&str, Value); 20] = [
+    let members: [(&str, Value); 21] = [
         ("phase", status.phase.into()),
         ("reason", status.reason.clone().into()),
         ("server", status.server.clone().into()),
         ("home", status.home.clone().into()),
+        ("home_id", status.home_id.clone().into()),
         ("environment", status.environment.clone().into()),
         ("position", status.position.into()),
         ("head", status.head.into()),

@@ -122,7 +122,7 @@ pub(crate) fn adopt_home(connection: &mut Connection, home: &Home) -> Result<boo
     })
 }
 
-/// What the server says when a stream opens.
+/// What the server says when contact begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Greeting {
     pub home: Home,
@@ -136,7 +136,7 @@ pub(crate) struct Greeting {
     pub process: Option<u32>,
 }
 
-/// Stores a greeting. An open stream is contact.
+/// Stores a greeting, once the server has accepted the feed cursor.
 pub(crate) fn record_greeting(
     connection: &mut Connection,
     greeting: &Greeting,
@@ -149,7 +149,7 @@ pub(crate) fn record_greeting(
             // A full disk may have prevented that the phase `offline` was stored. A head after the position was not reached.
             "UPDATE _sync SET head = coalesce(?1, head), retention_seconds = ?2, last_contact_at = ?3,
                  phase = CASE WHEN phase IN ('live', 'polling') AND ?1 > position THEN 'catching_up' ELSE phase END,
-                 offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",
+                 offline_since = NULL, daemon_pid = coalesce(?4, daemon_pid)",
             (head, retention_seconds, now.to_string(), process),
         )?;
         missed_events::drop_stale_preconditions(tx)?;

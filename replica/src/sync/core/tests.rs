@@ -1,13 +1,13 @@
 //! Link, status and end of a sync: events and the actions they cause. No runtime, no clock, no waiting.
 
-mod feed;
 mod push;
+mod silence;
+mod streams;
 
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::backoff::{BACKOFF_FIRST, BACKOFF_MAX};
-use super::stream_health::STABLE_AFTER;
 use super::*;
 use crate::model::{BlockCause, Phase, ReadyEdits, Transport};
 
@@ -24,6 +24,7 @@ fn started(until: Until) -> Core {
             cursor: Some("c1".into()),
             is_filled: true,
             home_id: Some("home".into()),
+            holds_streams_back: false,
             reconcile: None,
             is_paused: false,
         },
@@ -33,12 +34,19 @@ fn started(until: Until) -> Core {
     core
 }
 
+/// The first start of a replica.
+fn begun(is_paused: bool) -> Event {
+    let holds_streams_back = false;
+    Event::Started { cursor: None, is_filled: false, home_id: None, holds_streams_back, reconcile: None, is_paused }
+}
+
 /// The state on disk after a refused write.
 fn on_disk() -> Event {
     Event::Started {
         cursor: Some("c0".into()),
         is_filled: true,
         home_id: Some("home".into()),
+        holds_streams_back: false,
         reconcile: None,
         is_paused: false,
     }
@@ -80,6 +88,21 @@ fn refusal(status: u16, kind: &str) -> Refusal {
 
 fn ready(head: i64) -> Event {
     Event::StreamBatch(FeedBatch { end: present(head), cursor: Some(format!("c{head}")), ..FeedBatch::default() })
+}
+
+/// When the push or a reconcile needs the next timer. The stream brings heartbeats meanwhile.
+pub(super) fn next_due(core: &mut Core) -> Millis {
+    loop {
+        let due = core.push.wake_at.into_iter().chain(core.reconcile_due_at()).min();
+        match (due, core.transport_due_at()) {
+            (Some(due), stream) if stream.is_none_or(|at| due <= at) => return due,
+            (_, Some(at)) => {
+                let heartbeat = FeedBatch { cursor: Some("c".into()), ..FeedBatch::default() };
+                core.handle(at, Event::StreamBatch(heartbeat));
+            }
+            _ => panic!("no timer is needed"),
+        }
+    }
 }
 
 fn retry_now() -> Event {
@@ -138,67 +161,12 @@ fn ready_batch_proves_live() {
 #[test]
 fn backfill_allows_push() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: false });
+    core.handle(0, begun(false));
     greet(&mut core, 0);
     let actions = core.handle(0, Event::StreamOpened);
     assert_eq!(phases(&actions), [Phase::Backfilling]);
     let actions = core.handle(0, planned(&[1], true));
     assert_eq!(sent(&actions), [1]);
-}
-
-#[test]
-fn retries_are_random_and_respect_retry_after() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    let mut longest = 0;
-    let mut now = 0;
-    for _ in 0..40 {
-        core.handle(now, Event::StreamEnded { reason: "cut".into() });
-        let at = core.wake_at().unwrap();
-        assert!(at - now < BACKOFF_MAX);
-        longest = longest.max(at - now);
-        now = at;
-        core.handle(now, Event::Timer);
-    }
-    assert!(longest > 10_000, "{longest}");
-
-    let floor = Refusal { retry_after: Some(70_000), ..refusal(429, "rate_limited") };
-    core.handle(now, Event::StreamRefused(floor));
-    assert!(core.wake_at().unwrap() >= now + 70_000);
-}
-
-/// Cuts the stream and answers polls until the next contact begins. Returns the time of the contact.
-fn cut(core: &mut Core, now: Millis) -> Millis {
-    let mut at = now;
-    let mut actions = core.handle(at, Event::StreamEnded { reason: "cut".into() });
-    while !actions.contains(&Action::Request(Request::Identity)) {
-        if polls(&actions) > 0 {
-            let batch = FeedBatch { end: present(9), ..FeedBatch::default() };
-            core.handle(at, Event::Polled(Ok(batch)));
-        }
-        at = core.wake_at().unwrap();
-        actions = core.handle(at, Event::Timer);
-    }
-    at
-}
-
-#[test]
-fn stream_cut_early_is_opened_less_often() {
-    let mut core = opened(Until::Stopped);
-    let mut now = 0;
-    let mut opened = 0;
-    while now < 120_000 {
-        core.handle(now, ready(9));
-        now = cut(&mut core, now + 50);
-        greet(&mut core, now);
-        core.handle(now, Event::StreamOpened);
-        opened += 1;
-    }
-    assert!(opened < 30, "{opened}");
-    // A stable stream is opened again at once.
-    core.handle(now, ready(9));
-    let again = cut(&mut core, now + STABLE_AFTER);
-    assert!(again - now - STABLE_AFTER < BACKOFF_FIRST, "{}", again - now);
 }
 
 #[test]
@@ -233,7 +201,9 @@ fn cursor_expired_twice_waits() {
 fn other_home_blocks_the_sync() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
-    let at = cut(&mut core, 0);
+    core.handle(0, Event::StreamEnded { reason: "cut".into() });
+    let at = core.wake_at().unwrap();
+    core.handle(at, Event::Timer);
     core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
     let actions = core.handle(at, identity_received("other"));
     assert!(actions.iter().any(|e| matches!(e, Action::Finish(EndReason::Blocked(..)))), "{actions:?}");
@@ -290,12 +260,12 @@ fn single_run_ends_when_edits_are_confirmed() {
 }
 
 #[test]
-fn contact_is_saved_every_ten_seconds() {
+fn contact_is_saved_with_each_keepalive() {
     let mut core = opened(Until::Stopped);
     core.handle(0, ready(9));
-    assert_eq!(core.handle(5_000, Event::StreamActive), []);
-    assert_eq!(core.handle(10_000, Event::StreamActive), [Action::TouchContact { is_current: false }]);
-    assert_eq!(core.handle(15_000, Event::StreamActive), []);
+    assert_eq!(core.handle(1_000, Event::StreamActive), []);
+    assert_eq!(core.handle(15_000, Event::StreamActive), [Action::TouchContact { is_current: false }]);
+    assert_eq!(core.handle(16_000, Event::StreamActive), []);
 }
 
 #[test]
@@ -317,10 +287,7 @@ fn pause_closes_the_stream_and_resume_greets() {
 fn pause_survives_a_restart() {
     let began = |until| {
         let mut core = Core::new(until, 7);
-        let mut actions = core.handle(
-            0,
-            Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: true },
-        );
+        let mut actions = core.handle(0, begun(true));
         actions.extend(core.handle(0, Event::ControlChanged { is_paused: true, reconcile: None, retry_now: false }));
         actions
     };
@@ -340,51 +307,6 @@ fn event(id: i64) -> hearth_contract::event::Event {
     .unwrap()
 }
 
-/// Lets a stream with a batch go silent, and opens the next stream. Returns the time of the opening.
-fn silence(core: &mut Core, at: Millis) -> Millis {
-    let actions = core.handle(at, Event::Timer);
-    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 0), "{actions:?}");
-    let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
-    greet(core, at);
-    core.handle(at, Event::StreamOpened);
-    at
-}
-
-#[test]
-fn silent_stream_is_reopened_before_polling() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    assert_eq!(core.wake_at(), Some(45_000));
-    core.handle(30_000, Event::StreamActive);
-    assert_eq!(polls(&core.handle(45_000, Event::Timer)), 0, "a comment proves a live stream");
-    // The connection had died; the next stream works for a while.
-    let at = silence(&mut core, 75_000);
-    assert!(at < 75_500, "{at}");
-    core.handle(at, ready(12));
-    core.handle(at + 15_000, Event::StreamActive);
-    let at = silence(&mut core, at + 60_000);
-    // The new stream brings no batch, so the connection is not the cause.
-    let actions = core.handle(at + 45_000, Event::Timer);
-    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 1));
-}
-
-#[test]
-fn empty_poll_after_silence_reopens_the_stream() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    let at = silence(&mut core, 45_000);
-    // Some proxies pass only the beginning of a stream.
-    core.handle(at, ready(9));
-    let at = at + 45_000;
-    let actions = core.handle(at, Event::Timer);
-    assert_eq!((actions[0] == Action::CloseStream, polls(&actions)), (true, 1));
-    let nothing = FeedBatch { end: present(9), ..FeedBatch::default() };
-    core.handle(at + 1, Event::Polled(Ok(nothing)));
-    let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
-}
-
 #[test]
 fn feed_behind_the_known_head_reconnects() {
     let mut core = opened(Until::Stopped);
@@ -398,105 +320,16 @@ fn feed_behind_the_known_head_reconnects() {
     // The same by polls: by the first poll, and by a later poll.
     for polls in [1, 2] {
         let mut core = started(Until::Stopped);
-        core.handle(45_000, Event::Timer);
+        core.handle(0, Event::StreamRefused(Refusal { retry_after: Some(60_000), ..refusal(429, "rate_limited") }));
         let mut last = Vec::new();
         for head in [9, 6].into_iter().skip(2 - polls) {
             let polled = FeedBatch { events: vec![event(head)], end: present(head), cursor: Some(format!("c{head}")) };
-            last = core.handle(45_100, Event::Polled(Ok(polled)));
+            last = core.handle(100, Event::Polled(Ok(polled)));
+            core.handle(5_100, Event::Timer);
         }
         let applies = last.iter().any(|action| matches!(action, Action::ApplyBatch { .. }));
         assert!(last.contains(&Action::CloseStream) && !applies, "{last:?}");
     }
-}
-
-#[test]
-fn poll_with_missed_events_replaces_the_stream() {
-    let mut core = started(Until::Stopped);
-    let actions = core.handle(45_000, Event::Timer);
-    assert_eq!(polls(&actions), 1, "a stream that never opens is silent");
-    let found = |id| FeedBatch { events: vec![event(id)], end: present(id), cursor: Some(format!("c{id}")) };
-    let actions = core.handle(45_100, Event::Polled(Ok(found(10))));
-    assert!(matches!(actions[0], Action::SaveContact { .. }), "{actions:?}");
-    let polling =
-        |e: &Action| matches!(e, Action::ApplyBatch { phase: Phase::Polling, transport: Transport::Poll, .. });
-    assert!(actions.iter().any(polling), "{actions:?}");
-    core.handle(
-        45_100,
-        Event::BatchApplied {
-            cursor: Some("c10".into()),
-            position: 10,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false,
-        },
-    );
-    assert_eq!(core.wake_at(), Some(65_100));
-    let actions = core.handle(65_100, Event::Timer);
-    assert!(actions.contains(&Action::Request(Request::Poll { cursor: Some("c10".into()), is_catching_up: false })));
-    core.handle(65_200, planned(&[1], true));
-    core.handle(65_200, Event::Polled(Ok(FeedBatch { end: present(10), ..FeedBatch::default() })));
-
-    // The stream is tried again later, with a short limit for the first batch.
-    let at = core.wake_at().unwrap().max(645_000);
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::Identity)));
-    assert!(matches!(greet(&mut core, at)[..], [Action::OpenStream { .. }]));
-    core.handle(at, Event::StreamOpened);
-    assert_eq!(core.wake_at(), Some(at + 10_000));
-    let actions = core.handle(at + 1, ready(10));
-    assert!(
-        matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, transport: Transport::Stream, .. }]),
-        "{actions:?}"
-    );
-    assert_eq!(core.wake_at(), Some(at + 1 + 45_000));
-}
-
-#[test]
-fn stream_without_a_first_batch_is_mute() {
-    let nothing = || Event::Polled(Ok(FeedBatch { end: present(9), ..FeedBatch::default() }));
-    let mut core = started(Until::Stopped);
-    core.handle(20_000, Event::StreamOpened);
-    core.handle(20_000, planned(&[], false));
-    core.handle(65_000, Event::Timer);
-    let actions = core.handle(65_001, nothing());
-    let polling =
-        |e: &Action| matches!(e, Action::ApplyBatch { phase: Phase::Polling, transport: Transport::Poll, .. });
-    assert!(actions.iter().any(polling), "{actions:?}");
-
-    // Edits are sent while polling. After an accepted edit the next poll follows at once.
-    core.handle(
-        65_002,
-        Event::BatchApplied {
-            cursor: None,
-            position: 9,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false,
-        },
-    );
-    core.handle(65_003, Event::EditsChanged);
-    assert_eq!(sent(&core.handle(65_003, planned(&[1], true))), [1]);
-    assert_eq!(polls(&core.handle(65_004, accepted(1, 10))), 0);
-    assert_eq!(core.wake_at(), Some(65_004));
-    assert_eq!(polls(&core.handle(65_004, Event::Timer)), 1);
-    core.handle(65_005, nothing());
-
-    // The next stream has ten seconds for the first batch; then polling continues.
-    let at = core.wake_at().unwrap().max(665_000);
-    core.handle(at, Event::Timer);
-    greet(&mut core, at);
-    core.handle(at, Event::StreamOpened);
-    assert_eq!(polls(&core.handle(at + 10_000, Event::Timer)), 1);
-    assert!(core.handle(at + 10_001, nothing()).iter().any(polling));
-    assert_eq!(core.wake_at(), Some(at + 30_001));
-}
-
-#[test]
-fn stream_ended_without_a_batch_is_polled() {
-    let mut core = opened(Until::Stopped);
-    assert_eq!(polls(&core.handle(5, Event::StreamEnded { reason: "cut".into() })), 1);
-    let mut core = opened(Until::Stopped);
-    core.handle(5, ready(9));
-    assert_eq!(polls(&core.handle(6, Event::StreamEnded { reason: "cut".into() })), 0);
 }
 
 #[test]
@@ -596,11 +429,10 @@ fn retry_now_waits_only_for_retry_after() {
     assert!(core.handle(13, retry_now()).is_empty(), "the greeting is under way");
 
     let mut core = started(Until::Stopped);
-    let busy = Refusal { retry_after: Some(30_000), ..refusal(503, "busy") };
-    core.handle(0, Event::StreamRefused(busy.clone()));
-    core.handle(0, Event::Polled(Err(Failure::Refused(busy))));
-    assert!(core.handle(29_999, retry_now()).is_empty(), "Retry-After");
-    assert_eq!(core.handle(30_000, retry_now()), again);
+    let busy = Refusal { retry_after: Some(8_000), ..refusal(503, "busy") };
+    core.handle(0, Event::StreamRefused(busy));
+    assert!(core.handle(7_999, retry_now()).is_empty(), "Retry-After");
+    assert_eq!(core.handle(8_000, retry_now()), again);
 
     let mut core = started(Until::Stopped);
     core.handle(0, Event::StreamRefused(refusal(401, "invalid_api_key")));

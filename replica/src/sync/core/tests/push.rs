@@ -222,8 +222,7 @@ fn refused_key_keeps_edits_and_retries() {
     assert_eq!(phases(&actions), [Phase::NeedsKey]);
     assert!(sent(&actions).is_empty(), "the key is refused for all edits");
     core.handle(1, key_refused(2, "plan_required"));
-    core.handle(40_000, Event::StreamBatch(FeedBatch { cursor: Some("c9".into()), ..FeedBatch::default() }));
-    let at = core.wake_at().unwrap();
+    let at = next_due(&mut core);
     assert_eq!(sent(&core.handle(at, Event::Timer)), [3]);
     let actions = core.handle(at, accepted(3, 3));
     assert_eq!(phases(&actions), [Phase::CatchingUp]);
@@ -280,6 +279,26 @@ fn edits_forbidden_by_a_proxy_are_split() {
 }
 
 #[test]
+fn refusals_count_when_the_first_edit_is_settled() {
+    let mut core = sending(&[]);
+    core.handle(0, ready(9));
+    let mut actions = core.handle(1, alike(1..11));
+    // Each time, the feed has confirmed the first edit of the request before the request leaves.
+    for first in 1..4 {
+        let (sent, carried): (Vec<i64>, Vec<i64>) = ((first..11).collect(), (first + 1..11).collect());
+        assert_eq!(calls(&actions), std::slice::from_ref(&sent));
+        let page = Refusal { message: "something between".into(), ..refusal(403, "") };
+        let outcome = SendOutcome::Refused(page);
+        actions = core.handle(1, Event::SendCompleted { sent, carried: carried.clone(), outcome });
+        let is_split = outcomes(&actions).iter().all(|(_, outcome)| *outcome == WriteOutcome::SendAlone);
+        assert_eq!(is_split, first == 3, "{first}: {actions:?}");
+        let frozen = ReadyEdits { edits: carried, kind: Kind::Task, is_frozen: true, bytes: 1000 };
+        core.handle(1, Event::EditsPlanned { ready: vec![frozen], has_open_edits: true });
+        actions = core.handle(1, retry_now());
+    }
+}
+
+#[test]
 fn missing_scope_affects_one_collection() {
     let mut core = sending(&[1, 2, 3]);
     core.handle(1, ready(9));
@@ -295,8 +314,7 @@ fn missing_scope_affects_one_collection() {
     assert_eq!((reason.as_str(), phases(&actions).len()), ("insufficient_scope", 0));
     // Another edit of the collection waits too.
     assert!(sent(&core.handle(2, planned(&[1, 4], true))).is_empty());
-    core.handle(40_000, Event::StreamActive);
-    let at = core.wake_at().unwrap();
+    let at = next_due(&mut core);
     assert_eq!(sent(&core.handle(at, Event::Timer)), [1, 4]);
     assert!(phases(&core.handle(at, key_refused(1, "insufficient_scope"))).is_empty());
     assert_eq!(phases(&core.handle(at, accepted(4, 12))), [Phase::Live], "the scope is back");
@@ -388,7 +406,7 @@ fn outdated_edit_waits_for_the_feed() {
     let actions = core.handle(1, refused(1, refusal(412, "precondition_failed")));
     assert_eq!(outcomes(&actions), [(1, WriteOutcome::Outdated)]);
     core.handle(1, planned(&[], true));
-    assert_eq!(core.wake_at(), Some(45_000), "the stream limit");
+    assert_eq!(core.wake_at(), core.transport_due_at(), "only the stream needs a timer");
     let actions = core.handle(
         2,
         Event::BatchApplied {
@@ -414,8 +432,7 @@ fn repeatedly_outdated_edit_is_sent_less_often() {
         assert_eq!(outcomes(&actions), [(1, WriteOutcome::Outdated)], "merged again each time");
         // A create has no precondition, so the plan offers the create again at once.
         if sent(&core.handle(now, planned(&[1], true))).is_empty() {
-            core.handle(now, Event::StreamActive);
-            now = core.wake_at().unwrap();
+            now = next_due(&mut core);
             assert_eq!(sent(&core.handle(now, Event::Timer)), [1]);
         }
     }
@@ -565,7 +582,7 @@ fn unanswered_bulk_call_keeps_its_edits() {
         at,
         Event::SendCompleted { sent: all.clone(), carried: all.clone(), outcome: SendOutcome::Refused(limited) },
     );
-    let wake = core.wake_at().unwrap();
+    let wake = next_due(&mut core);
     assert!(wake >= at + 30_000, "{wake}");
     core.handle(at, Event::EditsChanged);
     let mut ready: Vec<ReadyEdits> =
@@ -579,7 +596,7 @@ fn unanswered_bulk_call_keeps_its_edits() {
 #[test]
 fn backlog_respects_bulk_limit() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, Event::Started { cursor: None, is_filled: false, home_id: None, reconcile: None, is_paused: false });
+    core.handle(0, begun(false));
     let limits = Some(Limits { reads: 300, writes: 60, bulk: 2 });
     let identity = Identity {
         home_id: "home".into(),
@@ -601,8 +618,7 @@ fn backlog_respects_bulk_limit() {
         );
         assert!(calls(&actions).is_empty(), "single writes stay free");
     }
-    core.handle(30_000, ready(9));
-    let at = core.wake_at().unwrap();
+    let at = next_due(&mut core);
     assert!((60_000..62_000).contains(&at), "{at}");
     assert_eq!(calls(&core.handle(at, Event::Timer)).len(), 2);
 }
