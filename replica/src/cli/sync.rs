@@ -13,7 +13,7 @@ use super::failure::{Exit, Failure, NextStep};
 use super::progress::Progress;
 use super::runtime::block_on;
 use super::sync_goal::{
-    EDITS, check_open_edits, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
+    EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
 };
 use super::{duration, lock_holder, output, signals, status};
 
@@ -61,7 +61,7 @@ impl Sync {
         let replica = context.open_or_create()?;
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
             Ok(Attempt::Reached(now)) => {
-                let ended = check_open_edits(until, &now);
+                let ended = check_synced(until, &now);
                 if ended.is_ok() && now.edits_to_decide() > 0 {
                     output::message(&decisions_text(&now));
                     output::next_step(EDITS);

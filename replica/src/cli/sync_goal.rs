@@ -93,16 +93,30 @@ pub(super) fn decisions_text(now: &Status) -> String {
     format!("{} for you to decide on", text::count(now.edits_to_decide(), "edit"))
 }
 
-/// The failure for edits that are still open after the goal. A decision of a person is no part of being current.
-pub(super) fn check_open_edits(until: Until, now: &Status) -> Result<(), Failure> {
-    if until == Until::Pushed && now.edits_to_decide() > 0 {
-        return Err(Failure::new(Exit::NeedsYou, decisions_text(now)).hint(EDITS));
+/// The failure for edits that are still open after a comparison with the server.
+pub(super) fn check_open_edits(now: &Status) -> Result<(), Failure> {
+    check_decisions(now)?;
+    check_edits_on_the_way(now)
+}
+
+/// The failure for edits that are still open after a sync. Who asks only for the present does not ask for decisions.
+pub(super) fn check_synced(until: Until, now: &Status) -> Result<(), Failure> {
+    if until == Until::Current { check_edits_on_the_way(now) } else { check_decisions(now) }
+}
+
+fn check_decisions(now: &Status) -> Result<(), Failure> {
+    if now.edits_to_decide() == 0 {
+        return Ok(());
     }
-    if until == Until::Current && now.waiting > 0 {
-        let text = format!("in step; {} still on the way", text::count(now.waiting, "edit"));
-        return Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"));
+    Err(Failure::new(Exit::NeedsYou, decisions_text(now)).hint(EDITS))
+}
+
+fn check_edits_on_the_way(now: &Status) -> Result<(), Failure> {
+    if now.waiting == 0 {
+        return Ok(());
     }
-    Ok(())
+    let text = format!("in step; {} still on the way", text::count(now.waiting, "edit"));
+    Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"))
 }
 
 #[cfg(test)]
@@ -136,10 +150,12 @@ pub(super) mod tests {
     #[test]
     fn decision_of_a_person_fails_only_the_push() {
         let asks = Status { needs_you: 1, ..status(Phase::Live, 8, 0) };
-        assert!(check_open_edits(Until::Current, &asks).is_ok());
-        assert_eq!(check_open_edits(Until::Pushed, &asks).unwrap_err().exit, Exit::NeedsYou);
+        assert!(check_synced(Until::Current, &asks).is_ok());
+        for ended in [check_synced(Until::Pushed, &asks), check_open_edits(&asks)] {
+            assert_eq!(ended.unwrap_err().exit, Exit::NeedsYou);
+        }
         let waits = Status { waiting: 1, ..asks };
-        assert_eq!(check_open_edits(Until::Current, &waits).unwrap_err().exit, Exit::StillWaiting);
+        assert_eq!(check_synced(Until::Current, &waits).unwrap_err().exit, Exit::StillWaiting);
     }
 
     #[test]

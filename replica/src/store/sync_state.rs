@@ -51,9 +51,9 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
             "UPDATE _sync SET daemon_pid = ?1,
                  offline_since = coalesce(offline_since, ?2, CASE WHEN phase = 'needs_key' THEN last_contact_at END),
                  next_attempt_at = CASE WHEN ?1 IS NULL THEN NULL ELSE next_attempt_at END,
-                 -- A failure of an earlier process says nothing about this process.
-                 reason = CASE WHEN ?1 IS NOT NULL AND phase IN ('live', 'catching_up', 'polling', 'offline') THEN NULL
-                               ELSE reason END,
+                 -- The process ends in contact, or another process starts: earlier reasons, also that of polls, count no longer.
+                 reason = CASE WHEN phase IN ('live', 'catching_up', 'polling') OR (?1 IS NOT NULL AND phase = 'offline')
+                               THEN NULL ELSE reason END,
                  phase = CASE WHEN phase IN ('live', 'catching_up', 'polling') THEN 'offline' ELSE phase END",
             (pid, offline),
         )?;

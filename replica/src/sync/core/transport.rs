@@ -173,7 +173,7 @@ impl Core {
         };
         let pause = self.backoff.pause(self.stream.failures(now));
         let carried_contact = following.stream == StreamState::Open && self.stream.has_batch();
-        let reason = format!("no stream is available ({why}); polling");
+        let reason = format!("no stream is available ({}); polling", why.trim_end_matches('.'));
         if !self.stream.on_failure(now, pause, retry_after, reason) {
             return self.wait_for_stream(now, why, actions);
         }
