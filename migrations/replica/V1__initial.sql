@@ -44,6 +44,8 @@ CREATE TABLE _sync (
     offline_since     TEXT,
     next_attempt_at   TEXT,
     transport         TEXT,                       -- stream, poll
+    streams_held_back_by TEXT,                    -- the address (scheme, host, port) on whose way streams are held back
+    streams_held_back_at TEXT,                    -- when that was found last; NULL: not found
     verified_at       TEXT,
     daemon_pid        INTEGER,
     paused            INTEGER NOT NULL DEFAULT 0, -- 1: a person has paused syncing

@@ -131,7 +131,8 @@ async fn lost_response_and_forgotten_key_apply_once() {
     assert_eq!(device.sync(), 0);
     assert_eq!(server.terminate().code(), Some(0));
 
-    let faults = "lost-answer=always route=writes,bulk; mute=always";
+    // The second request for events would be the poll that notices the silence.
+    let faults = "lost-answer=always route=writes,bulk; mute=always; 503=once:2 route=list_events retry-after=60";
     let (server, client) = home.serve(&[&UNLIMITED[..], &["--faults", faults, "--faults-on-live"]].concat());
     device.execute(
         "UPDATE tasks SET title = 'Changed' WHERE title = 'To change';

@@ -8,6 +8,7 @@
 //! - [`recovery`]: replicas that reconcile after lost history.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
 //! - [`storm`]: concurrent writers on one replica database.
+//! - [`streams`]: streams that are cut, refused or held back.
 //! - [`strain`]: the server with stalled readers, and on a full disk.
 //! - [`terminal`]: the terminal UI on a pseudo-terminal.
 //! - [`terminal_sync`]: the terminal UI with the real server.
@@ -25,6 +26,7 @@ mod operating;
 mod recovery;
 mod storm;
 mod strain;
+mod streams;
 mod terminal;
 mod terminal_sync;
 mod tidy;

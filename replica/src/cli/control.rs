@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::Args;
-use hearth_replica::sync::Until;
 use hearth_replica::{Phase, log};
 
 use super::context::Context;
@@ -43,7 +42,7 @@ impl Reconcile {
         } else {
             output::line(&format!("Compared with the server; in step at position {}.", now.position))?;
         }
-        sync_goal::check_open_edits(Until::Current, &now)
+        sync_goal::check_open_edits(&now)
     }
 }
 

@@ -57,7 +57,7 @@ impl Rebuild {
             output::line(&format!("In step with the server at position {}.", now.position))?;
         }
         if rescue.lost.is_empty() && rescue.parked == 0 {
-            return sync_goal::check_open_edits(Until::Current, &now);
+            return sync_goal::check_open_edits(&now);
         }
         let text = "some edits were not carried over, or wait for your decision; see above";
         let failure = Failure::new(Exit::NeedsYou, text);

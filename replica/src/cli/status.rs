@@ -99,7 +99,7 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
             Some(0) => "In step with the server at the last poll".to_owned(),
             _ => "Catching up with the server by polling".to_owned(),
         },
-        (Phase::Offline, Some(since)) => format!("Without contact since {since}"),
+        (Phase::Offline, Some(since)) => offline_summary(status, since),
         (Phase::New, _) => "Nothing was downloaded yet".to_owned(),
         (Phase::Reconciling, None) => "Comparing with the server's lists".to_owned(),
         (Phase::Reconciling, Some(since)) => {
@@ -126,13 +126,28 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
     text::one_line(&sentence) + "."
 }
 
+/// The phase `offline` as a sentence. Without a reason, no attempt to reach the server has failed.
+fn offline_summary(status: &hearth_replica::Status, since: &str) -> String {
+    match (&status.reason, status.daemon_pid, status.head) {
+        (None, None, Some(head)) if head <= status.position => {
+            format!("In step with the server at the last sync, {since}; no process syncs now")
+        }
+        (None, None, Some(head)) => {
+            format!("At position {} of {head} at the last sync, {since}; no process syncs now", status.position)
+        }
+        (None, Some(pid), _) => format!("Nothing proven since {since}: process {pid} syncs but saves no contact"),
+        _ => format!("Without contact since {since}"),
+    }
+}
+
 /// The status as JSON: the columns of `sync_status`, by name.
 fn members(status: &hearth_replica::Status) -> Map<String, Value> {
-    let members: [(&str, Value); 20] = [
+    let members: [(&str, Value); 21] = [
         ("phase", status.phase.into()),
         ("reason", status.reason.clone().into()),
         ("server", status.server.clone().into()),
         ("home", status.home.clone().into()),
+        ("home_id", status.home_id.clone().into()),
         ("environment", status.environment.clone().into()),
         ("position", status.position.into()),
         ("head", status.head.into()),
@@ -166,5 +181,23 @@ mod tests {
         assert_eq!(summary_of(Phase::CatchingUp, Some(0)), "Catching up with the server.");
         assert!(summary_of(Phase::Polling, Some(0)).starts_with("In step with the server at the last poll"));
         assert!(summary_of(Phase::Polling, None).starts_with("Catching up"));
+    }
+
+    #[test]
+    fn offline_summary_tells_the_last_sync() {
+        let since = "2026-06-01T00:00:00.000Z";
+        let ended = hearth_replica::Status {
+            offline_since: Some(since.to_owned()),
+            head: Some(5),
+            ..status(Phase::Offline, 5, 0)
+        };
+        let at = format!("at the last sync, {since}; no process syncs now.");
+        assert_eq!(summary(&ended), format!("In step with the server {at}"));
+        let behind = hearth_replica::Status { head: Some(7), ..ended.clone() };
+        assert_eq!(summary(&behind), format!("At position 5 of 7 {at}"));
+        let frozen = hearth_replica::Status { daemon_pid: Some(7), ..ended.clone() };
+        assert_eq!(summary(&frozen), format!("Nothing proven since {since}: process 7 syncs but saves no contact."));
+        let failed = hearth_replica::Status { reason: Some("Connection refused".to_owned()), ..ended };
+        assert_eq!(summary(&failed), format!("Without contact since {since}."));
     }
 }

@@ -12,7 +12,9 @@ use super::context::Context;
 use super::failure::{Exit, Failure, NextStep};
 use super::progress::Progress;
 use super::runtime::block_on;
-use super::sync_goal::{check_open_edits, claims_current, is_reached, timeout_failure, unproven_failure};
+use super::sync_goal::{
+    EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
+};
 use super::{duration, lock_holder, output, signals, status};
 
 /// After a refusal the daemon has this long to take up a new key.
@@ -59,7 +61,11 @@ impl Sync {
         let replica = context.open_or_create()?;
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
             Ok(Attempt::Reached(now)) => {
-                let ended = check_open_edits(until, &now);
+                let ended = check_synced(until, &now);
+                if ended.is_ok() && now.edits_to_decide() > 0 {
+                    output::message(&decisions_text(&now));
+                    output::next_step(EDITS);
+                }
                 (Some(now), ended)
             }
             Ok(Attempt::TimedOut(last)) => {
@@ -265,11 +271,10 @@ fn wait_for_daemon(
     }
 }
 
-/// The position of the server's head. None: the server asks for patience. A server without this information gives 0;
-/// then the claim of the daemon counts.
+/// The position of the server's head. None: the server does not tell, or asks for patience.
 async fn server_head(config: &SyncConfig, left: Duration) -> Result<Option<i64>, Failure> {
     match signals::run_within(left, sync::fetch_feed_head(&config.server, &config.key)).await? {
-        Some(Ok(head)) => Ok(Some(head.unwrap_or_default())),
+        Some(Ok(head)) => Ok(head),
         Some(Err(ClientError::Refused(408 | 429 | 500.., _))) => {
             tokio::time::sleep(ATTEMPT_PAUSE.min(left)).await;
             Ok(None)

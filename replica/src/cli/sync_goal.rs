@@ -67,7 +67,7 @@ pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
     match last.phase {
         Phase::Live | Phase::Polling if last.waiting > 0 => {
             let text = format!("in step, but {} still on the way", text::count(last.waiting, "edit"));
-            Failure::new(Exit::StillWaiting, text).hint("hearth-replica edits")
+            Failure::new(Exit::StillWaiting, text).hint(EDITS)
         }
         // The server answers; the time was too short.
         _ if last.is_in_contact() => {
@@ -85,20 +85,38 @@ pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
     }
 }
 
-/// The failure for edits that are still open after the goal.
-pub(super) fn check_open_edits(until: Until, now: &Status) -> Result<(), Failure> {
-    if now.edits_to_decide() > 0 {
-        return Err(Failure::new(
-            Exit::NeedsYou,
-            format!("{} for you to decide on", text::count(now.edits_to_decide(), "edit")),
-        )
-        .hint("hearth-replica edits"));
+/// The command that shows the edits.
+pub(super) const EDITS: &str = "hearth-replica edits";
+
+/// How many edits wait for a person, as a sentence.
+pub(super) fn decisions_text(now: &Status) -> String {
+    format!("{} for you to decide on", text::count(now.edits_to_decide(), "edit"))
+}
+
+/// The failure for edits that are still open after a comparison with the server.
+pub(super) fn check_open_edits(now: &Status) -> Result<(), Failure> {
+    check_decisions(now)?;
+    check_edits_on_the_way(now)
+}
+
+/// The failure for edits that are still open after a sync. Who asks only for the present does not ask for decisions.
+pub(super) fn check_synced(until: Until, now: &Status) -> Result<(), Failure> {
+    if until == Until::Current { check_edits_on_the_way(now) } else { check_decisions(now) }
+}
+
+fn check_decisions(now: &Status) -> Result<(), Failure> {
+    if now.edits_to_decide() == 0 {
+        return Ok(());
     }
-    if until == Until::Current && now.waiting > 0 {
-        let text = format!("in step; {} still on the way", text::count(now.waiting, "edit"));
-        return Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"));
+    Err(Failure::new(Exit::NeedsYou, decisions_text(now)).hint(EDITS))
+}
+
+fn check_edits_on_the_way(now: &Status) -> Result<(), Failure> {
+    if now.waiting == 0 {
+        return Ok(());
     }
-    Ok(())
+    let text = format!("in step; {} still on the way", text::count(now.waiting, "edit"));
+    Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --until-pushed"))
 }
 
 #[cfg(test)]
@@ -127,6 +145,17 @@ pub(super) mod tests {
         let failure = unproven_failure(&status(Phase::Live, 7, 0), Some(8));
         assert_eq!(failure.exit, Exit::Unreachable);
         assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
+    }
+
+    #[test]
+    fn decision_of_a_person_fails_only_the_push() {
+        let asks = Status { needs_you: 1, ..status(Phase::Live, 8, 0) };
+        assert!(check_synced(Until::Current, &asks).is_ok());
+        for ended in [check_synced(Until::Pushed, &asks), check_open_edits(&asks)] {
+            assert_eq!(ended.unwrap_err().exit, Exit::NeedsYou);
+        }
+        let waits = Status { waiting: 1, ..asks };
+        assert_eq!(check_synced(Until::Current, &waits).unwrap_err().exit, Exit::StillWaiting);
     }
 
     #[test]

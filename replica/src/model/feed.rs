@@ -41,8 +41,23 @@ impl FeedBatch {
     }
 
     /// Whether the feed ends before `earlier_head`, a head from an earlier response. Then the server was restored from a
-    /// backup in between. A head of 0 proves nothing: an empty feed has no positions.
+    /// backup in between.
     pub(crate) fn ends_before(&self, earlier_head: Option<i64>) -> bool {
-        self.head().is_some_and(|head| head > 0 && Some(head) < earlier_head)
+        self.head().zip(earlier_head).is_some_and(|(head, earlier)| head < earlier)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn emptied_feed_ends_before_known_head() {
+        let ends_at = |head| FeedBatch { end: BatchEnd::Present { head }, ..FeedBatch::default() };
+        assert!(ends_at(Some(0)).ends_before(Some(9)), "restored to an empty home");
+        for (head, earlier) in [(Some(9), Some(9)), (Some(9), None), (None, Some(9)), (Some(0), Some(0))] {
+            assert!(!ends_at(head).ends_before(earlier), "{head:?} {earlier:?}");
+        }
+        assert!(!FeedBatch::default().ends_before(Some(9)));
     }
 }

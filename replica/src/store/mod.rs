@@ -9,6 +9,7 @@
 //!   [`reconcile`]: after lost history or a restored server. [`unknown_revs`]: records whose revision is forgotten.
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
+//!   [`stream_finding`]: whether streams to the server are held back on the way.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
 //! - [`health`], [`salvage`]: damaged databases.
 
@@ -37,6 +38,7 @@ pub(crate) mod salvage;
 pub(crate) mod schema;
 mod sql_words;
 pub(crate) mod status;
+pub(crate) mod stream_finding;
 pub(crate) mod sync_log;
 pub(crate) mod sync_state;
 mod unknown_revs;

@@ -20,6 +20,8 @@ pub struct Status {
     pub server: Option<String>,
     /// The home's name, or its id; None before the first contact.
     pub home: Option<String>,
+    /// The home's id, a UUID (`home.id` of `/v1/me`); None before the first contact.
+    pub home_id: Option<String>,
     /// `live` or `test`; None before the first contact.
     pub environment: Option<String>,
     /// The last event that the rows reflect.
@@ -116,6 +118,7 @@ fn load_row(connection: &Connection) -> Result<Status, StoreError> {
             reason: row.get("reason")?,
             server: row.get("server")?,
             home: row.get("home")?,
+            home_id: row.get("home_id")?,
             environment: row.get("environment")?,
             position: row.get("position")?,
             head: row.get("head")?,

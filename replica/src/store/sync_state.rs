@@ -51,9 +51,9 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
             "UPDATE _sync SET daemon_pid = ?1,
                  offline_since = coalesce(offline_since, ?2, CASE WHEN phase = 'needs_key' THEN last_contact_at END),
                  next_attempt_at = CASE WHEN ?1 IS NULL THEN NULL ELSE next_attempt_at END,
-                 -- A failure of an earlier process says nothing about this process.
-                 reason = CASE WHEN ?1 IS NOT NULL AND phase IN ('live', 'catching_up', 'polling', 'offline') THEN NULL
-                               ELSE reason END,
+                 -- The process ends in contact, or another process starts: earlier reasons, also that of polls, count no longer.
+                 reason = CASE WHEN phase IN ('live', 'catching_up', 'polling') OR (?1 IS NOT NULL AND phase = 'offline')
+                               THEN NULL ELSE reason END,
                  phase = CASE WHEN phase IN ('live', 'catching_up', 'polling') THEN 'offline'
                               WHEN phase = 'local' THEN 'new' ELSE phase END",
             (pid, offline),
@@ -133,7 +133,7 @@ pub(crate) fn adopt_home(connection: &mut Connection, home: &Home) -> Result<boo
     })
 }
 
-/// What the server says when a stream opens.
+/// What the server says when contact begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Greeting {
     pub home: Home,
@@ -147,7 +147,7 @@ pub(crate) struct Greeting {
     pub process: Option<u32>,
 }
 
-/// Stores a greeting. An open stream is contact.
+/// Stores a greeting, once the server has accepted the feed cursor.
 pub(crate) fn record_greeting(
     connection: &mut Connection,
     greeting: &Greeting,
@@ -160,7 +160,7 @@ pub(crate) fn record_greeting(
             // A full disk may have prevented that the phase `offline` was stored. A head after the position was not reached.
             "UPDATE _sync SET head = coalesce(?1, head), retention_seconds = ?2, last_contact_at = ?3,
                  phase = CASE WHEN phase IN ('live', 'polling') AND ?1 > position THEN 'catching_up' ELSE phase END,
-                 offline_since = NULL, transport = 'stream', daemon_pid = coalesce(?4, daemon_pid)",
+                 offline_since = NULL, daemon_pid = coalesce(?4, daemon_pid)",
             (head, retention_seconds, now.to_string(), process),
         )?;
         missed_events::drop_stale_preconditions(tx)?;

@@ -14,12 +14,14 @@ use super::core::{Failure, Identity};
 use super::wire::{self, HttpRequest, HttpResponse};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// An idle connection is closed after 30 s: before a silent stream is given up, so that later requests do not use a
-/// connection that died with the stream.
-const IDLE_MAX: Duration = Duration::from_secs(30);
-/// Time until a response begins. Longer than the 30 s that the server allows for a body (contract 12), so that the server's
-/// 408 still arrives.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
+/// An idle connection is closed after 15 s: before a silent stream is checked, so that the check does not use a connection
+/// that died with the stream.
+const IDLE_MAX: Duration = Duration::from_secs(15);
+/// Time until the response to a read begins. A server answers reads at once; the connection may have died.
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
+/// Time until the response to a write begins. Longer than the 30 s that the server allows for a body (contract 12), so that
+/// the server's 408 still arrives.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(45);
 /// Time between two chunks of a response. A slow line needs minutes for a large page, but never pauses so long.
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for request and response together, except streams. The largest page arrives in time at 70 kB/s.
@@ -181,7 +183,8 @@ impl Client {
     /// Sends a request and waits until the response begins.
     async fn begin(&self, request: &HttpRequest) -> Result<Response, String> {
         let sent = self.builder(request).timeout(EXCHANGE_TIMEOUT).send();
-        match tokio::time::timeout(RESPONSE_TIMEOUT, sent).await {
+        let limit = if request.body.is_some() { WRITE_TIMEOUT } else { READ_TIMEOUT };
+        match tokio::time::timeout(limit, sent).await {
             Ok(sent) => sent.map_err(|error| cause_text(&error)),
             Err(_) => Err(NO_ANSWER.to_owned()),
         }

@@ -12,24 +12,25 @@
 //! States of the link, and what moves the link from state to state:
 //!
 //! ```text
-//!  Started ──────────────▶ Greeting ────────────────▶ Opening ──────────────▶ Open
-//!                          │  ▲  ▲     identity and   │      StreamOpened     │ backfill → catching up → live
-//!                          │  │  │     feed head      │                       │
-//!                          │  │  │     received       │ refused, ended        │ ended or silent without a batch;
-//!                          │  │  │                    │ or silent             │ silent or cut early again and again
-//!                          │  │  │ stream_at          ▼                       │
-//!                          │  │  └──────────────── Polling ◀─────────────────┘
-//!                          │  │                       │                       │
-//!                          │  │ retry_at, retry-now   │ no answer, or         │ cut, or silent
-//!                          │  │ request, new key      │ polls prove nothing   │ for the first time
-//!                          ▼  │                       ▼                       ▼
-//!                          Down (offline) ◀──────────────────────────────────
-//!
+//!  Started ─────▶ Greeting ────────────────────────▶ Following ───────────────────────────────────────┐
+//!                 ▲  ▲  ▲   identity and feed head    stream:  Waiting ──▶ Requested ──▶ Open          │
+//!                 │  │  │   received                     ▲       next_at      │  opened     │           │
+//!                 │  │  │                                └────────────────────┴─────────────┘           │
+//!                 │  │  │                                  refused, cut, held back: a long wait         │
+//!                 │  │  │                              poll:    Idle ──▶ Asked ──▶ Held                 │
+//!                 │  │  │                                        ▲  due     │        │ events that the  │
+//!                 │  │  │                                        └──────────┴────────┘ stream lacks     │
+//!                 │  │  └──────────────────────── silent for 45 s ───────────────────────────────────── ┤
+//!                 │  │                                                                                 │
+//!                 │  └ retry_at, retry-now ── Down (offline) ◀── no answer, or the next stream follows soon
+//!                 │
 //!  any state ─── a person pauses ───────────────▶ Paused ─── a person resumes ───▶ Greeting
 //!  any state ─── refused write ─────────────────▶ Down, then ReloadState and Started
 //!  any state ─── expired cursor ────────────────▶ Greeting, with a reconcile
 //!  any state ─── goal reached, stopped, blocked ▶ Ended
 //! ```
+//!
+//! Contact lasts from the first stream or poll that the server accepts until the link leaves `Following`.
 //!
 //! `state` holds the fields, `handle` dispatches events, `link` and `transport` move the link, `push` and `reconcile` do
 //! what their names say, and `status` derives the phase and the end.

@@ -8,8 +8,8 @@ use super::device::{Device, phases};
 use super::home::DrillHome;
 use super::outcome::{Outcome, failed};
 
-/// The limit for noticing the silence (45 s by design, plus time for a slow machine).
-const NOTICED_WITHIN: Duration = Duration::from_secs(75);
+/// The limit for noticing the silence (25 s by design, plus time for a slow machine).
+const NOTICED_WITHIN: Duration = Duration::from_secs(40);
 /// A poll after the silence brings the rest at once.
 const LIMIT: Duration = Duration::from_secs(100);
 /// The number of frames after the backfill that still arrive.

@@ -42,7 +42,9 @@ pub(super) fn statements() -> impl Iterator<Item = String> {
 
 const SYNC_STATUS: &str = "
 -- One row: the status of this replica. A phase counts only while it is proven: a sync process that was killed reads as
--- offline 45 seconds after its last sign of life. In the phase local there is no server, and nothing waits for one.
+-- offline 20 seconds after its last sign of life, and so does one that is stopped. While the server is in contact, the
+-- process saves a sign of life at least every 17 seconds. In the phase local there is no
+-- server, and nothing waits for one.
 WITH sync AS (
     -- The server is at least at the position of an edit that it has accepted, although its event may not have arrived.
     SELECT *, max(head, coalesce((SELECT max(rev) FROM _acked), head)) AS known_head FROM _sync
@@ -51,7 +53,7 @@ WITH sync AS (
                -- A key without the scope for an edit may still be good for the feed.
                OR (phase = 'needs_key' AND offline_since IS NULL))
               AND daemon_pid IS NOT NULL AND NOT paused
-              AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-45 seconds') AS in_contact
+              AND last_contact_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-20 seconds') AS in_contact
     FROM sync LEFT JOIN (SELECT 1 AS is_reconciling, question FROM _reconcile) ON 1
 ), status AS (
     SELECT *, in_contact AND phase = 'live' AND coalesce(known_head <= position, 1) AS is_level FROM contact
@@ -71,6 +73,7 @@ SELECT
     coalesce(question, reason)                                         AS reason,
     server,
     coalesce(home_name, home_id)                                       AS home,
+    home_id,
     environment,
     position,
     known_head                                                         AS head,

@@ -357,6 +357,11 @@ fn status_needs_recent_contact() {
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events), ("offline", None));
     let now = Timestamp::parse(&scene.one("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).unwrap();
+    // A stopped process saves no contact; the last keepalive came at most 17 s ago.
+    for (seconds_ago, phase) in [(21, "offline"), (17, "live")] {
+        sync_state::record_contact(&mut scene.db, true, now.plus_millis(-seconds_ago * 1000)).unwrap();
+        assert_eq!(status::load_status(&scene.db).unwrap().phase.as_str(), phase, "{seconds_ago} s");
+    }
     sync_state::record_contact(&mut scene.db, true, now).unwrap();
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
@@ -372,6 +377,29 @@ fn status_needs_recent_contact() {
     );
     sync_state::set_daemon(&mut scene.db, None, now).unwrap();
     assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Offline);
+}
+
+#[test]
+fn home_id_is_null_before_the_first_contact() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut db = crate::store::open::read_write(&directory.path().join("replica.db")).unwrap();
+    assert_eq!(status::load_status(&db).unwrap().home_id, None);
+    sync_state::record_greeting(&mut db, &greeting(3, &[]), at(0)).unwrap();
+    assert_eq!(status::load_status(&db).unwrap().home_id.as_deref(), Some(super::HOME));
+}
+
+#[test]
+fn reason_of_polls_ends_with_the_process() {
+    let mut scene = Scene::new();
+    let reason = |scene: &Scene| status::load_status(&scene.db).unwrap().reason;
+    let set = |scene: &mut Scene, phase| {
+        sync_state::set_phase(&mut scene.db, phase, None, Some("no stream is available"), None, at(0)).unwrap();
+        sync_state::set_daemon(&mut scene.db, None, at(0)).unwrap();
+    };
+    set(&mut scene, Phase::Polling);
+    assert_eq!(reason(&scene), None, "the last sync has succeeded");
+    set(&mut scene, Phase::Offline);
+    assert_eq!(reason(&scene).as_deref(), Some("no stream is available"), "the last sync has failed");
 }
 
 /// The events of a backfill are old, which says nothing about an absence of this replica.

@@ -26,6 +26,8 @@ pub(crate) enum Action {
     ApplyBatch { batch: FeedBatch, phase: Phase, reason: Option<String>, transport: Transport, is_current: bool },
     /// Save the time of the last contact. `is_current`: the tables show the present.
     TouchContact { is_current: bool },
+    /// Save that streams to the server are held back on the way, or that a stream was not.
+    SaveFinding { holds_streams_back: bool },
     /// Find the edits that may be sent.
     PlanEdits,
     /// Save the outcome of edits.

@@ -9,11 +9,13 @@ use crate::model::{BlockCause, FeedBatch, ReadyEdits, Reconcile, ReconcileRespon
 /// An input of the core.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The sync starts from the state on disk. `is_filled`: the first backfill is complete.
+    /// The sync starts from the state on disk. `is_filled`: the first backfill is complete. `holds_streams_back`: polls have
+    /// proven before that streams to this server are held back on the way.
     Started {
         cursor: Option<String>,
         is_filled: bool,
         home_id: Option<String>,
+        holds_streams_back: bool,
         reconcile: Option<Reconcile>,
         is_paused: bool,
     },

@@ -43,8 +43,11 @@ impl Core {
 
     fn dispatch(&mut self, now: Millis, event: Event, actions: &mut Vec<Action>) {
         match event {
-            Event::Started { cursor, is_filled, home_id, reconcile, is_paused } => {
+            Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused } => {
                 (self.cursor, self.is_filled, self.home_id) = (cursor, is_filled, home_id);
+                if holds_streams_back && !self.stream.has_finding() {
+                    self.stream.on_finding(now);
+                }
                 self.start(reconcile, is_paused, actions);
             }
             Event::ControlChanged { is_paused, reconcile, retry_now } => {
@@ -66,7 +69,7 @@ impl Core {
             Event::StreamOpened => self.stream_opened(now, actions),
             Event::StreamActive => self.stream_active(now, actions),
             Event::StreamBatch(batch) => self.stream_batch(now, batch, actions),
-            Event::StreamEnded { reason } => self.stream_ended(now, reason, actions),
+            Event::StreamEnded { reason } => self.stream_failed(now, reason, None, actions),
             Event::StreamRefused(refusal) => self.stream_refused(now, refusal, actions),
             Event::Polled(answer) => self.polled(now, answer, actions),
             Event::BatchApplied { cursor, position, has_id_gap, affects_edits, confirms_edits } => {

@@ -13,8 +13,9 @@ use crate::model::{BlockCause, FeedBatch, Phase, Reconcile, ReconcileCause, Tran
 
 /// After a refused write, the next attempt comes at the latest after 5 s: only the local disk is asked.
 const DISK_RETRY: Millis = 5000;
-/// Shortest time between two saves of the last contact.
-const TOUCH_INTERVAL: Millis = 10_000;
+/// Shortest time between two saves of the last contact. With a keepalive every 15 s (contract 9.4), the saved time is at
+/// most 17 s old; `sync_status` trusts it for 20 s.
+const TOUCH_INTERVAL: Millis = 2000;
 
 impl Core {
     /// Starts from the state on disk.
@@ -42,8 +43,10 @@ impl Core {
     /// Ends the replica's own pauses. A pause requested by the server stays.
     pub(super) fn retry_now(&mut self, now: Millis, actions: &mut Vec<Action>) {
         if matches!(self.link, Link::Down { not_before, .. } if not_before <= now) {
+            self.stream.end_pause();
             self.greet(actions);
         }
+        self.poll_soon(now);
         self.push.clear_pauses();
     }
 
@@ -148,8 +151,7 @@ impl Core {
             let why = format!("this replica is of home {ours}, but the server answers as home {home_id}");
             return self.block(BlockCause::AnotherHome, why, actions);
         }
-        self.link = Link::Opening(server);
-        self.open_stream(now, actions);
+        self.follow(now, server, actions);
     }
 
     /// The server has accepted the feed cursor, by stream or by poll: contact begins.
@@ -158,7 +160,7 @@ impl Core {
         self.home_id = Some(server.identity.home_id.clone());
         self.head_at_contact = server.feed_head.head;
         actions.push(Action::SaveContact(server));
-        self.reason = None;
+        (self.reason, self.failures) = (None, 0);
         if self.push.is_allowed_all() {
             self.key_refusal = None;
         }
@@ -193,7 +195,7 @@ impl Core {
     /// Saves the time of contact now and then. Bytes prove contact, but not that the tables are current: a proxy may send
     /// comments too.
     pub(super) fn touch(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        if matches!(self.link, Link::Open { .. }) && now - self.touched_at >= TOUCH_INTERVAL {
+        if self.in_contact() && now - self.touched_at >= TOUCH_INTERVAL {
             self.touched_at = now;
             actions.push(Action::TouchContact { is_current: false });
         }
@@ -202,14 +204,18 @@ impl Core {
     /// Contact is lost; the next attempt follows after a pause. `retry_after`: the server's pause in milliseconds.
     pub(super) fn lost(&mut self, now: Millis, reason: String, retry_after: Option<Millis>, actions: &mut Vec<Action>) {
         actions.push(Action::CloseStream);
-        if matches!(self.link, Link::Open { .. }) && self.stream.is_stable(now) {
-            self.failures = 0;
-            self.stream.on_stable_end();
-        }
         let retry_after = retry_after.unwrap_or(0);
         let pause = self.backoff.pause(self.failures).max(retry_after);
         self.failures += 1;
         self.link = Link::Down { retry_at: now + pause, not_before: now + retry_after };
+        self.reason = Some(reason);
+    }
+
+    /// The stream has failed, and the next stream follows soon: contact is lost until then.
+    pub(super) fn wait_for_stream(&mut self, now: Millis, reason: String, actions: &mut Vec<Action>) {
+        actions.push(Action::CloseStream);
+        let retry_at = self.stream.next_at().unwrap_or(now);
+        self.link = Link::Down { retry_at, not_before: self.stream.held_until() };
         self.reason = Some(reason);
     }
 

@@ -60,7 +60,10 @@ impl Core {
         if matches!(&outcome, SendOutcome::Answered(all) if all.iter().any(|(_, response)| is_accepted(response))) {
             self.poll_soon(now);
         }
-        let forbidden_before = self.push.forbidden_count(&request);
+        // Edits that were settled since are not in the request. The rest inherits its failures.
+        if let (Some(before), Some(first)) = (request.edits.first(), carried.first()) {
+            self.push.retries.rename(*before, *first);
+        }
         let again = ReadyEdits { edits: carried, ..request };
         let outcomes = match outcome {
             SendOutcome::NotSent => Vec::new(),
@@ -74,7 +77,7 @@ impl Core {
                 self.push.is_slow_line = true;
                 self.unanswered(now, again, &reason)
             }
-            SendOutcome::Refused(refusal) => self.request_refused(now, again, forbidden_before, &refusal),
+            SendOutcome::Refused(refusal) => self.request_refused(now, again, &refusal),
         };
         self.settle(kind, outcomes, actions);
     }
@@ -93,14 +96,9 @@ impl Core {
         outcomes
     }
 
-    /// The server or a proxy has refused a whole request. `forbidden_before`: refusals by a proxy before, in a row.
-    fn request_refused(
-        &mut self,
-        now: Millis,
-        again: ReadyEdits,
-        forbidden_before: u32,
-        refusal: &Refusal,
-    ) -> Outcomes {
+    /// The server or a proxy has refused a whole request.
+    fn request_refused(&mut self, now: Millis, again: ReadyEdits, refusal: &Refusal) -> Outcomes {
+        let forbidden_before = self.push.forbidden_count(&again);
         match refusal.status {
             408 => {
                 self.push.is_slow_line = true;

@@ -74,6 +74,17 @@ impl RetryState {
         }
     }
 
+    /// The request begins with the edit `now` instead of `before`.
+    pub(super) fn rename(&mut self, before: i64, now: i64) {
+        if before == now {
+            return;
+        }
+        if let Some(attempts) = self.attempts.remove(&before) {
+            self.attempts.insert(now, attempts);
+        }
+        self.last = self.last.map(|last| if last == before { now } else { last });
+    }
+
     /// Ends all pauses. The failures stay counted.
     pub(super) fn clear_pauses(&mut self) {
         self.not_before = Millis::MIN;
@@ -120,5 +131,7 @@ mod tests {
             assert_eq!(retries.forbidden(1), expected);
         }
         assert_eq!((retries.failures(1), retries.forbidden(2)), (5, 0));
+        retries.rename(1, 2);
+        assert_eq!((retries.failures(1), retries.failures(2), retries.forbidden(2)), (0, 5, 1));
     }
 }

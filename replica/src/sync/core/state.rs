@@ -7,7 +7,7 @@ use super::identity::{FeedHead, Identity, ServerInfo};
 use super::push::state::Push;
 use super::reconcile::state::Reconciler;
 use super::stream_health::StreamHealth;
-use crate::model::{BlockCause, Phase};
+use crate::model::{BlockCause, FeedBatch, Phase};
 
 /// A refused key is tried again after a minute: the key's rights may have been restored.
 pub(super) const KEY_RETRY: Millis = 60_000;
@@ -23,38 +23,46 @@ pub(super) enum Link {
     Down { retry_at: Millis, not_before: Millis },
     /// Identity and feed head are requested.
     Greeting { identity: Option<Identity>, feed_head: Option<FeedHead> },
-    /// The stream is requested.
-    Opening(ServerInfo),
-    /// The stream is open. `is_current`: the feed has reached the present.
-    Open { is_current: bool },
-    /// Polls replace the stream.
-    Polling(Polling),
+    /// The server is known: the feed comes by the stream, or by polls while no stream is open.
+    Following(Following),
     /// Until a person resumes the sync.
     Paused,
     /// The sync is over.
     Ended,
 }
 
-/// State of polling.
+/// How the feed comes from a server that is known.
 #[derive(Debug, PartialEq)]
-pub(super) struct Polling {
-    /// The server's greeting, until the first poll has succeeded: then contact begins.
-    pub(super) server: Option<ServerInfo>,
-    /// The stream did not bring the batch that each stream begins with (contract 9.4), so even an empty poll proves that
-    /// polls work better.
-    pub(super) is_empty_poll_proof: bool,
-    /// Why no stream is used, as shown to people once polls are proven.
-    pub(super) why: String,
-    /// A poll has brought more than the stream did.
-    pub(super) is_proven: bool,
+pub(super) struct Following {
+    /// The server's greeting, until the server has accepted the feed cursor, by stream or by poll: then contact begins.
+    pub(super) greeting: Option<ServerInfo>,
+    pub(super) stream: StreamState,
+    pub(super) poll: PollState,
     /// The feed has reached the present.
     pub(super) is_current: bool,
-    /// A poll awaits an answer.
-    pub(super) is_waiting: bool,
-    /// When the next poll is due.
-    pub(super) next_at: Millis,
-    /// When a stream is tried again.
-    pub(super) stream_at: Millis,
+}
+
+/// The stream of a server that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamState {
+    /// The next stream waits for its turn. Polls bring the feed meanwhile.
+    Waiting,
+    /// The stream is requested.
+    Requested,
+    /// The server has accepted the stream.
+    Open,
+}
+
+/// The polls of a server that is known. Beside a stream, a poll checks whether the stream delivers.
+#[derive(Debug, PartialEq)]
+pub(super) enum PollState {
+    /// The next poll is sent at this time. A poll beside a stream waits until the stream is silent too.
+    Idle { next_at: Millis },
+    /// A poll awaits an answer. `is_outdated`: the stream has brought a batch since.
+    Asked { is_outdated: bool },
+    /// The poll has found events that the stream has not brought. At `decide_at` polls replace the stream, unless the stream
+    /// brings a batch before.
+    Held { batch: FeedBatch, decide_at: Millis },
 }
 
 /// The state of one sync.
@@ -72,7 +80,7 @@ pub(crate) struct Core {
     pub(super) reason: Option<String>,
     /// The server's message about a refused key.
     pub(super) key_refusal: Option<String>,
-    /// Failed contacts in a row.
+    /// Attempts in a row to reach the server that did not begin a contact.
     pub(super) failures: u32,
     /// Batches handed out and not yet applied.
     pub(super) batches_pending: usize,

@@ -4,7 +4,7 @@
 use super::action::Action;
 use super::goal::{EndReason, Until};
 use super::reconcile::state::Reconciler;
-use super::state::{Core, Link, Polling};
+use super::state::{Core, Following, Link, StreamState};
 use crate::model::{BlockCause, Phase};
 
 impl Core {
@@ -14,11 +14,11 @@ impl Core {
             (_, Some(_)) => Phase::NeedsKey,
             _ if self.disk.is_some() => Phase::Blocked,
             _ if self.in_contact() && self.reconciler.is_some() => self.reconcile_phase(),
-            (Link::Open { is_current: true }, _) => Phase::Live,
-            (Link::Polling(Polling { is_current: true, .. }), _) => Phase::Polling,
-            _ if self.in_contact() && self.is_filled => Phase::CatchingUp,
-            _ if self.in_contact() => Phase::Backfilling,
-            _ => Phase::Offline,
+            _ if !self.in_contact() => Phase::Offline,
+            _ if self.is_feed_current() && self.is_stream_delivering() => Phase::Live,
+            _ if self.is_feed_current() => Phase::Polling,
+            _ if self.is_filled => Phase::CatchingUp,
+            _ => Phase::Backfilling,
         }
     }
 
@@ -35,14 +35,19 @@ impl Core {
         (self.phase() == Phase::Blocked).then(|| self.disk.unwrap_or(BlockCause::Deletions))
     }
 
-    /// Whether the feed is followed, by stream or by proven polls.
+    /// Whether the server has accepted the feed cursor, by stream or by poll, since the last loss of contact.
     pub(super) fn in_contact(&self) -> bool {
-        matches!(self.link, Link::Open { .. } | Link::Polling(Polling { is_proven: true, .. }))
+        matches!(self.link, Link::Following(Following { greeting: None, .. }))
+    }
+
+    /// Whether the open stream has brought a batch.
+    pub(super) fn is_stream_delivering(&self) -> bool {
+        matches!(self.link, Link::Following(Following { stream: StreamState::Open, .. })) && self.stream.has_batch()
     }
 
     /// Whether the feed has reached the present, perhaps during a reconcile.
     fn is_feed_current(&self) -> bool {
-        matches!(self.link, Link::Open { is_current: true } | Link::Polling(Polling { is_current: true, .. }))
+        matches!(self.link, Link::Following(Following { is_current: true, .. }))
     }
 
     /// Whether the tables show the present. The phase may still name a problem, such as a key without a scope for an edit.
@@ -62,7 +67,7 @@ impl Core {
     pub(super) fn show(&mut self, actions: &mut Vec<Action>) {
         if matches!(
             self.link,
-            Link::Greeting { .. } | Link::Opening(_) | Link::Polling(Polling { is_proven: false, .. }) | Link::Ended
+            Link::Greeting { .. } | Link::Following(Following { greeting: Some(_), .. }) | Link::Ended
         ) {
             return; // Nothing new is proven, so the saved phase stays.
         }

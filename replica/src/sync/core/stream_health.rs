@@ -1,137 +1,181 @@
-//! Liveness of the event stream: silence, missing batches, refusals and early cuts. Pure: the time is an argument. Must not
-//! know the state of the link or what follows from a bad stream.
+//! Liveness of the event stream: when a silent stream is checked or closed, and when the next stream is requested. Pure: the
+//! time is an argument. Must not know the state of the link or what follows from a bad stream.
 
 use super::clock::Millis;
 
-/// A stream sends bytes every 15 s (contract 9.4); three times 15 s is silence.
+/// Time between two polls while no stream is open, and between two checks of a stream that is not known to deliver. A stream
+/// begins with a batch at once (contract 9.4), so a stream without a byte for this long is checked too.
+pub(super) const POLL_INTERVAL: Millis = 5000;
+/// A stream that delivers sends bytes every 15 s (contract 9.4). With 5 s more, each keepalive arrives before the check.
+const SILENCE_CHECK: Millis = 20_000;
+/// The server sends a heartbeat every 60 s (contract 9.4). Some proxies pass comments and hold events, so comments do not
+/// replace a batch for longer than a heartbeat and a keepalive.
+const BATCH_CHECK: Millis = 75_000;
+/// Three missing keepalives: the connection is dead.
 const SILENCE_MAX: Millis = 45_000;
-/// Limit for the first batch of a stream that follows a mute stream, and of each stream of a single run.
-const FIRST_BATCH_MAX: Millis = 10_000;
-/// Limit between two batches. The server sends a heartbeat with a cursor every 60 s (contract 9.4); comments do not count.
-const BATCH_INTERVAL_MAX: Millis = 150_000;
-/// A stream with a batch is stable after 5 s. A stream cut earlier does not reset the retry pauses; otherwise a stream cut
-/// each time would be opened again without end.
+/// A stream with a batch is stable after 5 s. Only a stable stream resets the retry pauses; otherwise a stream that is cut
+/// each time would be requested again without end.
 pub(super) const STABLE_AFTER: Millis = 5000;
-/// Longest pause between two attempts to open a stream while polls work.
-pub(super) const STREAM_PAUSE_MAX: Millis = 600_000;
-/// First pause after a stream that was refused, ended without a batch, or was cut early. The pause doubles up to
-/// [`STREAM_PAUSE_MAX`].
-const STREAM_PAUSE_FIRST: Millis = 30_000;
-/// After more early cuts in a row than 2, polls replace the stream: a line may break twice by chance.
-const EARLY_CUTS_MAX: u32 = 2;
+/// Longest time without a stream and without polls.
+pub(super) const WAIT_WITHOUT_POLLS_MAX: Millis = 10_000;
+/// Pauses before the streams that follow the finding that streams are held back.
+const TRIAL_PAUSES: [Millis; 5] = [30_000, 60_000, 120_000, 300_000, 600_000];
 
-/// Milliseconds to poll after a bad stream, given the number of bad streams before.
-fn stream_pause(bad_streams_before: u32) -> Millis {
-    STREAM_PAUSE_FIRST.saturating_mul(1 << bad_streams_before.min(10)).min(STREAM_PAUSE_MAX)
-}
+/// Why polls replace a stream that is held back.
+const HELD_BACK: &str = "the stream brings no events, as behind some proxies; polling";
 
 /// Facts about the present stream and the streams before.
 #[derive(Debug)]
 pub(super) struct StreamHealth {
-    /// A person waits for the end of the sync, so a stream without a first batch is given up sooner.
+    /// A person waits for the end of the sync, so polls fill each pause between streams.
     is_single_run: bool,
+    requested_at: Millis,
     /// When the server accepted the stream.
     opened_at: Millis,
-    /// When the last bytes arrived, comments included.
+    /// When the last bytes arrived, comments included; before, when the stream was requested.
     last_bytes_at: Millis,
-    /// When the last batch arrived; before the first batch, since when a batch is awaited.
+    /// When the last batch arrived; before, when the stream was requested.
     last_batch_at: Millis,
     /// The present stream has brought a batch.
     has_batch: bool,
-    /// The last stream brought no batch although a poll found events.
-    was_mute: bool,
-    /// The stream before the present one went silent, and the present stream is not stable yet.
-    was_silent: bool,
-    /// Streams in a row that were refused, or ended without a batch, while polls worked.
-    refusals: u32,
-    /// Streams in a row that brought a batch and were cut before they were stable.
-    early_cuts: u32,
-    /// No stream before this time, because the server said so; with the reason for people.
-    retry_after: Option<(Millis, String)>,
+    /// The present stream has brought all events up to the present: later bytes come live.
+    is_at_present: bool,
+    /// Streams in a row that ended before they were stable.
+    failures: u32,
+    /// When the first stream failed since a stream has brought a batch. None: no stream has failed since.
+    failing_since: Option<Millis>,
+    /// When the next stream may be requested. None: not in this run.
+    next_at: Option<Millis>,
+    /// The server wants no stream before this time.
+    held_until: Millis,
+    /// Why the next stream waits, for people.
+    why: String,
+    /// Polls have proven that streams are held back on the way. The index of the next pause in [`TRIAL_PAUSES`].
+    finding: Option<usize>,
 }
 
 impl StreamHealth {
     pub(super) fn new(is_single_run: bool) -> StreamHealth {
         StreamHealth {
             is_single_run,
+            requested_at: 0,
             opened_at: 0,
             last_bytes_at: 0,
             last_batch_at: 0,
             has_batch: false,
-            was_mute: false,
-            was_silent: false,
-            refusals: 0,
-            early_cuts: 0,
-            retry_after: None,
+            is_at_present: false,
+            failures: 0,
+            failing_since: None,
+            next_at: Some(Millis::MIN),
+            held_until: Millis::MIN,
+            why: String::new(),
+            finding: None,
         }
     }
 
-    /// A stream is requested.
+    /// The stream is requested.
     pub(super) fn on_request(&mut self, now: Millis) {
-        (self.last_bytes_at, self.last_batch_at, self.has_batch) = (now, now, false);
+        (self.requested_at, self.last_bytes_at, self.last_batch_at) = (now, now, now);
+        (self.has_batch, self.is_at_present) = (false, false);
     }
 
-    /// The server has accepted the stream. In a single run, the limit for the first batch runs from the request.
+    /// The server has accepted the stream.
     pub(super) fn on_open(&mut self, now: Millis) {
-        (self.last_bytes_at, self.opened_at) = (now, now);
-        if !self.is_single_run {
-            self.last_batch_at = now;
+        (self.opened_at, self.last_bytes_at) = (now, now);
+    }
+
+    /// Bytes have arrived. True: they end the finding, because the stream carries a keepalive.
+    pub(super) fn on_bytes(&mut self, now: Millis) -> bool {
+        self.last_bytes_at = now;
+        self.is_at_present && self.end_finding()
+    }
+
+    /// A batch has arrived. `reaches_present`: up to the present. True: the batch ends the finding, because the stream
+    /// carries an event or a heartbeat live. A proxy may pass the beginning of a stream and hold the rest.
+    pub(super) fn on_batch(&mut self, now: Millis, reaches_present: bool) -> bool {
+        (self.last_bytes_at, self.last_batch_at, self.has_batch) = (now, now, true);
+        self.failing_since = None;
+        let is_live = self.is_at_present;
+        self.is_at_present |= reaches_present;
+        is_live && self.end_finding()
+    }
+
+    /// The stream was refused, has ended or is silent for too long. `pause` and `retry_after`: milliseconds until the next
+    /// stream, as drawn and as the server asks. Returns whether polls fill the time until then.
+    pub(super) fn on_failure(&mut self, now: Millis, pause: Millis, retry_after: Option<Millis>, why: String) -> bool {
+        self.failures = if self.is_stable(now) { 1 } else { self.failures.saturating_add(1) };
+        let pause = if self.finding.is_some() { self.trial_pause() } else { Some(pause) };
+        let retry_after = retry_after.unwrap_or(0);
+        self.held_until = now + retry_after;
+        self.next_at = pause.map(|pause| now + pause.max(retry_after));
+        if self.finding.is_none() {
+            self.why = why;
+        }
+        let since = *self.failing_since.get_or_insert(now);
+        let wait_max = if self.is_single_run { 0 } else { WAIT_WITHOUT_POLLS_MAX };
+        self.next_at.is_none_or(|at| at - since > wait_max)
+    }
+
+    /// A poll has proven events that the open stream did not deliver: streams are held back on the way.
+    pub(super) fn on_finding(&mut self, now: Millis) {
+        self.finding = self.finding.or(Some(0));
+        self.next_at = self.trial_pause().map(|pause| now + pause);
+        self.why = HELD_BACK.to_owned();
+    }
+
+    /// A single run uses no stream any more: a person waits, and polls work.
+    pub(super) fn give_up(&mut self) {
+        self.next_at = None;
+        self.why = HELD_BACK.to_owned();
+    }
+
+    /// The server's pause does not apply to another key.
+    pub(super) fn on_key_change(&mut self) {
+        self.held_until = Millis::MIN;
+        self.end_pause();
+    }
+
+    /// Ends the replica's own pause. A pause of the server stays, and so does a finding.
+    pub(super) fn end_pause(&mut self) {
+        if self.finding.is_none() && self.next_at.is_some() {
+            self.next_at = Some(self.held_until);
         }
     }
 
-    /// Bytes have arrived. `is_open`: the link uses the stream.
-    pub(super) fn on_bytes(&mut self, now: Millis, is_open: bool) {
-        self.last_bytes_at = now;
-        self.was_silent &= !(is_open && self.is_stable(now));
+    /// The pause before the next trial; the pause after that is longer. None: a single run makes no trial.
+    fn trial_pause(&mut self) -> Option<Millis> {
+        let index = self.finding?;
+        self.finding = Some((index + 1).min(TRIAL_PAUSES.len() - 1));
+        TRIAL_PAUSES.get(index).copied().filter(|_| !self.is_single_run)
     }
 
-    /// A batch has arrived.
-    pub(super) fn on_batch(&mut self, now: Millis) {
-        (self.last_bytes_at, self.last_batch_at, self.has_batch) = (now, now, true);
-        (self.was_mute, self.refusals) = (false, 0);
-        self.was_silent &= !self.is_stable(now);
+    fn end_finding(&mut self) -> bool {
+        self.finding.take().is_some()
     }
 
-    /// A poll has brought what the stream did not.
-    pub(super) fn on_poll_proof(&mut self) {
-        self.was_mute = true;
+    /// Whether streams are found to be held back on the way.
+    pub(super) fn has_finding(&self) -> bool {
+        self.finding.is_some()
     }
 
-    /// The stream went silent.
-    pub(super) fn on_silence(&mut self) {
-        self.was_silent = true;
+    /// Streams in a row that failed, if the present stream fails now.
+    pub(super) fn failures(&self, now: Millis) -> u32 {
+        if self.is_stable(now) { 0 } else { self.failures }
     }
 
-    /// A stable stream has ended.
-    pub(super) fn on_stable_end(&mut self) {
-        self.early_cuts = 0;
+    /// When the next stream may be requested. None: not in this run.
+    pub(super) fn next_at(&self) -> Option<Millis> {
+        self.next_at
     }
 
-    /// A stream was refused or ended without a batch. `retry_after`: the server's pause in milliseconds. Returns the
-    /// milliseconds to poll before the next stream.
-    pub(super) fn on_refusal(&mut self, now: Millis, why: &str, retry_after: Option<Millis>) -> Millis {
-        let pause = stream_pause(self.refusals);
-        self.refusals = self.refusals.saturating_add(1);
-        // Kept when polls fail too: a new contact must not request a stream earlier.
-        self.retry_after = retry_after.map(|retry_after| (now + retry_after, why.to_owned()));
-        pause.max(retry_after.unwrap_or(0))
+    /// The server wants no stream before this time.
+    pub(super) fn held_until(&self) -> Millis {
+        self.held_until
     }
 
-    /// A stream with a batch has ended. Returns the milliseconds to poll instead. None: open the next stream soon.
-    pub(super) fn on_cut(&mut self, now: Millis) -> Option<Millis> {
-        let cuts_too_many = if self.is_stable(now) { None } else { self.early_cuts.checked_sub(EARLY_CUTS_MAX) };
-        self.early_cuts = self.early_cuts.saturating_add(1);
-        cuts_too_many.map(stream_pause)
-    }
-
-    /// The server's `Retry-After` does not apply to another key.
-    pub(super) fn on_key_change(&mut self) {
-        self.retry_after = None;
-    }
-
-    /// Until when the server wants no stream, and the reason for people. None: a stream may be requested.
-    pub(super) fn held_until(&self, now: Millis) -> Option<(Millis, String)> {
-        self.retry_after.clone().filter(|(until, _)| *until > now)
+    /// Why the next stream waits, for people.
+    pub(super) fn why(&self) -> &str {
+        &self.why
     }
 
     /// Whether the present stream has brought a batch.
@@ -139,33 +183,29 @@ impl StreamHealth {
         self.has_batch
     }
 
-    /// Whether the stream before the present one went silent, and the present stream is not stable yet.
-    pub(super) fn was_silent(&self) -> bool {
-        self.was_silent
-    }
-
     /// Whether the stream has brought a batch and has lasted [`STABLE_AFTER`].
-    pub(super) fn is_stable(&self, now: Millis) -> bool {
+    fn is_stable(&self, now: Millis) -> bool {
         self.has_batch && now - self.opened_at >= STABLE_AFTER
     }
 
-    /// Whether a stream that has brought a batch is silent now.
-    pub(super) fn is_silent(&self, now: Millis) -> bool {
-        self.has_batch && self.last_bytes_at + SILENCE_MAX <= now
+    /// Milliseconds between two checks of the present stream.
+    pub(super) fn check_interval(&self) -> Millis {
+        if self.has_batch && self.finding.is_none() { SILENCE_CHECK } else { POLL_INTERVAL }
     }
 
-    /// When the stream is given up, unless bytes or a batch arrive before.
-    pub(super) fn due_at(&self) -> Millis {
-        (self.last_bytes_at + SILENCE_MAX).min(self.batch_due_at())
+    /// When the stream is checked by a poll, unless bytes or a batch arrive before.
+    pub(super) fn check_at(&self) -> Millis {
+        (self.last_bytes_at + self.check_interval()).min(self.last_batch_at + BATCH_CHECK)
     }
 
-    fn batch_due_at(&self) -> Millis {
-        let limit = match self.has_batch {
-            true => BATCH_INTERVAL_MAX,
-            false if self.was_mute || self.is_single_run => FIRST_BATCH_MAX,
-            false => SILENCE_MAX,
-        };
-        self.last_batch_at + limit
+    /// When the first batch is due.
+    pub(super) fn first_batch_due_at(&self) -> Millis {
+        self.requested_at + POLL_INTERVAL
+    }
+
+    /// When the stream is closed, unless bytes arrive before.
+    pub(super) fn silent_at(&self) -> Millis {
+        self.last_bytes_at + SILENCE_MAX
     }
 }
 
@@ -173,34 +213,96 @@ impl StreamHealth {
 mod tests {
     use super::*;
 
-    #[test]
-    fn early_cuts_lead_to_growing_pauses() {
-        let mut stream = StreamHealth::new(false);
-        let mut pauses = Vec::new();
-        for _ in 0..5 {
-            stream.on_request(0);
-            stream.on_open(0);
-            stream.on_batch(1);
-            pauses.push(stream.on_cut(2));
-        }
-        assert_eq!(pauses, [None, None, Some(30_000), Some(60_000), Some(120_000)]);
-        assert_eq!(stream.on_cut(STABLE_AFTER), None, "a stable stream");
+    /// A stream that is requested and accepted at 0.
+    fn open(is_single_run: bool) -> StreamHealth {
+        let mut stream = StreamHealth::new(is_single_run);
+        stream.on_request(0);
+        stream.on_open(0);
+        stream
+    }
+
+    fn failed(stream: &mut StreamHealth, now: Millis, pause: Millis, retry_after: Option<Millis>) -> bool {
+        stream.on_failure(now, pause, retry_after, "cut".to_owned())
     }
 
     #[test]
-    fn first_batch_limit_depends_on_goal_and_history() {
-        let mut stream = StreamHealth::new(false);
-        stream.on_request(0);
-        stream.on_open(1_000);
-        assert_eq!(stream.due_at(), 46_000);
-        stream.on_poll_proof();
-        assert_eq!(stream.due_at(), 11_000, "after a mute stream");
-        stream.on_batch(2_000);
-        stream.on_bytes(120_000, true);
-        assert_eq!(stream.due_at(), 152_000, "comments do not replace batches");
-        let mut single_run = StreamHealth::new(true);
-        single_run.on_request(0);
-        single_run.on_open(1_000);
-        assert_eq!(single_run.due_at(), 10_000, "from the request");
+    fn polls_fill_only_long_waits() {
+        let mut stream = open(false);
+        assert!(!failed(&mut stream, 0, 400, None), "the next stream follows soon");
+        assert_eq!((stream.next_at(), stream.failures(400)), (Some(400), 1));
+        assert!(!failed(&mut stream, 400, 7000, None));
+        assert!(failed(&mut stream, 7400, 3000, None), "no stream for more than 10 s since the first failure");
+        stream.on_batch(10_400, true);
+        assert!(!failed(&mut stream, 10_500, 3000, Some(4000)), "the stream has delivered in between");
+        assert_eq!(stream.next_at(), Some(14_500));
+        assert!(failed(&mut stream, 14_500, 3000, Some(60_000)), "the server's pause");
+        stream.end_pause();
+        assert_eq!(stream.next_at(), Some(74_500), "only the server's pause is left");
+        stream.on_key_change();
+        assert!(stream.next_at().is_some_and(|at| at < 0));
+        assert!(failed(&mut open(true), 0, 1, None), "a person waits for a single run");
+    }
+
+    #[test]
+    fn stable_stream_resets_failures() {
+        let mut stream = open(false);
+        for _ in 0..3 {
+            failed(&mut stream, 0, 0, None);
+        }
+        stream.on_request(10);
+        stream.on_open(10);
+        stream.on_batch(11, true);
+        assert_eq!((stream.failures(12), stream.failures(10 + STABLE_AFTER)), (3, 0));
+        failed(&mut stream, 10 + STABLE_AFTER, 0, None);
+        assert_eq!(stream.failures(10 + STABLE_AFTER), 0);
+    }
+
+    #[test]
+    fn trials_follow_less_often() {
+        let mut stream = open(false);
+        let mut pauses = Vec::new();
+        for trial in 0..7 {
+            match trial {
+                2 => assert!(failed(&mut stream, 0, 400, None), "polls go on after a failed trial"),
+                _ => stream.on_finding(0),
+            }
+            pauses.extend(stream.next_at());
+            stream.on_request(0);
+        }
+        assert_eq!(pauses, [30_000, 60_000, 120_000, 300_000, 600_000, 600_000, 600_000]);
+        stream.end_pause();
+        assert_eq!(stream.next_at(), Some(600_000), "a person cannot end a finding");
+        let mut single_run = open(true);
+        single_run.on_finding(0);
+        assert_eq!(single_run.next_at(), None);
+    }
+
+    #[test]
+    fn live_bytes_end_the_finding() {
+        let mut stream = open(false);
+        stream.on_finding(0);
+        for reaches_present in [false, true] {
+            assert!(!stream.on_bytes(1) && !stream.on_batch(2, reaches_present), "the beginning of a stream may pass");
+            assert!(stream.has_finding());
+        }
+        assert!(stream.on_bytes(3) && !stream.has_finding());
+        stream.on_finding(3);
+        assert!(stream.on_batch(4, false) && !stream.has_finding(), "an event");
+        stream.on_finding(4);
+        assert_eq!(stream.next_at(), Some(30_004), "the pauses begin anew");
+    }
+
+    #[test]
+    fn check_time_depends_on_what_arrived() {
+        let mut stream = open(false);
+        assert_eq!((stream.check_at(), stream.silent_at()), (5000, 45_000));
+        stream.on_bytes(1000);
+        assert_eq!(stream.check_at(), 6000, "a slow line");
+        stream.on_batch(2000, true);
+        assert_eq!((stream.check_at(), stream.silent_at()), (22_000, 47_000));
+        stream.on_bytes(70_000);
+        assert_eq!(stream.check_at(), 77_000, "comments do not replace batches");
+        stream.on_finding(70_000);
+        assert_eq!(stream.check_at(), 75_000, "a trial is checked as often as polls follow each other");
     }
 }

@@ -6,7 +6,7 @@ use super::messages::{Command, Moment};
 use super::state::Engine;
 use crate::model::{FeedBatch, Phase, Transport};
 use crate::store::edits::{answers, plan};
-use crate::store::{StoreError, disk_reserve, feed, reconcile, sync_log, sync_state};
+use crate::store::{StoreError, disk_reserve, feed, reconcile, stream_finding, sync_log, sync_state};
 use crate::sync::core::{Action, Event, Request, ServerInfo};
 use crate::sync::page_buffer::QueryResponse;
 use crate::sync::wire::HttpRequest;
@@ -39,6 +39,10 @@ impl Engine {
             Action::TouchContact { is_current } => {
                 self.write(|c| sync_state::record_contact(c, is_current, now.wall))?
             }
+            Action::SaveFinding { holds_streams_back } => {
+                let (server, found_at) = (self.server.clone(), holds_streams_back.then_some(now.wall));
+                self.write(|c| stream_finding::save(c, &server, found_at))?;
+            }
             Action::PlanEdits => return self.plan_edits(),
             Action::SaveOutcomes { outcomes } => {
                 self.write(|c| answers::record_outcomes(c, &outcomes, now.wall))?;
@@ -53,7 +57,7 @@ impl Engine {
             Action::ReloadState => {
                 // The reserve first: the next refused write needs the space for the status row.
                 disk_reserve::allocate(&self.db)?;
-                return Ok(self.initial_events()?.into());
+                return Ok(self.initial_events(now)?.into());
             }
             Action::StartReconcile(cause) => {
                 tracing::info!(why = cause.why(), "comparing all records with the server");

@@ -7,7 +7,7 @@ use super::disk::{block_cause, ignore_disk_full};
 use super::messages::{DriverEvent, Moment, StepOutput};
 use super::state::Engine;
 use crate::store::edits::edit_ids;
-use crate::store::{StoreError, connection, control, disk_reserve, reconcile, sync_state};
+use crate::store::{StoreError, connection, control, disk_reserve, reconcile, stream_finding, sync_state};
 use crate::sync::core::{Action, Event, Request};
 use crate::sync::wire;
 
@@ -34,7 +34,7 @@ impl Engine {
             connection::set_autocheckpoint(&self.connection, &self.db, true)?;
             return Ok(output);
         }
-        let events = self.initial_events()?;
+        let events = self.initial_events(now)?;
         self.run(now, events)
     }
 
@@ -80,11 +80,14 @@ impl Engine {
     }
 
     /// The events to start from: the state on disk and people's requests.
-    pub(super) fn initial_events(&mut self) -> Result<[Event; 2], StoreError> {
+    pub(super) fn initial_events(&mut self, now: Moment) -> Result<[Event; 2], StoreError> {
         let sync_state::SyncState { cursor, backfilled, home_id } = self.retry_busy(|c| sync_state::load_state(c))?;
+        let server = self.server.clone();
+        let holds_streams_back = self.retry_busy(|c| stream_finding::stands(c, &server, now.wall))?;
         let reconcile = self.retry_busy(|c| reconcile::load(c))?;
         let is_paused = self.retry_busy(|c| control::load_requests(c))?.paused;
-        let started = Event::Started { cursor, is_filled: backfilled, home_id, reconcile, is_paused };
+        let is_filled = backfilled;
+        let started = Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused };
         Ok([started, self.control_event()?])
     }
 

@@ -21,6 +21,8 @@ const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 /// An engine, and a replica handle that edits the same database.
 struct Scene {
     directory: tempfile::TempDir,
+    /// The time on the steady clock, in milliseconds.
+    steady: i64,
     engine: Engine,
     replica: Replica,
 }
@@ -36,6 +38,12 @@ fn now() -> Moment {
 
 fn answer(status: u16, body: &Value) -> HttpResponse {
     HttpResponse { status, body: body.to_string().into_bytes(), ..HttpResponse::default() }
+}
+
+/// The server wants no stream for a minute, so the feed is polled.
+fn too_many_streams() -> HttpResponse {
+    let error = json!({ "error": { "type": "too_many_streams", "message": "10 streams are open." } });
+    HttpResponse { retry_after: Some("60".to_owned()), ..answer(429, &error) }
 }
 
 impl Scene {
@@ -54,7 +62,7 @@ impl Scene {
             drawn
         });
         let engine = Engine::open(&db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, chance).unwrap();
-        let mut scene = Scene { engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
+        let mut scene = Scene { steady: 0, engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
         Connection::open(&db).unwrap().execute_batch(sql).unwrap();
         let begun = scene.engine.start(1, now()).unwrap();
         scene.reach_present(begun);
@@ -70,7 +78,13 @@ impl Scene {
     }
 
     fn report(&mut self, event: DriverEvent) -> StepOutput {
-        self.engine.handle(now(), event).unwrap()
+        self.engine.handle(Moment { steady: self.steady, ..now() }, event).unwrap()
+    }
+
+    /// Fires the next timer.
+    fn timer(&mut self) -> StepOutput {
+        self.steady = self.engine.wake_at().unwrap();
+        self.report(DriverEvent::Timer)
     }
 
     fn respond(&mut self, ticket: u64, status: u16, body: &Value) -> StepOutput {
@@ -124,8 +138,7 @@ fn answer_from_before_contact_is_stale() {
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
     let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
     scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
-    let steady = scene.engine.wake_at().unwrap();
-    let begun = scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
+    let begun = scene.timer();
     // The server may have been restored to a backup that still knows the cursor; only the new greeting would tell.
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
     scene.report(DriverEvent::Response {
@@ -140,21 +153,16 @@ fn answer_from_before_contact_is_stale() {
 /// the present.
 fn answered_after_a_poll(has_more: bool) -> EditState {
     let mut scene = Scene::live();
-    let later = |scene: &mut Scene| {
-        let moment = Moment { steady: scene.engine.wake_at().unwrap(), ..now() };
-        scene.engine.handle(moment, DriverEvent::Timer).unwrap()
-    };
     scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
-    let begun = later(&mut scene);
+    let begun = scene.timer();
     scene.answer_greeting(begun, 5);
-    // The stream ends without a batch, so the feed is polled.
-    let polled = scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
+    let polled = scene.report(DriverEvent::StreamRefused(too_many_streams()));
     let feed = json!({ "head": 5, "oldest": 1, "retention_seconds": null });
     let page = json!({ "data": [], "meta": { "feed": feed, "page": { "has_more": has_more, "next_cursor": "c6" } } });
     scene.respond(ticket_of(&polled, "/v1/events?limit=500"), 200, &page);
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
     let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
-    ticket_of(&later(&mut scene), "/v1/events?limit=500");
+    ticket_of(&scene.timer(), "/v1/events?limit=500");
     let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
     scene.report(DriverEvent::Response {
         ticket: sent,
@@ -199,15 +207,11 @@ fn answer_from_before_id_gap_is_stale() {
 fn answer_to_earlier_greeting_is_ignored() {
     let mut scene = Scene::live();
     let lost = || DriverEvent::StreamEnded { reason: "the connection broke".into() };
-    let again = |scene: &mut Scene| {
-        let steady = scene.engine.wake_at().unwrap();
-        scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap()
-    };
     scene.report(lost());
-    let first = again(&mut scene);
+    let first = scene.timer();
     let (me, feed) = (ticket_of(&first, "/v1/me"), ticket_of(&first, "/v1/events?limit=1"));
     scene.report(DriverEvent::Response { ticket: me, response: Err("the connection broke".into()) });
-    let second = again(&mut scene);
+    let second = scene.timer();
     scene.answer_greeting(second, 5);
     scene.report(DriverEvent::StreamOpened);
     scene.report(DriverEvent::StreamBatch(FeedBatch {
@@ -223,7 +227,7 @@ fn answer_to_earlier_greeting_is_ignored() {
         response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
     });
     scene.report(lost());
-    let third = again(&mut scene);
+    let third = scene.timer();
     let stands = json!({ "data": [], "meta": { "feed": { "head": 5, "oldest": 1, "retention_seconds": null } } });
     scene.respond(feed, 200, &stands);
     scene.answer_greeting(third, 6);
@@ -238,8 +242,7 @@ fn reconcile_request_survives_a_full_disk() {
     scene.replica.reconcile(false).unwrap();
     // The engine has seen the commit, and the write that followed was refused.
     scene.engine.data_version = connection::data_version(&scene.engine.connection).unwrap();
-    let steady = scene.engine.wake_at().unwrap();
-    scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
+    scene.timer();
     let begun: bool = scene
         .engine
         .connection
@@ -365,16 +368,51 @@ fn missing_scope_keeps_contact() {
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64,
     );
     let heartbeat = FeedBatch { cursor: Some("c5".into()), ..FeedBatch::default() };
-    scene.engine.handle(Moment { steady: 20_000, wall }, DriverEvent::StreamBatch(heartbeat)).unwrap();
+    scene.engine.handle(Moment { steady: 19_000, wall }, DriverEvent::StreamBatch(heartbeat)).unwrap();
     let status = scene.replica.status().unwrap();
     assert_eq!((status.phase, status.transport), (Phase::NeedsKey, Some(Transport::Stream)));
     assert!(status.behind_seconds.is_some_and(|behind| behind < 40) && status.offline_since.is_none(), "{status:?}");
     // Without a stream, contact is lost and the key stays refused.
-    let later = Moment { steady: 20_001, wall };
+    let later = Moment { steady: 19_001, wall };
     scene.engine.handle(later, DriverEvent::StreamEnded { reason: "cut".into() }).unwrap();
     let status = scene.replica.status().unwrap();
     assert_eq!((status.phase.as_str(), status.transport), ("needs_key", None));
     assert!(status.offline_since.is_some());
+}
+
+#[test]
+fn finding_outlives_the_process() {
+    let mut scene = Scene::live();
+    let at = |steady: i64, wall: i64| Moment { steady, wall: now().wall.plus_millis(wall) };
+    let polled = scene.engine.handle(at(20_000, 0), DriverEvent::Timer).unwrap();
+    let event = json!({
+        "id": 6, "type": "deleted", "resource_type": "room", "resource_id": "0190a3b0-0000-7000-8000-000000000001",
+        "created_at": "2026-06-01T00:00:00.000Z", "payload": null, "idempotency_key": null,
+    });
+    let feed = json!({ "head": 6, "oldest": 1, "retention_seconds": null });
+    let page = json!({ "data": [event], "meta": { "feed": feed, "page": { "has_more": false, "next_cursor": "c6" } } });
+    let ticket = ticket_of(&polled, "/v1/events?limit=500&cursor=c5");
+    let response = DriverEvent::Response { ticket, response: Ok(answer(200, &page)) };
+    scene.engine.handle(at(20_000, 0), response).unwrap();
+    let found = scene.engine.handle(at(22_000, 0), DriverEvent::Timer).unwrap();
+    assert_eq!(found.commands, [Command::CloseStream]);
+    let db = scene.directory.path().join("replica.db");
+    let transport = "SELECT transport || ' ' || reason FROM _sync";
+    let transport: String = scene.engine.connection.query_row(transport, [], |row| row.get(0)).unwrap();
+    assert!(transport.starts_with("poll the stream brings no events"), "{transport}");
+
+    let week = 7 * 86_400_000;
+    for (server, after, expects_polls) in
+        [("http://hearth.test", week - 1, true), ("http://hearth.test", week, false), ("http://other.test", 1, false)]
+    {
+        let random = Box::new(|| 7);
+        scene.engine = Engine::open(&db, server, Until::Stopped, ConflictPolicy::Ask, random).unwrap();
+        let begun = scene.engine.start(1, at(0, after)).unwrap();
+        let followed = scene.answer_greeting(begun, 6);
+        let polls =
+            matches!(&followed.commands[..], [Command::Send { request, .. }] if request.path.contains("limit=500"));
+        assert_eq!(polls, expects_polls, "{server} {after}: {:?}", followed.commands);
+    }
 }
 
 #[test]

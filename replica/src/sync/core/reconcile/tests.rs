@@ -3,14 +3,38 @@
 
 use serde_json::json;
 
-use super::super::tests::{self, present, refusal};
-use super::super::{Action, Core, Event, Expired, Failure, FeedBatch, FeedHead, Millis, Refusal, Request};
+use super::super::{
+    Action, BatchEnd, Core, ErrorType, Event, Expired, Failure, FeedBatch, FeedHead, Millis, Refusal, Request,
+};
 use super::*;
 use crate::model::Phase;
+use crate::sync::core::tests::next_due;
 use crate::sync::{EndReason, Identity, Limits, Until};
 
+/// The end of a batch that reaches the present.
+fn present(head: i64) -> BatchEnd {
+    BatchEnd::Present { head: Some(head) }
+}
+
 fn identity(scopes: &[&str]) -> Identity {
-    tests::identity("home", scopes, Some(Limits { reads: 300, writes: 60, bulk: 20 }))
+    Identity {
+        home_id: "home".into(),
+        home_name: "Home".into(),
+        environment: "live".into(),
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        limits: Some(Limits { reads: 300, writes: 60, bulk: 20 }),
+    }
+}
+
+fn refusal(status: u16, kind: &str) -> Refusal {
+    Refusal {
+        status,
+        error_type: ErrorType::parse(kind),
+        message: kind.into(),
+        expired: None,
+        problem: json!({}),
+        retry_after: None,
+    }
 }
 
 fn new_reconcile(since: Option<&str>) -> Reconcile {
@@ -62,8 +86,14 @@ impl World {
         let reconcile = self.saved.clone();
         let mut waiting = Vec::new();
         let cursor = Some("c1".to_owned());
-        let started =
-            Event::Started { cursor, is_filled: true, home_id: Some("home".into()), reconcile, is_paused: false };
+        let started = Event::Started {
+            cursor,
+            is_filled: true,
+            home_id: Some("home".into()),
+            holds_streams_back: false,
+            reconcile,
+            is_paused: false,
+        };
         for event in [
             started,
             Event::IdentityReceived(Ok(identity(&[]))),
@@ -369,8 +399,17 @@ fn confirmation_before_start_is_used() {
     world.core = Core::new(Until::Current, 8);
     let reconcile = world.saved.clone();
     let home_id = Some("home".into());
-    world
-        .handle(0, Event::Started { cursor: Some("c1".into()), is_filled: true, home_id, reconcile, is_paused: false });
+    world.handle(
+        0,
+        Event::Started {
+            cursor: Some("c1".into()),
+            is_filled: true,
+            home_id,
+            holds_streams_back: false,
+            reconcile,
+            is_paused: false,
+        },
+    );
     world.handle(0, Event::ControlChanged { is_paused: false, reconcile: Some(true), retry_now: false });
     assert_eq!(world.finished, None);
     assert!(world.saved.is_some_and(|saved| saved.accepted && saved.question.is_none()));
@@ -386,8 +425,7 @@ fn unreadable_records_are_not_deleted() {
     assert_eq!(world.shown.last(), Some(&Phase::NeedsKey));
     assert_eq!(world.saved.as_ref().map(|saved| saved.question.is_none()), Some(true));
     world.too_many = false;
-    world.handle(30_000, Event::StreamActive);
-    let at = world.core.wake_at().unwrap();
+    let at = next_due(&mut world.core);
     let requests = world.handle(at, Event::Timer);
     world.answer_requests(requests, usize::MAX);
     assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
@@ -400,14 +438,14 @@ fn refused_list_respects_retry_after() {
     let Some(Request::Reconcile { epoch, query }) = requests.first().cloned() else { panic!("{requests:?}") };
     let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
     assert!(world.handle(1, Event::ReconcileAnswered { epoch, answer: Err(Failure::Refused(limited)) }).is_empty());
-    assert!(world.core.wake_at().unwrap() >= 30_001);
-    let again = world.handle(40_000, Event::Timer);
+    let at = next_due(&mut world.core);
+    assert!((30_001..40_000).contains(&at), "{at}");
+    let again = world.handle(at, Event::Timer);
     assert_eq!(again, [Request::Reconcile { epoch, query }]);
     let narrowed = refusal(403, "insufficient_scope");
-    world.handle(40_001, Event::ReconcileAnswered { epoch, answer: Err(Failure::Refused(narrowed)) });
+    world.handle(at, Event::ReconcileAnswered { epoch, answer: Err(Failure::Refused(narrowed)) });
     assert_eq!((world.shown.last(), world.deleted), (Some(&Phase::NeedsKey), 0));
-    world.handle(80_000, Event::StreamActive);
-    assert!(world.core.wake_at().unwrap() >= 100_000);
+    assert!(next_due(&mut world.core) >= at + 60_000);
 }
 
 #[test]
@@ -502,8 +540,7 @@ fn reconcile_leaves_reads_to_others() {
     let requests = world.start();
     world.answer_requests(requests, usize::MAX);
     assert_eq!(world.queries.len(), 240);
-    world.handle(30_000, Event::StreamActive);
-    let at = world.core.wake_at().unwrap();
+    let at = next_due(&mut world.core);
     assert!(at >= 60_000, "{at}");
 }
 

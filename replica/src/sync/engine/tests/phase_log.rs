@@ -51,12 +51,6 @@ impl Lines {
 }
 
 impl Scene {
-    /// Fires the next timer.
-    fn timer(&mut self) -> StepOutput {
-        let steady = self.engine.wake_at().unwrap();
-        self.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap()
-    }
-
     /// Reconnects and reaches the present.
     fn reconnect(&mut self) {
         let begun = self.timer();
@@ -119,7 +113,8 @@ fn refused_key_is_logged_once() {
     // Another refused key is logged again.
     let begun = scene.report(DriverEvent::KeyChanged);
     let refusal = DriverEvent::Response { ticket: ticket_of(&begun, "/v1/me"), response: Ok(answer(401, &unknown)) };
-    scene.engine.handle(Moment { steady: 1, ..now() }, refusal).unwrap();
+    scene.steady += 1;
+    scene.report(refusal);
     assert_eq!(warnings(&lines).len(), 1);
     scene.reconnect();
     assert_eq!(warnings(&lines), ["INFO the server takes the key again"]);
@@ -160,7 +155,7 @@ fn transport_changes_are_logged() {
     lines.take();
     let none =
         json!({ "data": [], "meta": { "page": { "next_cursor": "c5", "has_more": false }, "feed": { "head": 5 } } });
-    let polled = scene.report(DriverEvent::StreamEnded { reason: "the server ended the stream".into() });
+    let polled = scene.report(DriverEvent::StreamRefused(too_many_streams()));
     scene.respond(ticket_of(&polled, "/v1/events?"), 200, &none);
     let logged = lines.take();
     assert_eq!(logged[0], "INFO the feed is polled from now on", "{logged:?}");
@@ -169,8 +164,9 @@ fn transport_changes_are_logged() {
     let polled = scene.timer();
     scene.respond(ticket_of(&polled, "/v1/events?"), 200, &none);
     assert_eq!(lines.take(), [""; 0]);
-    let begun = scene.engine.handle(Moment { steady: 100_000, ..now() }, DriverEvent::Timer).unwrap();
-    scene.answer_greeting(begun, 5);
+    scene.steady += 100_000;
+    let opened = scene.report(DriverEvent::Timer);
+    assert!(matches!(opened.commands[..], [Command::OpenStream(_), ..]), "{:?}", opened.commands);
     scene.report(DriverEvent::StreamOpened);
     scene.report(DriverEvent::StreamBatch(FeedBatch {
         events: Vec::new(),
