@@ -96,15 +96,14 @@ CREATE TABLE links (
 ) STRICT, WITHOUT ROWID;
 
 -- The full-text index of current records. The rowid is homes.number * 2^40 + the event id that created the record.
--- Text is stored folded (case, accents, compatibility forms), because FTS5 folds Latin letters only.
+-- Text is stored as folded words (case, accents, compatibility forms), because FTS5 folds Latin letters only. Each word begins
+-- with the code of its home: the number of digits and the digits of homes.number in base 36. In home 1, `Łamp` is `11lamp`.
 CREATE VIRTUAL TABLE search USING fts5(
-    home,               -- "h" and homes.number as one word: every query contains the word, which keeps homes apart
     title,
     body,               -- all other searched fields
     kind UNINDEXED,
     record UNINDEXED,   -- id of the record
-    tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M*'",
-    prefix = '2 3'
+    tokenize = 'ascii'  -- words end at spaces; characters beyond ASCII are letters
 );
 
 -- The response to each write that had an idempotency key, to answer a retry (contract 6.4).

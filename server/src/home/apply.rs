@@ -272,7 +272,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         };
         if !record.kind.is_singleton() && !before.is_some_and(is_unchanged) {
             let (number, record) = (self.home.number, (record.kind, record.id));
-            search::index(self.tx, number, created, before.is_none(), record, title, body);
+            search::index(self.tx, number, created, before.is_none(), record, &title, &body);
         }
     }
 

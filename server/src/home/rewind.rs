@@ -102,7 +102,7 @@ fn rewind_record(tx: &Tx<'_>, number: HomeNumber, changed: &ChangedRecord) -> Re
             }
             if !kind.is_singleton() {
                 let (title, body) = search_text::folded_title_and_rest(kind, &record.fields);
-                search::index(tx, number, created, false, (kind, id), title, body);
+                search::index(tx, number, created, false, (kind, id), &title, &body);
             }
         }
     }
