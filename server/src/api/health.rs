@@ -17,7 +17,7 @@ pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
     if request.app.shutdown.is_requested() {
         return Err(Problem::new(ProblemType::Unavailable, "The service is stopping.").into());
     }
-    request.app.db.read(homes::numbers).await?;
+    request.app.db.read(homes::has_team).await?;
     Ok(request.context.data_reply(200, &json!({ "status": "ready" }).to_string(), ""))
 }
 
