@@ -63,12 +63,16 @@ pub struct StoredEvent {
     pub idempotency_key: Option<String>,
 }
 
+/// Bytes that the JSON of most events has beside the payload.
+const HEAD_USUAL: usize = 320;
+
 impl StoredEvent {
     /// Appends the event as one line of JSON, in the current version of the API.
     pub fn write_json(&self, out: &mut String) {
         use fmt::Write as _;
         let StoredEvent { id, event_type, kind, record, created_at, .. } = self;
         let payload = self.payload.as_deref().unwrap_or("null");
+        out.reserve(payload.len() + HEAD_USUAL);
         let _ = write!(
             out,
             r#"{{"id":{id},"type":"{event_type}","resource_type":"{kind}","resource_id":"{record}","api_version":"{CURRENT_VERSION}","payload":{payload},"created_at":"{created_at}","idempotency_key":"#

@@ -35,8 +35,14 @@ CREATE TABLE homes (
     retention_pos   INTEGER NOT NULL DEFAULT 0,   -- retention horizon: events up to here are older than retention and compacted
     compacted_pos   INTEGER NOT NULL DEFAULT 0,   -- compaction horizon: the highest event id that compaction removed
     next_event_min  INTEGER NOT NULL DEFAULT 0,   -- no lower event id is given out; a restore raises it to leave a gap
+    oldest_event_at INTEGER,                      -- moment of the oldest event after the retention horizon; null without one
+    receipt_bytes   INTEGER NOT NULL DEFAULT 0,   -- bytes of the response bodies in `receipts`
+    filled_at       INTEGER,                      -- moment at which a sandbox got its example data; null before, and in a live home
     UNIQUE (team, environment)
 ) STRICT;
+
+-- Compaction visits only the homes that have an event older than retention.
+CREATE INDEX homes_by_oldest_event ON homes (oldest_event_at) WHERE oldest_event_at IS NOT NULL;
 
 -- An epoch is a stretch of a home's history that one server process wrote. The contract calls an epoch a run (9.3).
 -- A position belongs to the last epoch that starts at or before the position.
@@ -99,15 +105,14 @@ CREATE TABLE field_values (
 ) STRICT, WITHOUT ROWID;
 
 -- The full-text index of current records. The rowid is homes.number * 2^40 + the event id that created the record.
--- Text is stored folded (case, accents, compatibility forms), because FTS5 folds Latin letters only.
+-- Text is stored as folded words (case, accents, compatibility forms), because FTS5 folds Latin letters only. Each word begins
+-- with the code of its home: the number of digits and the digits of homes.number in base 36. In home 1, `Łamp` is `11lamp`.
 CREATE VIRTUAL TABLE search USING fts5(
-    home,               -- "h" and homes.number as one word: every query contains the word, which keeps homes apart
     title,
     body,               -- all other searched fields
     kind UNINDEXED,
     record UNINDEXED,   -- id of the record
-    tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M*'",
-    prefix = '2 3'
+    tokenize = 'ascii'  -- words end at spaces; characters beyond ASCII are letters
 );
 
 -- The response to each write that had an idempotency key, to answer a retry (contract 6.4).

@@ -44,6 +44,8 @@ pub struct Config {
     pub write_time_max: Duration,
     /// Time limit for a search, including its time in the queue.
     pub search_time_max: Duration,
+    /// Bytes of the stored responses to writes with an `Idempotency-Key`, per home, at which such writes are refused.
+    pub receipt_bytes_max: i64,
 }
 
 impl Config {
@@ -67,6 +69,7 @@ impl Config {
             body_time_max: Duration::from_secs(30),
             write_time_max: Duration::from_secs(30),
             search_time_max: Duration::from_secs(5),
+            receipt_bytes_max: 1 << 30,
         }
     }
 }

@@ -24,6 +24,8 @@ const IDLE_CHECK_EVERY: Duration = Duration::from_secs(5);
 /// How far the wall clock may run ahead of the monotonic clock between two cleanups. Beyond this limit, one cleanup is
 /// skipped: a clock that is wrong for a moment, as after a boot, must not delete data of several days.
 const CLOCK_JUMP_MAX: Duration = Duration::from_secs(3600);
+/// Homes from which one cleanup removes events. The next cleanup visits the others.
+const HOMES_PER_CLEANUP: usize = 10_000;
 /// Receipts that one transaction deletes.
 const RECEIPTS_PER_STEP: usize = 1000;
 
@@ -136,7 +138,7 @@ impl Maintenance {
         let mut tasks = vec![CleanupTask::Exports, CleanupTask::Receipts];
         if let Some(kept) = app.config.retention {
             let before = now.plus_millis(-(kept.as_millis() as i64));
-            let homes = app.db.read(homes::numbers).await?;
+            let homes = app.db.read(move |tx| homes::with_expired_events(tx, before, HOMES_PER_CLEANUP)).await?;
             tasks.extend(homes.into_iter().rev().map(|number| CleanupTask::Events(number, before)));
         }
         (self.tasks, self.cleanup_time) = (tasks, now);

@@ -14,7 +14,7 @@ use serde_json::Value;
 mod common;
 use common::{command, refused, run, stderr, stdout, text};
 
-/// A directory with a data directory `data`, which has one team.
+/// A directory with a data directory `data`, which has one team with a filled sandbox.
 struct Place {
     dir: tempfile::TempDir,
 }
@@ -23,6 +23,7 @@ impl Place {
     fn new() -> Place {
         let place = Place { dir: tempfile::tempdir().unwrap() };
         stdout(&place.data(), &["team", "create", "Hill house"]);
+        stdout(&place.data(), &["sandbox", "reset", "--team", "Hill house"]);
         place
     }
 

@@ -112,10 +112,10 @@ pub(crate) fn copy(testbed: &Testbed, name: &str) -> anyhow::Result<PathBuf> {
 /// Finds the best 51 records for a word prefix with FTS5's own ranking. Returns their number.
 pub(crate) fn search(db: &Connection, word: &str) -> anyhow::Result<usize> {
     let mut statement = db.prepare_cached(
-        "SELECT s.kind, s.record, s.title, snippet(search, 2, '**', '**', '…', 16), rank FROM search s
-         WHERE search MATCH ?1 AND rank MATCH 'bm25(0.0, 8.0, 1.0)' ORDER BY rank LIMIT 51",
+        "SELECT s.kind, s.record, s.title, snippet(search, 1, '**', '**', '…', 16), rank FROM search s
+         WHERE search MATCH ?1 AND rank MATCH 'bm25(8.0, 1.0)' ORDER BY rank LIMIT 51",
     )?;
-    let question = format!("home : \"h1\" AND {{title body}} : (\"{word}\"*)");
+    let question = format!("\"11{word}\"*");
     let mut rows = statement.query([question])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -195,10 +195,8 @@ impl PlainSqlite {
             )?
             .execute((self.home, &id, TASK, head))?;
         self.db
-            .prepare_cached(
-                "INSERT INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute((seat, format!("h{}", self.home), format!("Check the {}", number), "Mateo", TASK, &id))?;
+            .prepare_cached("INSERT INTO search (rowid, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute((seat, format!("11check 11the 11{number}"), "11mateo", TASK, &id))?;
         Ok(())
     }
 }

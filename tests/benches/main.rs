@@ -3,13 +3,14 @@
 //!
 //! - [`figures`]: spreads, targets, tables.
 //! - [`testbed`]: the filled service. [`load`]: the load generator. [`baselines`]: the baselines of ratios.
-//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`]: the
-//!   workloads. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
+//! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`],
+//!   [`homes`]: the workloads. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
 mod baselines;
 mod figures;
 mod gaps;
+mod homes;
 mod load;
 mod machine;
 mod peers;
@@ -75,7 +76,7 @@ type Workload = (&'static str, fn(&mut Testbed) -> anyhow::Result<()>);
 
 /// All workloads, ordered so that none disturbs the next: reads, small writes, large writes, then the state of the
 /// machine.
-const WORKLOADS: [Workload; 18] = [
+const WORKLOADS: [Workload; 19] = [
     ("peers", peers::beside),
     ("read", reads::by_id),
     ("page", reads::pages),
@@ -92,6 +93,7 @@ const WORKLOADS: [Workload; 18] = [
     ("create-one", writes::create_alone),
     ("create-many", writes::create_together),
     ("bulk", writes::bulk),
+    ("homes", homes::homes),
     ("push", pushes::push),
     ("memory", machine::memory),
     ("start", machine::start),

@@ -31,6 +31,8 @@ pub(crate) struct Scale {
     pub(crate) events: (usize, usize),
     /// Number of edits to push.
     pub(crate) edits: usize,
+    /// Rising numbers of households on one service.
+    pub(crate) households: &'static [usize],
 }
 
 impl Scale {
@@ -42,6 +44,7 @@ impl Scale {
         idle: 10_000,
         events: (1000, 200),
         edits: 10_000,
+        households: &[1, 100, 1000, 5000],
     };
     pub(crate) const SHORT: Scale = Scale {
         records: 300,
@@ -51,6 +54,7 @@ impl Scale {
         idle: 50,
         events: (20, 5),
         edits: 200,
+        households: &[1, 4],
     };
 }
 
@@ -292,7 +296,8 @@ fn ticks(process: &str, place: usize) -> anyhow::Result<f64> {
     Ok(ticks / TICKS * 1e6)
 }
 
-fn serve(data: &Path) -> (Process, String) {
+/// Starts the service without rate limits.
+pub(crate) fn serve(data: &Path) -> (Process, String) {
     let data = data.display().to_string();
     let settings = ["--rate-limits", "off", "--max-streams", "1000000"];
     let log = Path::new(&data).with_extension("log");

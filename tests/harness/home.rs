@@ -31,9 +31,11 @@ impl Home {
         Home::with_key_to("live")
     }
 
-    /// Creates the data directory and a key to the sandbox. Starts no server.
+    /// Creates the data directory and a key to the filled sandbox. Starts no server.
     pub fn with_sandbox_key() -> Home {
-        Home::with_key_to("test")
+        let home = Home::with_key_to("test");
+        home.stdout(&["sandbox", "reset", "--team", "Hill house"]);
+        home
     }
 
     fn with_key_to(environment: &str) -> Home {

@@ -59,6 +59,7 @@ fn key_row(key: usize, home: Uuid) -> Key {
         home: HomeNumber(HOME),
         home_id: home,
         environment: Environment::Live,
+        is_home_unfilled: false,
         name: format!("key {key}"),
         hash: Sha256::digest(text_of_key(key).as_bytes()).into(),
         hint: "svc_live_…".to_owned(),

@@ -217,6 +217,11 @@ async fn check_reports_each_inconsistency() {
         ),
         ("DELETE FROM events WHERE event_rowid = (1 << 40) + 1", "record without its image"),
         ("UPDATE homes SET head = head - 1 WHERE number = 1", "event after the head"),
+        ("UPDATE homes SET head = head + 1 WHERE number = 1", "head after the last event, which is: 4"),
+        ("UPDATE events SET at = at - 1 WHERE event_rowid = (1 << 40) + 1", "another moment than its image"),
+        ("UPDATE events SET at = at - 60000 WHERE event_type = 2", "event earlier than the event before"),
+        ("UPDATE events SET at = at + 1 WHERE event_type = 2", "another moment than the home's last"),
+        ("UPDATE homes SET oldest_event_at = oldest_event_at + 1 WHERE number = 1", "oldest event is of another"),
         ("DELETE FROM events WHERE event_rowid = (1 << 40) + 4", "deleted record"),
         ("UPDATE records SET rev = 1 WHERE home = 1 AND kind = 1", "record without its image"),
         (
@@ -224,8 +229,8 @@ async fn check_reports_each_inconsistency() {
             "no room of that",
         ),
         ("UPDATE records SET deleted = 0 WHERE home = 1", "record without its image"),
-        ("UPDATE search SET title = 'other' WHERE title = 'lamp'", "found by other words"),
-        ("DELETE FROM search WHERE title = 'lamp'", "there are 2"),
+        ("UPDATE search SET title = '11other' WHERE title = '11lamp'", "found by other words"),
+        ("DELETE FROM search WHERE title = '11lamp'", "there are 2"),
     ] {
         std::fs::write(&database, &good).unwrap();
         let db = Connection::open(&database).unwrap();

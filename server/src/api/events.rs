@@ -47,7 +47,7 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
     let (FeedPage { events, next_text, has_more, head, .. }, oldest) = read?;
     let texts: Vec<String> = events
         .iter()
-        .map(|(event, _)| {
+        .map(|event| {
             let mut text = String::new();
             event.write_json(&mut text);
             text

@@ -17,7 +17,7 @@ pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
     if request.app.shutdown.is_requested() {
         return Err(Problem::new(ProblemType::Unavailable, "The service is stopping.").into());
     }
-    request.app.db.read(homes::is_any).await?;
+    request.app.db.read(homes::has_team).await?;
     if !request.app.db.takes_writes().await {
         let problem = Problem::new(ProblemType::Unavailable, "The service takes no writes now; reads go on.");
         return Err(problem.with("retry_after_seconds", 1).into());

@@ -2,7 +2,7 @@
 //! write.
 
 use hearth_contract::formats::Timestamp;
-use hearth_contract::problem::ProblemType;
+use hearth_contract::problem::{Problem, ProblemType};
 
 use crate::home::receipts::{ReceiptLookup, find_receipt, is_final};
 use crate::http::call::Call;
@@ -21,6 +21,9 @@ pub async fn once(
     let written = app.db.write(move |tx| {
         if let Some(ticket) = &call.ticket {
             match find_receipt(tx, number, ticket, since)? {
+                ReceiptLookup::Absent if receipts::bytes(tx, number)? >= call.app.config.receipt_bytes_max => {
+                    return Ok(call.context.problem_reply(&receipts_full()));
+                }
                 ReceiptLookup::Absent => (),
                 ReceiptLookup::Stored(receipt) => return Ok(Reply::from_receipt(receipt)),
                 ReceiptLookup::KeyReused(problem) => return Ok(call.context.problem_reply(&problem)),
@@ -35,4 +38,14 @@ pub async fn once(
         Ok(reply)
     });
     Ok(written.await?)
+}
+
+/// Seconds after which a client may try again when a home has too many stored responses. The cleanup runs once a minute.
+const RETRY_SECONDS: u64 = 60;
+
+/// The refusal of a write whose response could not be stored within the bound of the home.
+fn receipts_full() -> Problem {
+    Problem::new(ProblemType::Unavailable, "The stored responses of this home have reached their limit.")
+        .with("retry_after_seconds", RETRY_SECONDS)
+        .with_fix("Wait until older responses expire, or send fewer writes with an Idempotency-Key.")
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::records::as_of_meta;
 use crate::home::cursor::SearchCursor;
 use crate::home::feed::cursor_problem;
-use crate::home::search::{shown, words};
+use crate::home::search::{shown, terms};
 use crate::http::call::Call;
 use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Refusal, Reply};
@@ -23,7 +23,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let Some(question) = call.query.get("q") else {
         return Err(Problem::parameter("q", "", None, "The parameter `q` says what to look for; it is missing.").into());
     };
-    let words = words(question)?;
+    let terms = terms(question)?;
     let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.as_str(), kind)))?;
     // In a fixed order, because the cursor is bound to the list of kinds.
     let mut kinds: Vec<Kind> = Kind::COLLECTIONS.into_iter().filter(|kind| named.contains(kind)).collect();
@@ -31,13 +31,13 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let home = call.principal.home_id();
     let after = match call.query.get("cursor") {
         None => None,
-        Some(text) => Some(SearchCursor::decode(text, home, &words, &kinds).map_err(cursor_problem)?),
+        Some(text) => Some(SearchCursor::decode(text, home, &terms, &kinds).map_err(cursor_problem)?),
     };
     if kinds.is_empty() {
         kinds = after.as_ref().map_or(Kind::COLLECTIONS.to_vec(), |cursor| cursor.kinds.clone());
     }
     let number = call.principal.key.home;
-    let (asked, among) = (words.clone(), kinds.clone());
+    let (asked, among) = (terms.clone(), kinds.clone());
     let time_max = call.app.config.search_time_max;
     let found = call
         .app
@@ -57,8 +57,8 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let next_cursor = hits
         .last()
         .filter(|_| has_more)
-        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.encode(home, &words));
-    let texts: Vec<String> = hits.iter().map(|hit| hit_json(hit, &words)).collect::<Result<_, StoreError>>()?;
+        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.encode(home, &terms));
+    let texts: Vec<String> = hits.iter().map(|hit| hit_json(hit, &terms)).collect::<Result<_, StoreError>>()?;
     Ok(call.context.list_reply(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
 
@@ -69,11 +69,11 @@ fn time_limit_problem(time_max: Duration) -> Problem {
         .with_fix("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
-fn hit_json(hit: &Hit, words: &[String]) -> Result<String, StoreError> {
+fn hit_json(hit: &Hit, terms: &[String]) -> Result<String, StoreError> {
     let Hit { kind, json, fit, .. } = hit;
     let record = Record::from_json(*kind, json)
         .ok_or_else(|| StoreError::Corrupt(format!("image of a {kind} that was found")))?;
-    let (title, snippet) = shown(&record, words);
+    let (title, snippet) = shown(&record, terms);
     let hit = json!({
         "type": kind.as_str(),
         "id": record.id,

@@ -11,7 +11,7 @@ use super::output::{print_line, print_note, print_table};
 
 #[derive(Subcommand)]
 pub(super) enum TeamCommand {
-    /// Create a team with a live home and a sandbox with sample records
+    /// Create a team with a live home and a sandbox, which gets sample records at its first use
     Create {
         /// Name of the team, unique on this server
         #[arg(value_parser = parse_name)]
@@ -61,7 +61,7 @@ pub(super) async fn team(command: TeamCommand, db: &Db, as_json: bool) -> anyhow
             } else {
                 print_line(&team.id)?;
                 print_note(format_args!(
-                    "created team {} ({}) with a live home and a sandbox with sample records",
+                    "created team {} ({}) with a live home and a sandbox",
                     team.name,
                     team.plan.as_str()
                 ));

@@ -83,6 +83,9 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
             homes::begin_epoch(self.tx, self.home.number, first, self.epoch)?;
             self.home.epoch = Some(self.epoch);
         }
+        if self.home.oldest_event_at.is_none() {
+            homes::set_oldest_event_at(self.tx, self.home.number, Some(self.now))?;
+        }
         if planted(PlantedFault::HeadNotStored) && self.home.head % 7 == 0 {
             self.home.head = first - 1;
         }
@@ -262,7 +265,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         };
         if !record.kind.is_singleton() && !before.is_some_and(is_unchanged) {
             let (number, record) = (self.home.number, (record.kind, record.id));
-            search::index(self.tx, number, created, before.is_none(), record, title, body);
+            search::index(self.tx, number, created, before.is_none(), record, &title, &body);
         }
     }
 

@@ -94,22 +94,22 @@ impl FeedCursor {
 }
 
 impl SearchCursor {
-    /// The text of the cursor, for a home and the words of a search.
-    pub fn encode(&self, home: Uuid, words: &[String]) -> String {
+    /// The text of the cursor, for a home and the terms of a search.
+    pub fn encode(&self, home: Uuid, terms: &[String]) -> String {
         let kinds = self.kinds.iter().map(|kind| 1_i64 << *kind as i64).sum();
-        seal_numbers(Usage::Search, home, &[self.fit as i64, self.row, words_digest(words), kinds])
+        seal_numbers(Usage::Search, home, &[self.fit as i64, self.row, terms_digest(terms), kinds])
     }
 
-    /// The cursor in a text that was given to a client of this home for a search of these words. `kinds` must be the kinds
+    /// The cursor in a text that was given to a client of this home for a search of these terms. `kinds` must be the kinds
     /// of the cursor, or empty.
-    pub fn decode(text: &str, home: Uuid, words: &[String], kinds: &[Kind]) -> Result<SearchCursor, CursorError> {
+    pub fn decode(text: &str, home: Uuid, terms: &[String], kinds: &[Kind]) -> Result<SearchCursor, CursorError> {
         let [fit, row, digest, kind_bits] = unseal_numbers(Usage::Search, text, home)?[..] else {
             return Err(CursorError::Altered);
         };
         let fit = Fit::ALL.into_iter().find(|known| *known as i64 == fit).ok_or(CursorError::Altered)?;
         let searched: Vec<Kind> =
             Kind::COLLECTIONS.into_iter().filter(|kind| kind_bits & (1_i64 << *kind as i64) != 0).collect();
-        if digest != words_digest(words) || !(kinds.is_empty() || kinds == searched) {
+        if digest != terms_digest(terms) || !(kinds.is_empty() || kinds == searched) {
             return Err(CursorError::OtherUse);
         }
         Ok(SearchCursor { fit, row, kinds: searched })
@@ -132,8 +132,8 @@ impl ExportCursor {
 }
 
 /// 8 bytes of a SHA-256, to tell searches apart.
-fn words_digest(words: &[String]) -> i64 {
-    let digest = Sha256::digest(words.join(" "));
+fn terms_digest(terms: &[String]) -> i64 {
+    let digest = Sha256::digest(terms.join("\n"));
     i64::from_be_bytes(std::array::from_fn(|at| digest[at]))
 }
 

@@ -6,6 +6,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::schema::Kind;
 use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::cursor::{CursorError, FeedCursor};
 use crate::store::events::{self, Following, ReadLimit};
@@ -35,8 +36,8 @@ pub struct PageLimit {
 /// A page of the feed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedPage {
-    /// The events, each with the text of the cursor after the event.
-    pub events: Vec<(StoredEvent, String)>,
+    /// The events.
+    pub events: Vec<StoredEvent>,
     /// The cursor for the next page. The cursor also passes events that the filter on kinds leaves out.
     pub next: FeedCursor,
     /// `next` as text.
@@ -45,6 +46,16 @@ pub struct FeedPage {
     pub has_more: bool,
     /// The head of the home.
     pub head: i64,
+    home: Uuid,
+    /// The epochs of the page.
+    epochs: Vec<Epoch>,
+}
+
+impl FeedPage {
+    /// The text of the cursor after an event of the page. Only streams need one for each event.
+    pub fn cursor_text_after(&self, event: &StoredEvent) -> String {
+        cursor_at(event.id, self.next, &self.epochs).encode(self.home)
+    }
 }
 
 /// The cursor with which a reader starts, or the refusal of the reader's cursor.
@@ -93,23 +104,21 @@ pub fn read_page(
     };
 
     let epochs = homes::epochs_between(tx, number, cursor.position, position)?;
-    let cursor_at = |position: i64| FeedCursor {
-        start: cursor.start,
-        start_run: cursor.start_run,
-        ..cursor_in_epochs(position, &epochs)
-    };
-    let with_cursor = |event: StoredEvent| {
-        let text = cursor_at(event.id).encode(home.id);
-        (event, text)
-    };
-    let next = cursor_at(position);
+    let next = cursor_at(position, cursor, &epochs);
     Ok(Ok(FeedPage {
-        events: found.into_iter().map(with_cursor).collect(),
+        events: found,
         next,
         next_text: next.encode(home.id),
         has_more: is_cut || paused_at.is_some(),
         head: home.head,
+        home: home.id,
+        epochs,
     }))
+}
+
+/// The cursor of a position, for a reader whose backfill began as that of another cursor.
+fn cursor_at(position: i64, reader: FeedCursor, epochs: &[Epoch]) -> FeedCursor {
+    FeedCursor { start: reader.start, start_run: reader.start_run, ..cursor_in_epochs(position, epochs) }
 }
 
 /// Events after a cursor, at least one more than the page may hold, if there are as many. A backfill below the retention
@@ -303,7 +312,6 @@ fn epoch_in(epochs: &[Epoch], position: i64) -> Option<Epoch> {
 mod tests {
     use hearth_contract::event::EventType;
     use hearth_contract::formats::Timestamp;
-    use uuid::Uuid;
 
     use super::*;
 

@@ -28,6 +28,7 @@ pub fn compact_step(tx: &Tx<'_>, number: HomeNumber, before: Timestamp) -> Resul
         }
     }
     homes::save(tx, &after)?;
+    homes::set_oldest_event_at(tx, number, events::first_moment_after(tx, number, after.retention_pos)?)?;
     Ok(expired.len() == STEP)
 }
 
@@ -66,6 +67,8 @@ mod tests {
             epoch: None,
             retention_pos,
             compacted_pos,
+            oldest_event_at: None,
+            filled_at: None,
         };
         let kept = |id| ExpiredEvent { id, is_current: true, is_delete: false };
         let replaced = |id| ExpiredEvent { id, is_current: false, is_delete: false };

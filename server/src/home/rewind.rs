@@ -96,7 +96,7 @@ fn rewind_record(tx: &Tx<'_>, number: HomeNumber, changed: &ChangedRecord) -> Re
             records::save_entry(tx, number, id, &records::Entry { kind, created, rev: record.rev, deleted: false })?;
             if !kind.is_singleton() {
                 let (title, body) = search_text::folded_title_and_rest(kind, &record.fields);
-                search::index(tx, number, created, false, (kind, id), title, body);
+                search::index(tx, number, created, false, (kind, id), &title, &body);
             }
         }
     }

@@ -13,7 +13,7 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::apply::{HomeWriter, Ids};
-use crate::store::{HomeNumber, StoreError, Tx, records};
+use crate::store::{HomeNumber, StoreError, Tx, homes, records};
 
 /// Rooms first: a record comes after the records to which it refers.
 const FILES: [(Kind, &str); 6] = [
@@ -25,8 +25,20 @@ const FILES: [(Kind, &str); 6] = [
     (Kind::Property, include_str!("../../../fixtures/sandbox/property.json")),
 ];
 
-/// Fills an empty home. Gives the number of records created.
-pub fn fill(writer: &mut HomeWriter<'_, '_>, now: Timestamp, ids: Ids<'_>) -> Result<usize, StoreError> {
+/// Fills a sandbox home at its first use (contract 11). Does nothing when the home was filled before. `epoch` is the number of
+/// this process.
+pub fn fill_once(tx: &Tx<'_>, number: HomeNumber, epoch: i64, now: Timestamp, ids: Ids<'_>) -> Result<(), StoreError> {
+    if homes::load(tx, number)?.filled_at.is_some() {
+        return Ok(());
+    }
+    let mut writer = HomeWriter::begin(tx, number, epoch, now, None)?;
+    fill(&mut writer, now, ids)?;
+    writer.finish()?;
+    homes::set_filled(tx, number, now)
+}
+
+/// Adds the example data to a home. Gives the number of records created.
+fn fill(writer: &mut HomeWriter<'_, '_>, now: Timestamp, ids: Ids<'_>) -> Result<usize, StoreError> {
     let mut made = 0;
     for command in commands(now, ids)? {
         made += 1;
@@ -41,14 +53,9 @@ pub fn fill(writer: &mut HomeWriter<'_, '_>, now: Timestamp, ids: Ids<'_>) -> Re
 const EMPTYING: [Kind; 5] = [Kind::Task, Kind::Document, Kind::Inventory, Kind::Vehicle, Kind::Room];
 
 /// Deletes all records and creates the example data with new ids, as ordinary events. Gives the number of records created.
-/// The property record keeps its id and is reset by an update.
-pub fn reset(
-    tx: &Tx<'_>,
-    number: HomeNumber,
-    writer: &mut HomeWriter<'_, '_>,
-    now: Timestamp,
-    ids: Ids<'_>,
-) -> Result<usize, StoreError> {
+/// The property record keeps its id and is reset by an update. `epoch` is the number of this process.
+pub fn reset(tx: &Tx<'_>, number: HomeNumber, epoch: i64, now: Timestamp, ids: Ids<'_>) -> Result<usize, StoreError> {
+    let mut writer = HomeWriter::begin(tx, number, epoch, now, None)?;
     for kind in EMPTYING {
         for id in records::ids(tx, number, kind)? {
             if let Err(problem) =
@@ -58,7 +65,10 @@ pub fn reset(
             }
         }
     }
-    fill(writer, now, ids)
+    let created = fill(&mut writer, now, ids)?;
+    writer.finish()?;
+    homes::set_filled(tx, number, now)?;
+    Ok(created)
 }
 
 /// The example data as commands, in an order in which each reference names an earlier record.

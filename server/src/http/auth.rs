@@ -16,6 +16,8 @@ use subtle::ConstantTimeEq;
 use super::reply::Refusal;
 use crate::app::App;
 use crate::app::keyring::Principal;
+use crate::home::sandbox;
+use crate::random::fresh_id;
 use crate::store::keys;
 
 /// Precision of the stored last use of a key, in milliseconds.
@@ -49,6 +51,17 @@ pub fn check_plan_and_address(
         return Err(Problem::new(ProblemType::IpNotAllowed, message).with("address", address).into());
     }
     update_last_used(app, principal, app.clock.now());
+    Ok(())
+}
+
+/// Fills the sandbox of a key at the first use (contract 11). Concurrent first requests wait for the same transaction.
+pub async fn fill_sandbox(app: &Arc<App>, principal: &Principal) -> Result<(), Refusal> {
+    if !principal.key.is_home_unfilled {
+        return Ok(());
+    }
+    let (number, epoch, now) = (principal.key.home, app.db.epoch(), app.clock.now());
+    app.db.write(move |tx| sandbox::fill_once(tx, number, epoch, now, &mut || fresh_id(now))).await?;
+    app.keyring.forget();
     Ok(())
 }
 

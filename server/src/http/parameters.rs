@@ -169,6 +169,7 @@ pub const SEARCH_TYPES: Parameter =
 /// Words to search for.
 pub const SEARCH_QUERY: Parameter = parameter(
     "q",
-    "Words, each of which must begin a word of the record",
-    ParameterType::Text { min: QUESTION.0, max: QUESTION.1 },
+    "Words, each of which must begin a word of the record; at least 2 characters, or one sign of a script without spaces",
+    // A sign of a script without spaces is a word.
+    ParameterType::Text { min: 1, max: QUESTION.1 },
 );

@@ -142,6 +142,7 @@ impl Pipeline<'_> {
             _ => Version::from_pin(&principal.key.pinned, app.clock.now()),
         };
         auth::check_plan_and_address(app, &principal, &parts.headers, peer)?;
+        auth::fill_sandbox(app, &principal).await?;
         self.facts.key = Some(principal.key.id.clone());
         self.facts.counts_late = route.request_body == RequestBody::Rpc;
         let passed = app.clock.elapsed();

@@ -64,6 +64,7 @@ pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKe
                 home: home.number,
                 home_id: home.id,
                 environment: new.environment,
+                is_home_unfilled: new.environment == Environment::Test && home.filled_at.is_none(),
                 name: new.name.unwrap_or_else(|| format!("{} key", new.environment.as_str())),
                 hash,
                 hint,

@@ -5,7 +5,6 @@ use hearth_contract::key::Environment;
 
 use super::error::Error;
 use crate::clock::Clock;
-use crate::home::apply::HomeWriter;
 use crate::home::sandbox;
 use crate::random::fresh_id;
 use crate::store::homes::{self, Plan, Team};
@@ -25,42 +24,39 @@ pub fn is_valid_name(name: &str) -> bool {
 /// Creates the first team in an empty database and returns the team. None: there is a team already.
 pub async fn ensure_first_team(db: &Db, clock: &Clock) -> Result<Option<Team>, Error> {
     let now = clock.now();
-    let run = db.epoch();
     // A read first, because a write would wait for other processes that write.
-    if !db.read(homes::teams).await?.is_empty() {
+    if db.read(homes::has_team).await? {
         return Ok(None);
     }
     let created = db
-        .write(move |tx| {
-            if homes::teams(tx)?.is_empty() { create(tx, FIRST_TEAM, Plan::Paid, now, run).map(Some) } else { Ok(None) }
-        })
+        .write(
+            move |tx| {
+                if homes::has_team(tx)? { Ok(None) } else { create(tx, FIRST_TEAM, Plan::Paid, now).map(Some) }
+            },
+        )
         .await?;
     Ok(created)
 }
 
-/// Creates a team with its live home and a filled sandbox. Refused for a name that is not valid or not new.
+/// Creates a team with an empty live home and a sandbox, which is filled at its first use. Refused for a name that is not valid or not new.
 pub async fn create_team(db: &Db, clock: &Clock, name: String, plan: Plan) -> Result<Team, Error> {
     if !is_valid_name(&name) {
         return Err(Error::Refused(NAME_RULE.to_owned()));
     }
-    let (now, run) = (clock.now(), db.epoch());
+    let now = clock.now();
     let created = db
         .write(move |tx| match homes::find_team(tx, &name)? {
             Some(_) => Ok(Err(name)),
-            None => create(tx, &name, plan, now, run).map(Ok),
+            None => create(tx, &name, plan, now).map(Ok),
         })
         .await?;
     created.map_err(|name| Error::Refused(format!("there is a team `{name}` already; choose another name")))
 }
 
-fn create(tx: &Tx<'_>, name: &str, plan: Plan, now: Timestamp, run: i64) -> Result<Team, StoreError> {
-    let mut id = || fresh_id(now);
+fn create(tx: &Tx<'_>, name: &str, plan: Plan, now: Timestamp) -> Result<Team, StoreError> {
+    let id = || fresh_id(now);
     let team = Team { id: id().to_string(), name: name.to_owned(), plan, created_at: now };
     homes::create_team(tx, &team, id(), id())?;
-    let sandbox = homes::home_of_team(tx, &team.id, Environment::Test)?;
-    let mut writing = HomeWriter::begin(tx, sandbox.number, run, now, None)?;
-    sandbox::fill(&mut writing, now, &mut id)?;
-    writing.finish()?;
     Ok(team)
 }
 
@@ -89,9 +85,7 @@ pub async fn reset_sandbox(db: &Db, clock: &Clock, team: String) -> Result<(Team
         .write(move |tx| {
             let Some(team) = homes::find_team(tx, &team)? else { return Ok(Err(team)) };
             let number = homes::home_of_team(tx, &team.id, Environment::Test)?.number;
-            let mut writing = HomeWriter::begin(tx, number, run, now, None)?;
-            let created = sandbox::reset(tx, number, &mut writing, now, &mut || fresh_id(now))?;
-            writing.finish()?;
+            let created = sandbox::reset(tx, number, run, now, &mut || fresh_id(now))?;
             Ok(Ok((team, created)))
         })
         .await?;

@@ -38,8 +38,39 @@ pub fn count(tx: &Tx<'_>, home: HomeNumber) -> Result<(i64, i64), StoreError> {
 
 /// Contradictions between `events`, `tombstones`, `records` and `homes`: a description, and a query for the ids of the
 /// events or records. `?1` is the home, `?2` the row id of position 0, `?3` the row id after the last event, `?4` the head.
-const CONTRADICTIONS: [(&str, &str); 8] = [
+const CONTRADICTIONS: [(&str, &str); 14] = [
     ("event after the head", "SELECT event_rowid - ?2 FROM events WHERE event_rowid > ?2 + ?4 AND event_rowid < ?3"),
+    (
+        "head after the last event, which is",
+        "SELECT last FROM (SELECT coalesce(max(rev), 0) AS last FROM records WHERE home = ?1) WHERE last < ?4",
+    ),
+    (
+        "event at another moment than its image says",
+        "SELECT event_rowid - ?2 FROM events WHERE event_rowid > ?2 AND event_rowid < ?3 AND body IS NOT NULL
+           AND at IS NOT CAST(round(unixepoch(body ->> 'updated_at', 'subsec') * 1000) AS INTEGER)",
+    ),
+    (
+        "event earlier than the event before it",
+        "SELECT event_rowid - ?2 FROM (SELECT event_rowid, at, lag(at) OVER (ORDER BY event_rowid) AS before
+             FROM (SELECT event_rowid, at FROM events WHERE event_rowid > ?2 AND event_rowid < ?3
+                   UNION ALL SELECT event_rowid, at FROM tombstones WHERE event_rowid > ?2 AND event_rowid < ?3))
+         WHERE at < before",
+    ),
+    (
+        "last event at another moment than the home's last",
+        "SELECT e.event_rowid - ?2 FROM events e JOIN homes h ON h.number = ?1
+         WHERE e.event_rowid = ?2 + ?4 AND e.at IS NOT h.last_updated_at",
+    ),
+    (
+        "home whose receipts have another size",
+        "SELECT h.id FROM homes h WHERE h.number = ?1 AND h.receipt_bytes <>
+             (SELECT coalesce(sum(octet_length(body)), 0) FROM receipts WHERE home = ?1)",
+    ),
+    (
+        "home whose oldest event is of another moment",
+        "SELECT h.id FROM homes h WHERE h.number = ?1 AND h.oldest_event_at IS NOT
+             (SELECT at FROM events WHERE event_rowid > ?2 + h.retention_pos AND event_rowid < ?3 ORDER BY event_rowid LIMIT 1)",
+    ),
     (
         "event of a record without entry",
         "SELECT e.event_rowid - ?2 FROM events e LEFT JOIN records r ON r.home = ?1 AND r.id = e.record

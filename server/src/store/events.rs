@@ -4,7 +4,7 @@
 use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
 
 use super::error::StoreError;
 use super::home_number::{HomeNumber, event_id};
@@ -113,6 +113,15 @@ pub fn oldest_id(tx: &Tx<'_>, home: HomeNumber) -> Result<Option<i64>, StoreErro
         tx.conn.prepare_cached("SELECT min(event_rowid) FROM events WHERE event_rowid > ?1 AND event_rowid < ?2")?;
     let rowid: Option<i64> = statement.query_row((home.event_rowid(0), home.rowid_end()), |row| row.get(0))?;
     Ok(rowid.map(event_id))
+}
+
+/// The moment of the first event after a position. None: no event follows.
+pub fn first_moment_after(tx: &Tx<'_>, home: HomeNumber, position: i64) -> Result<Option<Timestamp>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT at FROM events WHERE event_rowid > ?1 AND event_rowid < ?2 ORDER BY event_rowid LIMIT 1",
+    )?;
+    let found = statement.query_row((home.event_rowid(position), home.rowid_end()), |row| row.get(0)).optional()?;
+    Ok(found.map(Timestamp::from_millis))
 }
 
 /// An event older than retention.

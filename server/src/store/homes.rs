@@ -65,6 +65,10 @@ pub struct Home {
     pub retention_pos: i64,
     /// The compaction horizon: the highest event id that compaction removed from the feed; 0 when none was removed.
     pub compacted_pos: i64,
+    /// The moment of the oldest event after the retention horizon. None: there is no event after the horizon.
+    pub oldest_event_at: Option<Timestamp>,
+    /// The moment at which a sandbox got its example data. None: not yet, or a live home.
+    pub filled_at: Option<Timestamp>,
 }
 
 /// Creates a team with its two homes.
@@ -115,11 +119,6 @@ pub fn numbers(tx: &Tx<'_>) -> Result<Vec<HomeNumber>, StoreError> {
     Ok(statement.query_map([], |row| row.get(0).map(HomeNumber))?.collect::<Result<_, _>>()?)
 }
 
-/// Whether there is a home. For checks whether the database can be read.
-pub fn is_any(tx: &Tx<'_>) -> Result<bool, StoreError> {
-    Ok(tx.conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM homes)")?.query_row([], |row| row.get(0))?)
-}
-
 /// Changes a row and changes it back, so that the commit writes a page to the disk. SQLite writes no page for an update to
 /// equal values.
 pub fn try_write(tx: &Tx<'_>) -> Result<(), StoreError> {
@@ -132,9 +131,23 @@ pub fn try_write(tx: &Tx<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Whether there is a team. A look at one row.
+pub fn has_team(tx: &Tx<'_>) -> Result<bool, StoreError> {
+    Ok(tx.conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM teams)")?.query_row([], |row| row.get(0))?)
+}
+
+/// Homes with an event after their retention horizon from before a moment, at most `limit`, the oldest event first.
+pub fn with_expired_events(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<Vec<HomeNumber>, StoreError> {
+    let mut statement = tx
+        .conn
+        .prepare_cached("SELECT number FROM homes WHERE oldest_event_at < ?1 ORDER BY oldest_event_at LIMIT ?2")?;
+    let numbers = statement.query_map((before.millis(), limit as i64), |row| row.get(0).map(HomeNumber))?;
+    Ok(numbers.collect::<Result<_, _>>()?)
+}
+
 /// The columns that [`read_home`] expects.
-const HOME_COLUMNS: &str =
-    "number, id, head, next_event_min, last_updated_at, epoch, retention_pos, compacted_pos FROM homes";
+const HOME_COLUMNS: &str = "number, id, head, next_event_min, last_updated_at, epoch, retention_pos, compacted_pos,
+    oldest_event_at, filled_at FROM homes";
 
 /// The home of a team in an environment.
 pub fn home_of_team(tx: &Tx<'_>, team: &str, environment: Environment) -> Result<Home, StoreError> {
@@ -153,6 +166,7 @@ pub fn load(tx: &Tx<'_>, number: HomeNumber) -> Result<Home, StoreError> {
 }
 
 fn read_home(row: &Row<'_>) -> Result<Home, StoreError> {
+    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp::from_millis));
     let number = row.get(0)?;
     // A home under another id would give its profile away, or hide it.
     let id = row.get_ref(1)?.as_str().ok().and_then(|text| Uuid::try_parse(text).ok());
@@ -161,10 +175,12 @@ fn read_home(row: &Row<'_>) -> Result<Home, StoreError> {
         id: id.ok_or_else(|| StoreError::Corrupt(format!("the id of home {number}")))?,
         head: row.get(2)?,
         next_event_min: row.get(3)?,
-        last_updated_at: row.get::<_, Option<i64>>(4)?.map(Timestamp::from_millis),
+        last_updated_at: moment(4)?,
         epoch: row.get(5)?,
         retention_pos: row.get(6)?,
         compacted_pos: row.get(7)?,
+        oldest_event_at: moment(8)?,
+        filled_at: moment(9)?,
     })
 }
 
@@ -185,6 +201,20 @@ pub fn save(tx: &Tx<'_>, home: &Home) -> Result<(), StoreError> {
             home.compacted_pos,
         ))?;
     tx.pending.borrow_mut().new_heads.push((home.number, home.head));
+    Ok(())
+}
+
+/// Stores the moment of the oldest event after the retention horizon. Not a part of [`save`], because the moment rarely
+/// changes and has an index.
+pub fn set_oldest_event_at(tx: &Tx<'_>, number: HomeNumber, at: Option<Timestamp>) -> Result<(), StoreError> {
+    let mut statement = tx.conn.prepare_cached("UPDATE homes SET oldest_event_at = ?2 WHERE number = ?1")?;
+    statement.execute((number.0, at.map(Timestamp::millis)))?;
+    Ok(())
+}
+
+/// Stores that a sandbox got its example data.
+pub fn set_filled(tx: &Tx<'_>, number: HomeNumber, at: Timestamp) -> Result<(), StoreError> {
+    tx.conn.execute("UPDATE homes SET filled_at = ?2 WHERE number = ?1", (number.0, at.millis()))?;
     Ok(())
 }
 

@@ -28,6 +28,8 @@ pub struct Key {
     pub home_id: Uuid,
     /// Whether the key reaches the live home or the sandbox home.
     pub environment: Environment,
+    /// Whether the key reaches a sandbox that has no example data yet: the first use fills the sandbox (contract 11).
+    pub is_home_unfilled: bool,
     /// The name that the owner chose; not unique.
     pub name: String,
     /// SHA-256 of the secret text.
@@ -63,7 +65,8 @@ impl Key {
 }
 
 const SELECT: &str = "SELECT k.id, k.team, t.name, t.plan, h.number, h.id, k.environment, k.name, k.hash, k.hint,
-    k.scopes, k.allowlist, k.pinned, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.flagged_at
+    k.scopes, k.allowlist, k.pinned, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.flagged_at,
+    k.environment = 'test' AND h.filled_at IS NULL
     FROM keys k JOIN teams t ON t.id = k.team JOIN homes h ON h.team = k.team AND h.environment = k.environment";
 
 /// The key with this SHA-256 of its secret text.
@@ -166,5 +169,6 @@ fn read_key(row: &Row<'_>) -> Result<Key, StoreError> {
         expires_at: moment(15)?,
         revoked_at: moment(16)?,
         flagged_at: moment(17)?,
+        is_home_unfilled: row.get(18)?,
     })
 }

@@ -109,10 +109,13 @@ pub fn cut_history(tx: &Tx<'_>, home: &Home, position: i64) -> Result<(), StoreE
     tx.conn.execute(
         "UPDATE homes SET head = ?2, last_updated_at = ?3,
                 retention_pos = min(retention_pos, ?2), compacted_pos = min(compacted_pos, ?2),
+                receipt_bytes = (SELECT coalesce(sum(octet_length(body)), 0) FROM receipts WHERE home = ?1),
+                oldest_event_at = (SELECT at FROM events WHERE event_rowid > ?4 + retention_pos AND event_rowid <= ?4 + ?2
+                                   ORDER BY event_rowid LIMIT 1),
                 next_event_min = CASE WHEN next_event_min > ?2 THEN 0 ELSE next_event_min END,
                 epoch = (SELECT epoch FROM epochs WHERE home = ?1 ORDER BY first_pos DESC LIMIT 1)
          WHERE number = ?1",
-        (number.0, position, moment),
+        (number.0, position, moment, number.event_rowid(0)),
     )?;
     tx.pending.borrow_mut().new_heads.push((number, position));
     Ok(())

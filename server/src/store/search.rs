@@ -1,7 +1,11 @@
 //! The full-text index of current records (FTS5), and searches in it. Must not know which fields are searched, or how a
-//! question becomes words.
+//! question becomes terms.
+//!
+//! Each indexed word begins with the code of its home. The words of a home therefore lie together in the index, and a search
+//! by beginnings of words reads only words of its home: its cost does not depend on the other homes.
 
 use hearth_contract::schema::Kind;
+use hearth_contract::search_text::spellings;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, named_params, params};
 use uuid::Uuid;
 
@@ -37,22 +41,15 @@ pub enum Fit {
     Text,
 }
 
-const INSERT: &str = "INSERT INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const REPLACE: &str =
-    "INSERT OR REPLACE INTO search (rowid, home, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT: &str = "INSERT INTO search (rowid, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5)";
+const REPLACE: &str = "INSERT OR REPLACE INTO search (rowid, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// Indexes a record at the end of the batch. `created` is the event that created the record; `is_new`: the record is not
-/// in the index yet.
-pub fn index(
-    tx: &Tx<'_>,
-    home: HomeNumber,
-    created: i64,
-    is_new: bool,
-    record: (Kind, Uuid),
-    title: String,
-    body: String,
-) {
-    let change = SearchChange::Put { rowid: home.event_rowid(created), is_new, home, record, title, body };
+/// Indexes a record at the end of the batch, under a folded title and folded other texts. `created` is the event that created
+/// the record; `is_new`: the record is not in the index yet.
+pub fn index(tx: &Tx<'_>, home: HomeNumber, created: i64, is_new: bool, record: (Kind, Uuid), title: &str, body: &str) {
+    let code = home_code(home);
+    let [title, body] = [title, body].map(|text| with_code(&code, text));
+    let change = SearchChange::Put { rowid: home.event_rowid(created), is_new, record, title, body };
     tx.pending.borrow_mut().search_changes.push(change);
 }
 
@@ -61,16 +58,19 @@ pub fn remove(tx: &Tx<'_>, home: HomeNumber, created: i64) {
     tx.pending.borrow_mut().search_changes.push(SearchChange::Remove { rowid: home.event_rowid(created) });
 }
 
-/// Title and other text in the index for the record that an event created. None: the record is not in the index.
-pub fn indexed_text(tx: &Tx<'_>, home: HomeNumber, created: i64) -> Result<Option<(String, String)>, StoreError> {
-    let mut statement = tx.conn.prepare_cached("SELECT title, body FROM search WHERE rowid = ?1")?;
-    Ok(statement.query_row([home.event_rowid(created)], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+/// Whether the index holds a record under exactly this folded title and these folded other texts. `created` is the event that
+/// created the record.
+pub fn is_indexed(tx: &Tx<'_>, home: HomeNumber, created: i64, title: &str, body: &str) -> Result<bool, StoreError> {
+    let code = home_code(home);
+    let mut statement = tx.conn.prepare_cached("SELECT title = ?2 AND body = ?3 FROM search WHERE rowid = ?1")?;
+    let params = (home.event_rowid(created), with_code(&code, title), with_code(&code, body));
+    Ok(statement.query_row(params, |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
 /// The number of records of a home in the index.
 pub fn count(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
-    let mut statement = tx.conn.prepare_cached("SELECT count(*) FROM search WHERE search MATCH ?1")?;
-    Ok(statement.query_row([format!("home : \"{}\"", home_word(home))], |row| row.get(0))?)
+    let mut statement = tx.conn.prepare_cached("SELECT count(*) FROM search WHERE rowid > ?1 AND rowid < ?2")?;
+    Ok(statement.query_row((home.event_rowid(0), home.rowid_end()), |row| row.get(0))?)
 }
 
 /// Applies the changes of a batch in the order of the rows, and only the last change of each row. FTS5 writes its memory
@@ -91,9 +91,8 @@ pub(super) fn apply_changes(conn: &Connection, mut changes: Vec<SearchChange>) -
 
 fn apply_change(conn: &Connection, change: SearchChange, is_new_row: bool) -> rusqlite::Result<()> {
     match change {
-        SearchChange::Put { rowid, home, record, title, body, .. } => {
-            let (home, kind, record) = (home_word(home), number(record.0), text(&record.1));
-            let values = params![rowid, home, title, body, kind, record];
+        SearchChange::Put { rowid, record: (kind, id), title, body, .. } => {
+            let values = params![rowid, title, body, number(kind), text(&id)];
             // REPLACE costs three lookups, INSERT costs one. A rewound home may still have the row of a discarded record;
             // INSERT then fails, and REPLACE follows.
             if is_new_row {
@@ -119,15 +118,15 @@ const fn rowid(change: &SearchChange) -> i64 {
     }
 }
 
-/// Records in which each of the words begins a word: the best fit first, within one fit the latest first, at most `limit`
-/// after a place. The words are folded as in the index, and quoted against FTS5's query language.
+/// Records that contain each of the terms: the best fit first, within one fit the latest first, at most `limit` after a place.
+/// The terms are folded as in the index: letters, digits and spaces.
 ///
 /// FTS5's own rank is not used: the rank depends on the records of all homes, so one home would reveal another, and any
 /// write between two pages would move hits.
 pub fn find(
     tx: &Tx<'_>,
     home: HomeNumber,
-    words: &[String],
+    terms: &[String],
     kinds: &[Kind],
     after: Option<(Fit, i64)>,
     limit: usize,
@@ -141,13 +140,13 @@ pub fn find(
         kind_condition(kinds)
     ))?;
     let (from, row) = after.unwrap_or((Fit::TitleWords, i64::MAX));
-    let mut hits = Vec::new();
+    let (mut hits, code) = (Vec::new(), home_code(home));
     for fit in Fit::ALL.into_iter().filter(|fit| *fit >= from) {
         // A further query, even with LIMIT 0, would make FTS5 collect all its matches.
         if hits.len() == limit {
             break;
         }
-        let Some(question) = fit.fts_query(words) else { continue };
+        let Some(question) = fit.fts_query(&code, terms) else { continue };
         let mut rows = statement.query(named_params! {
             ":question": question,
             ":before": home.rowid_end().min(if fit == from { row } else { i64::MAX }),
@@ -175,21 +174,18 @@ impl Fit {
     /// All fits, best first.
     pub const ALL: [Fit; 4] = [Fit::TitleWords, Fit::Title, Fit::PartOfTitle, Fit::Text];
 
-    /// An FTS5 query for exactly the records of this fit. None: with one word, no record has this fit.
-    fn fts_query(self, words: &[String]) -> Option<String> {
-        let quoted = |word: &String| format!("\"{}\"", word.replace('"', ""));
-        let prefix = |word: &String| quoted(word) + "*";
-        // Words side by side must all match, as with AND. But FTS5 ignores a word without letters by its own, older Unicode
-        // tables, where AND would then match no record.
-        let whole = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
-        let all = words.iter().map(prefix).collect::<Vec<_>>().join(" ");
-        let any = words.iter().map(prefix).collect::<Vec<_>>().join(" OR ");
+    /// An FTS5 query for exactly the records of this fit. None: with one term, no record has this fit.
+    fn fts_query(self, code: &str, terms: &[String]) -> Option<String> {
+        let join = |suffix: &str, operator: &str| {
+            terms.iter().map(|term| term_query(code, term, suffix)).collect::<Vec<_>>().join(operator)
+        };
+        let (whole, all, any) = (join("", " AND "), join("*", " AND "), join("*", " OR "));
         match self {
             Fit::TitleWords => Some(format!("title : ({whole})")),
             Fit::Title => Some(format!("(title : ({all})) NOT (title : ({whole}))")),
-            Fit::PartOfTitle if words.len() == 1 => None,
-            Fit::PartOfTitle => Some(format!("({{title body}} : ({all}) AND title : ({any})) NOT (title : ({all}))")),
-            Fit::Text => Some(format!("({{title body}} : ({all})) NOT (title : ({any}))")),
+            Fit::PartOfTitle if terms.len() == 1 => None,
+            Fit::PartOfTitle => Some(format!("(({all}) AND title : ({any})) NOT (title : ({all}))")),
+            Fit::Text => Some(format!("({all}) NOT (title : ({any}))")),
         }
     }
 
@@ -204,7 +200,51 @@ impl Fit {
     }
 }
 
-/// The word that every row of a home contains.
-fn home_word(home: HomeNumber) -> String {
-    format!("h{}", home.0)
+/// An FTS5 query for a term in any of its spellings. The suffix `*` admits longer last words.
+fn term_query(code: &str, term: &str, suffix: &str) -> String {
+    let phrases: Vec<String> =
+        spellings(term).iter().map(|spelling| format!("\"{}\"{suffix}", with_code(code, spelling))).collect();
+    format!("({})", phrases.join(" OR "))
+}
+
+/// The words of a folded text, each after the code of its home, separated by one space.
+fn with_code(code: &str, folded: &str) -> String {
+    let mut out = String::with_capacity(folded.len() * 2);
+    for word in folded.split_ascii_whitespace() {
+        out.extend([if out.is_empty() { "" } else { " " }, code, word]);
+    }
+    out
+}
+
+/// The code of a home: the number of digits and the digits of its number in base 36. No code begins another code, so no word
+/// of one home begins a word of another home.
+fn home_code(home: HomeNumber) -> String {
+    let (mut digits, mut rest) = (Vec::new(), home.0.unsigned_abs());
+    while rest > 0 || digits.is_empty() {
+        digits.push(base36(rest % 36));
+        rest /= 36;
+    }
+    digits.push(base36(digits.len() as u64));
+    digits.iter().rev().collect()
+}
+
+fn base36(digit: u64) -> char {
+    char::from_digit((digit % 36) as u32, 36).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_begins_another_code() {
+        for (number, code) in [(1, "11"), (35, "1z"), (36, "210"), (5000, "33uw"), (1 << 23, "54zsow")] {
+            assert_eq!(home_code(HomeNumber(number)), code);
+        }
+        let codes: Vec<String> = (1..3000).map(|number| home_code(HomeNumber(number))).collect();
+        let mut sorted = codes.clone();
+        sorted.sort();
+        assert!(sorted.windows(2).all(|pair| !pair[1].starts_with(&pair[0])));
+        assert_eq!(with_code("1a", " two  words "), "1atwo 1awords");
+    }
 }

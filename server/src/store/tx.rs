@@ -35,7 +35,7 @@ pub(super) struct Pending {
 /// whenever a savepoint opens, and each job has a savepoint.
 pub(super) enum SearchChange {
     /// Insert or replace the row of a record. `is_new`: the record had no row before.
-    Put { rowid: i64, is_new: bool, home: HomeNumber, record: (Kind, Uuid), title: String, body: String },
+    Put { rowid: i64, is_new: bool, record: (Kind, Uuid), title: String, body: String },
     /// Delete the row of a record.
     Remove { rowid: i64 },
 }

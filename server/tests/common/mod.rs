@@ -54,10 +54,11 @@ pub(crate) fn refused(data: &Path, arguments: &[&str]) -> String {
     text(&output.stderr)
 }
 
-/// A data directory with the team "Hill house".
+/// A data directory with the team "Hill house" and its filled sandbox.
 pub(crate) fn data_with_team() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     stdout(dir.path(), &["team", "create", "Hill house"]);
+    stdout(dir.path(), &["sandbox", "reset", "--team", "Hill house"]);
     dir
 }
 

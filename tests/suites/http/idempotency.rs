@@ -306,3 +306,18 @@ async fn refusal_after_lost_answer_asks_to_read() {
         assert!(!is_unclear || fix.contains("same id or Idempotency-Key"), "{entry}");
     }
 }
+
+#[tokio::test]
+async fn full_receipts_refuse_new_keys_only() {
+    let server = Server::start_with(|config| config.receipt_bytes_max = 500).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let body = json!({ "title": "Buy filter" });
+    let first = send(&client, Method::POST, "/v1/tasks", "k-1", &body).await;
+    assert_eq!(send(&client, Method::POST, "/v1/tasks", "k-2", &body).await.status, 201, "below the limit");
+    let refused = send(&client, Method::POST, "/v1/tasks", "k-3", &body).await;
+    assert_eq!((refused.status, refused.error(), refused.header("retry-after")), (503, "unavailable", "60"));
+    assert_eq!(send(&client, Method::POST, "/v1/tasks", "k-1", &body).await.text, first.text, "a replay needs no room");
+    assert_eq!(client.post("/v1/tasks", &body).await.status, 201, "a write without a key needs no room");
+    let others = Client::new(&server.url, &server.test_key);
+    assert_eq!(send(&others, Method::POST, "/v1/tasks", "k-3", &body).await.status, 201, "each home has its bound");
+}

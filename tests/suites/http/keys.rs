@@ -129,6 +129,30 @@ async fn rotated_key_is_replaced_at_once() {
 }
 
 #[tokio::test]
+async fn sandbox_is_filled_at_first_use() {
+    let server = Server::start().await;
+    let db = &server.running.app.db;
+    let events = || async {
+        db.read(|tx| homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.head)).sum())
+            .await
+            .unwrap()
+    };
+    let nowhere = NewKey { allowlist: vec!["10.0.0.0/8".parse().unwrap()], ..new_key("My home", Environment::Test) };
+    let nowhere = operate::create_key(db, &Clock::system(), nowhere).await.unwrap().secret;
+    assert_eq!(Client::new(&server.url, &nowhere).get("/v1/rooms").await.error(), "ip_not_allowed");
+    Client::new(&server.url, &server.live_key).get("/v1/rooms").await;
+    let before: i64 = events().await;
+    assert_eq!(before, 0, "a team is born without records, and a refused request adds none");
+    let client = Client::new(&server.url, &server.test_key);
+    let (one, other) = tokio::join!(client.get("/v1/rooms"), client.get("/v1/inventory"));
+    assert!([one, other].iter().all(|list| !list.data().as_array().unwrap().is_empty()));
+    let filled: i64 = events().await;
+    assert!(filled > 100);
+    assert_eq!(client.get("/v1/tasks").await.status, 200);
+    assert_eq!(events().await, filled, "the sandbox is filled once");
+}
+
+#[tokio::test]
 async fn sandbox_reset_uses_ordinary_events() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
@@ -444,8 +468,8 @@ async fn foreign_write_noticed_between_upkeep_steps() {
         heard.mark_unchanged();
         steps += 1;
     }
-    // Steps of 1,000 events in two homes, then receipts and exports.
-    assert_eq!(steps, 3 + 1 + 2);
+    // Steps of 1,000 events in the home with events, then receipts and exports.
+    assert_eq!(steps, 3 + 2);
     let aged = inside.app.db.read(|tx| {
         let homes = homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.retention_pos));
         homes.collect::<Result<Vec<i64>, StoreError>>()

@@ -159,6 +159,7 @@ const RANKED_MAX: i64 = 3_000;
 pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
     // Counting the matches of a single letter takes as long as the search itself.
     let is_single_letters = words.split_whitespace().all(|word| word.chars().count() < 2);
+    let terms = search_text::terms(words);
     let Some(words) = match_words(words) else { return Ok(Vec::new()) };
     let may_rank = !is_single_letters && {
         let text = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
@@ -166,37 +167,51 @@ pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Resu
         matches <= RANKED_MAX
     };
     if may_rank {
-        return hits(connection, &words, "ORDER BY bm25(search, 0, 0, 8.0, 1.0), rowid", limit);
+        return hits(connection, &words, &terms, "ORDER BY bm25(search, 0, 0, 8.0, 1.0, 1.0), rowid", limit);
     }
     // Matches in the title come first, as a ranking would sort them.
-    let mut found = hits(connection, &format!("title : ({words})"), "", limit)?;
+    let mut found = hits(connection, &format!("title : ({words})"), &terms, "", limit)?;
     if found.len() < limit {
         let in_title: Vec<String> = found.iter().map(|hit| hit.id.clone()).collect();
-        found.extend(hits(connection, &words, "", limit)?.into_iter().filter(|hit| !in_title.contains(&hit.id)));
+        found
+            .extend(hits(connection, &words, &terms, "", limit)?.into_iter().filter(|hit| !in_title.contains(&hit.id)));
         found.truncate(limit);
     }
     Ok(found)
 }
 
-fn hits(connection: &Connection, words: &str, order: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
+/// The most words of a snippet.
+const SNIPPET_WORDS: usize = 12;
+
+/// The records that match a query. `terms`: the folded terms of the query, to mark them where FTS5 would show the plain form.
+fn hits(
+    connection: &Connection,
+    query: &str,
+    terms: &[String],
+    order: &str,
+    limit: usize,
+) -> Result<Vec<Hit>, StoreError> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT kind, record_id, title, snippet(search, -1, '**', '**', '…', 12) AS snippet
+        "SELECT kind, record_id, title, CASE WHEN plain <> '' THEN body END AS marked_body,
+             snippet(search, -1, '**', '**', '…', {SNIPPET_WORDS}) AS snippet
          FROM search WHERE search MATCH ?1 {order} LIMIT ?2"
     ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let found = statement.query_map((words, limit), |row| {
-        let kind = Kind::parse(&row.get::<_, String>("kind")?);
-        Ok(kind
-            .map(|kind| (kind, row.get("record_id"), row.get::<_, String>("title"), row.get::<_, String>("snippet"))))
-    })?;
+    let mut rows = statement.query((query, limit))?;
     let mut hits = Vec::new();
-    for (kind, id, title, snippet) in found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        // The indexed text has one line for each field; a snippet is shown in one line.
-        let snippet = snippet?;
+    while let Some(row) = rows.next()? {
+        let Some(kind) = Kind::parse(&row.get::<_, String>("kind")?) else { continue };
+        let title: String = row.get("title")?;
+        let marked = row.get::<_, Option<String>>("marked_body")?.and_then(|body| {
+            search_text::marked(&body, terms, SNIPPET_WORDS)
+                .or_else(|| search_text::marked(&title, terms, SNIPPET_WORDS))
+        });
+        let snippet = marked.map_or_else(|| row.get("snippet"), Ok)?;
         hits.push(Hit {
             kind,
-            id: id?,
-            title: title_or_kind(kind, title?),
+            id: row.get("record_id")?,
+            title: title_or_kind(kind, title),
+            // The indexed text has one line for each field; a snippet is shown in one line.
             snippet: snippet.trim().replace('\n', " "),
         });
     }
@@ -205,9 +220,25 @@ fn hits(connection: &Connection, words: &str, order: &str, limit: usize) -> Resu
 
 /// A person's words as an FTS5 query. Each word is a quoted prefix, so that no character counts as query syntax. None without
 /// words.
+///
+/// The words are looked for as written, because the index folds Latin letters only, and folded. Written words stand side by
+/// side: FTS5 ignores a word without letters by its own, older Unicode tables, where AND would match no record.
 pub(crate) fn match_words(words: &str) -> Option<String> {
-    let terms: Vec<String> = search_text::words(words).map(|word| format!("\"{word}\"*")).collect();
-    (!terms.is_empty()).then(|| terms.join(" "))
+    let prefix = |word: &str| format!("\"{word}\"*");
+    let written = search_text::written_terms(words).into_iter().map(str::to_lowercase).collect::<Vec<_>>();
+    let folded = search_text::terms(words);
+    if folded.is_empty() {
+        return None;
+    }
+    let as_written = written.iter().map(|word| prefix(word)).collect::<Vec<_>>().join(" ");
+    let spellings: Vec<Vec<String>> = folded.iter().map(|term| search_text::spellings(term)).collect();
+    if written == folded && spellings.iter().all(|spellings| spellings.len() == 1) {
+        return Some(as_written);
+    }
+    let group = |spellings: &Vec<String>| spellings.iter().map(|word| prefix(word)).collect::<Vec<_>>().join(" OR ");
+    let as_folded =
+        spellings.iter().map(|spellings| format!("({})", group(spellings))).collect::<Vec<_>>().join(" AND ");
+    Some(format!("({as_written}) OR ({as_folded})"))
 }
 
 /// Reads a row of [`row_columns`].

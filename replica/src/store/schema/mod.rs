@@ -5,6 +5,7 @@
 //! - [`worth`]: what an item is worth. [`user_objects`]: what people have added to the replica's tables.
 
 pub(crate) mod order;
+mod plain_words;
 pub(super) mod protected;
 mod renew;
 mod rules;

@@ -7,6 +7,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Resource};
 use rusqlite::{Connection, Transaction, params};
 
+use super::plain_words::{plain_form, plain_form_sql};
 use super::trigger_sql::{LOWER_GATE, RAISE_GATE, changed, trigger};
 use crate::store::StoreError;
 use crate::store::connection::fires_triggers;
@@ -120,14 +121,16 @@ fn entry_change<'a>(tx: &Transaction<'_>, kind: Kind, record: &'a str) -> Result
 }
 
 fn write_entry(tx: &Transaction<'_>, change: &EntryChange<'_>) -> Result<(), StoreError> {
-    const INSERT: &str = "INSERT INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+    const INSERT: &str =
+        "INSERT INTO search (rowid, kind, record_id, title, body, plain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     const REPLACE: &str =
-        "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+        "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body, plain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let Some(entry) = &change.entry else {
         tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([change.rowid])?;
         return Ok(());
     };
-    let values = params![change.rowid, entry.kind.as_str(), entry.record, entry.title, entry.body];
+    let plain = plain_form(&entry.title, &entry.body);
+    let values = params![change.rowid, entry.kind.as_str(), entry.record, entry.title, entry.body, plain];
     // REPLACE reads three tables for the old row. It is necessary for a new entry too when a script has written to `search`,
     // which can have no guard: the script's row gives way.
     if !(entry.is_new && tx.prepare_cached(INSERT)?.execute(values).is_ok()) {
@@ -141,14 +144,16 @@ pub(crate) fn refill(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let create: String =
         tx.query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'search'", [], |r| r.get(0))?;
     tx.execute_batch(&format!("DROP TABLE search; {create}; DELETE FROM _search_rows;"))?;
+    let plain = plain_form_sql("title", "body");
     for kind in Kind::ALL {
         let (title, body) = text_columns(resource(kind), "t");
         let table = kind.collection();
         tx.execute_batch(&format!(
             "INSERT INTO _search_rows (kind, record_id) SELECT '{kind}', id FROM {table};
-             INSERT INTO search (rowid, kind, record_id, title, body)
-                 SELECT s.id, s.kind, s.record_id, {title}, {body}
-                 FROM _search_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = '{kind}' ORDER BY s.id;"
+             INSERT INTO search (rowid, kind, record_id, title, body, plain)
+                 SELECT id, kind, record_id, title, body, {plain}
+                 FROM (SELECT s.id, s.kind, s.record_id, {title} AS title, {body} AS body
+                       FROM _search_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = '{kind}') ORDER BY id;"
         ))?;
     }
     Ok(disable_automatic_merges(tx)?)
@@ -169,6 +174,7 @@ pub(crate) fn index_faults(connection: &Connection) -> Result<Vec<String>, Store
 fn has_all_rows(connection: &Connection) -> Result<bool, StoreError> {
     let count = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0));
     let mut records = 0;
+    let plain = plain_form_sql("f.title", "f.body");
     for kind in Kind::ALL {
         let (title, body) = text_columns(resource(kind), "t");
         let table = kind.collection();
@@ -176,7 +182,7 @@ fn has_all_rows(connection: &Connection) -> Result<bool, StoreError> {
         let found = count(&format!(
             "SELECT count(*) FROM {table} t CROSS JOIN _search_rows s CROSS JOIN search f
              WHERE s.kind = '{kind}' AND s.record_id = t.id AND f.rowid = s.id AND f.kind = s.kind
-                 AND f.record_id = s.record_id AND f.title IS {title} AND f.body IS {body}"
+                 AND f.record_id = s.record_id AND f.title IS {title} AND f.body IS {body} AND f.plain IS {plain}"
         ))?;
         if found != all {
             return Ok(false);
@@ -238,8 +244,10 @@ pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
         ),
         format!("DELETE FROM search WHERE rowid = (SELECT s.id FROM {entry});"),
         format!(
-            "INSERT INTO search (rowid, kind, record_id, title, body) SELECT s.id, s.kind, t.id, {title}, {body} FROM \
-             {table} t CROSS JOIN {entry} AND t.id = {id};"
+            "INSERT INTO search (rowid, kind, record_id, title, body, plain) SELECT r, k, i, title, body, {plain} FROM \
+             (SELECT s.id AS r, s.kind AS k, t.id AS i, {title} AS title, {body} AS body FROM {table} t CROSS JOIN {entry} \
+             AND t.id = {id});",
+            plain = plain_form_sql("title", "body")
         ),
     ];
     let follow = |name: &str, when: &str, condition: &str, body: &[String]| {

@@ -70,3 +70,42 @@ fn title_is_found_in_each_script() {
         assert_eq!(found.iter().map(|hit| hit.title.as_str()).collect::<Vec<_>>(), [name]);
     }
 }
+
+/// Titles that a search finds, with the snippet.
+fn found(scene: &Scene, question: &str) -> Vec<(String, String)> {
+    let hits = view::search(&scene.db, question, 9).unwrap();
+    hits.into_iter().map(|hit| (hit.title, hit.snippet)).collect()
+}
+
+#[test]
+fn strokes_signs_and_codes_fold_for_every_writer() {
+    let mut scene = Scene::new();
+    scene.does(
+        "INSERT INTO tasks (title, notes) VALUES ('Łódź', 'Ring 036000291452'), ('Plain lodz', '冷蔵庫のフィルター')",
+    );
+    scene.hear(vec![
+        task(5, "Smørrebrød", "low"),
+        event(6, "created", "room", "018f0000-0000-7000-8000-0000000000aa", json!({ "name": "ตู้เย็น" })),
+    ]);
+    for (question, expected) in [
+        ("lodz", &[("Łódź", "**Łódź**"), ("Plain lodz", "Plain **lodz**")][..]),
+        ("ŁÓD", &[("Łódź", "**Łódź**"), ("Plain lodz", "Plain **lodz**")]),
+        ("smorre", &[("Smørrebrød", "**Smørrebrød**")]),
+        ("蔵庫", &[("Plain lodz", "冷**蔵庫**のフィルター")]),
+        ("庫", &[("Plain lodz", "冷蔵**庫**のフィルター")]),
+        ("庫蔵", &[]),
+        ("เย็น", &[("ตู้เย็น", "ตู้**เย็น**")]),
+        ("0036000291452", &[("Łódź", "Ring **036000291452**")]),
+        ("0036000291452 ring", &[("Łódź", "**Ring** **036000291452**")]),
+        ("0036000291452 lamp", &[]),
+    ] {
+        let expected: Vec<(String, String)> =
+            expected.iter().map(|(title, snippet)| ((*title).to_owned(), (*snippet).to_owned())).collect();
+        let mut found = found(&scene, question);
+        found.sort_by_key(|(title, _)| title.starts_with("Plain"));
+        assert_eq!(found, expected, "{question}");
+    }
+    assert!(schema::search::is_complete(&scene.db).unwrap());
+    scene.does("UPDATE tasks SET title = 'Gdańsk' WHERE title = 'Łódź'");
+    assert_eq!(found(&scene, "lodz").len(), 1);
+}

@@ -201,9 +201,9 @@ async fn load_frames(
     let piece = if is_live { app.db.read_inline(read).await? } else { app.db.read(read).await? };
     let Ok(piece) = piece else { return Ok(None) };
     let mut frames = String::new();
-    for (event, cursor) in &piece.events {
+    for event in &piece.events {
         frames.push_str("id: ");
-        frames.push_str(cursor);
+        frames.push_str(&piece.cursor_text_after(event));
         frames.push_str("\ndata: ");
         if version.is_current() {
             event.write_json(&mut frames);
