@@ -131,7 +131,8 @@ fn bulk(resource: &Resource) -> (Value, Value) {
         json!({ "data": { "propertyNames": { "enum": ["method", "id", "if_match", "data"] } } });
     operation["if"] = json!({ "properties": { "method": { "enum": ["update", "delete"] } } });
     operation["then"] = json!({
-        "properties": { "id": { "type": "string" }, "data": { "not": { "required": ["id"] } } }, "required": ["id"],
+        "properties": { "id": { "type": "string" }, "data": { "propertyNames": { "not": { "const": "id" } } } },
+        "required": ["id"],
     });
     // A create has its id in one place.
     operation["else"] = json!({
