@@ -46,11 +46,15 @@ pub(crate) fn allowed_origin(allowed: &[AllowedOrigin], headers: &HeaderMap) -> 
     allowed.contains(&origin).then(|| sent.clone())
 }
 
-/// The answer to a preflight, which a browser sends before a page's request. None: the request is no preflight, or its
-/// origin is not allowed.
+/// Whether a browser asks whether a page may send a request.
+pub(super) fn is_preflight(parts: &Parts) -> bool {
+    let is_asked = parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    is_asked && is_shared(parts.uri.path())
+}
+
+/// The answer to a preflight. None: the request is no preflight, or its origin is not allowed.
 pub(super) fn preflight(allowed: &[AllowedOrigin], entry: &PathEntry, parts: &Parts) -> Option<Reply> {
-    let is_preflight = parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    if !is_preflight || !is_shared(entry.path) {
+    if !is_preflight(parts) {
         return None;
     }
     allowed_origin(allowed, &parts.headers)?;

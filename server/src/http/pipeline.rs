@@ -228,7 +228,8 @@ fn find_route(found: Option<&RouteMatch<'static>>, parts: &Parts) -> Result<&'st
     };
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     entry.routes.iter().find(|route| route.method == wanted).copied().ok_or_else(|| {
-        Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
-            .with("allowed", entry.methods())
+        let problem = Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
+            .with("allowed", entry.methods());
+        if cors::is_preflight(parts) { problem.with_fix(ProblemType::OriginNotAllowed.fix()) } else { problem }
     })
 }

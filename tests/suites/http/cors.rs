@@ -68,9 +68,12 @@ async fn preflight_lists_methods_and_headers() {
 #[tokio::test]
 async fn other_options_requests_stay_405() {
     let server = server(&[APP]).await;
-    for (path, origin) in [("/v1/tasks", "https://evil.example"), ("/v1/tasks", "null"), ("/docs", APP)] {
+    for (path, origin, is_advised) in
+        [("/v1/tasks", "https://evil.example", true), ("/v1/tasks", "null", true), ("/docs", APP, false)]
+    {
         let response = preflight(&server, path, origin, "GET").await;
         assert_eq!((response.status, response.error()), (405, "method_not_allowed"), "{path} {origin}");
+        assert_eq!(response.text.contains("--allow-origin"), is_advised, "{}", response.text);
         assert!(response.header("access-control-allow-origin").is_empty());
     }
     let client = Client::new(&server.url, &server.test_key);
