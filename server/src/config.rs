@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use axum::http::Uri;
@@ -30,8 +31,8 @@ pub struct Config {
     pub max_streams: usize,
     /// Networks of proxies whose `X-Forwarded-For` header the server trusts.
     pub trusted_proxies: Vec<IpNet>,
-    /// Origins of web pages that may call `/mcp`, in the form that [`origin`] returns.
-    pub allow_origins: Vec<String>,
+    /// Origins of web pages that may call the API (contract 19).
+    pub allow_origins: Vec<AllowedOrigin>,
     /// Public URL of the service, for links. None: the address in `listen`.
     pub base_url: Option<String>,
     /// Open connections, at most. Further connections wait in the queue of the operating system.
@@ -220,11 +221,29 @@ pub fn base_path(url: &str) -> &str {
     rest.find('/').map_or("", |at| rest[at..].trim_end_matches('/'))
 }
 
-/// Parses an origin: scheme, host and an optional port, without a path.
-pub fn parse_origin(text: &str) -> Result<String, String> {
-    let bare = text.parse::<Uri>().is_ok_and(|uri| uri.path() == "/" && uri.query().is_none() && !text.ends_with('/'));
-    let origin = origin(text).filter(|_| bare && !text.contains('@'));
-    origin.ok_or_else(|| format!("`{text}` is not an origin such as https://example.org or http://localhost:3000"))
+/// The web pages that may call the API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AllowedOrigin {
+    /// The pages of every origin: `*`.
+    Any,
+    /// The pages of this origin, in the form that [`origin`] returns.
+    Exact(String),
+}
+
+impl FromStr for AllowedOrigin {
+    type Err = String;
+
+    /// Parses `*`, or an origin: scheme, host and an optional port, without a path.
+    fn from_str(text: &str) -> Result<AllowedOrigin, String> {
+        if text == "*" {
+            return Ok(AllowedOrigin::Any);
+        }
+        let is_bare = |uri: Uri| uri.path() == "/" && uri.query().is_none() && !text.ends_with('/');
+        let origin = origin(text).filter(|_| text.parse().is_ok_and(is_bare) && !text.contains(['@', '*']));
+        origin.map(AllowedOrigin::Exact).ok_or_else(|| {
+            format!("`{text}` is neither an origin such as https://example.org or http://localhost:3000 nor `*`")
+        })
+    }
 }
 
 /// The longest duration in milliseconds: 100 years.
@@ -283,10 +302,20 @@ mod tests {
 
     #[test]
     fn origin_has_scheme_host_and_port() {
-        assert_eq!(parse_origin("https://Example.org"), Ok("https://example.org:443".to_owned()));
-        assert_eq!(parse_origin("http://[::1]:3000"), Ok("http://[::1]:3000".to_owned()));
-        for bad in ["example.org", "https://example.org/", "https://example.org/app", "ftp://example.org", "*", ""] {
-            assert!(parse_origin(bad).is_err(), "{bad}");
+        let exact = |origin: &str| Ok(AllowedOrigin::Exact(origin.to_owned()));
+        assert_eq!("https://Example.org".parse(), exact("https://example.org:443"));
+        assert_eq!("http://[::1]:3000".parse(), exact("http://[::1]:3000"));
+        assert_eq!("*".parse(), Ok(AllowedOrigin::Any));
+        for bad in [
+            "example.org",
+            "https://example.org/",
+            "https://example.org/app",
+            "https://*.example.org",
+            "ftp://example.org",
+            "null",
+            "",
+        ] {
+            assert!(bad.parse::<AllowedOrigin>().is_err(), "{bad}");
         }
     }
 }

@@ -163,7 +163,7 @@ async fn fault_after_earlier_fault_strikes_next_time() {
 
 #[tokio::test]
 async fn mute_stream_ends_with_its_key() {
-    for mute in ["mute=first:1", "mute=first:1 for=1h", "mute=first:1 comments=pass"] {
+    for mute in ["mute=once:2", "mute=once:2 for=1h", "mute=once:2 comments=pass"] {
         let service = Faulty::start(mute).await;
         let mut stream = service.get("/v1/events/stream?cursor=start").await.into_body();
         assert!(stream.frame().await.unwrap().unwrap().into_data().unwrap().starts_with(b"retry:"));

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # A browser-standard EventSource (npm `eventsource`) follows the feed while the server is killed and restarted on the
-# same port and data. No event may be lost or delivered twice.
+# same port and data. No event may be lost or delivered twice. Heartbeats and comments, which come often here, must not
+# look like events.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+SERVE_OPTIONS=(--heartbeat 200ms --keepalive 50ms)
 . "$here/serve.sh"
 
 npm install --silent --no-audit --no-fund --prefix "$WORK/node" "eventsource@4.1.0" >/dev/null

@@ -8,6 +8,7 @@ const authorization = `Bearer ${process.env.KEY}`;
 const seen = new Set();
 let last = 0;
 let opened = 0;
+let heartbeats = 0;
 
 const source = new EventSource(`${process.env.URL}/v1/events/stream`, {
   fetch: (url, init) => fetch(url, { ...init, headers: { ...init.headers, authorization } }),
@@ -18,6 +19,10 @@ const fail = (reason) => {
 };
 
 source.addEventListener("ready", () => writeFileSync(connectionsFile, String((opened += 1))));
+source.addEventListener("heartbeat", (heartbeat) => {
+  if (JSON.parse(heartbeat.data).cursor !== heartbeat.lastEventId) fail(`the heartbeat ${heartbeat.data} has another id`);
+  heartbeats += 1;
+});
 source.addEventListener("error", () => {
   if (source.readyState === EventSource.CLOSED) fail("the client gave up the stream");
 });
@@ -28,7 +33,8 @@ source.addEventListener("message", (message) => {
   last = event.id;
   seen.add(event.resource_id);
   if (seen.size === wanted) {
-    console.log(`${wanted} events, each once, over ${opened} connections`);
+    if (heartbeats === 0) fail("no heartbeat came");
+    console.log(`${wanted} events, each once, over ${opened} connections; ${heartbeats} heartbeats`);
     process.exit(0);
   }
 });

@@ -33,9 +33,18 @@ python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" | grep '^2 tasks there, 0
 python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" | grep '^2 tasks there, 0 ticked off'
 sed -i '/Oil/d' "$WORK/tasks.csv"
 python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" | grep '^1 tasks there, 1 ticked off'
-printf 'title,due_on,priority\nClean the gutters,soon,high\n' >"$WORK/tasks.csv"
+printf 'title,due_on,priority\n"Oil the\thinges",,\nClean the gutters,soon,high\n' >"$WORK/tasks.csv"
 if python "$examples/tasks_from_csv.py" "$WORK/tasks.csv" 2>"$WORK/out"; then exit 1; fi
-grep -q 'Clean the gutters: due_on must be a calendar date' "$WORK/out"
+grep -q '^row 2: title must be one line' "$WORK/out"
+grep -q '^row 3: due_on must be a calendar date' "$WORK/out"
+# As spreadsheets write them: UTF-8 with a byte order mark, Latin-1, and UTF-16, with semicolons and tabs.
+printf '\xef\xbb\xbftitle;due_on;priority\r\n"D\xc3\xa4mmung; pr\xc3\xbcfen";2027-04-01;high\r\n;;\r\n' >"$WORK/marked.csv"
+printf 'title;due_on;priority\r\n"D\xe4mmung; pr\xfcfen";2027-04-01;high\r\n' >"$WORK/latin.csv"
+printf 'title\tdue_on\tpriority\nDämmung; prüfen\t2027-04-01\thigh\n' | iconv -f UTF-8 -t UTF-16 >"$WORK/wide.csv"
+for file in marked latin wide; do
+  python "$examples/tasks_from_csv.py" "$WORK/$file.csv" | grep '^1 tasks there'
+  [ "$(replica query "SELECT count(*) AS n FROM tasks WHERE title = 'Dämmung; prüfen' AND due_on = '2027-04-01'" --csv | tail -n 1)" = 1 ]
+done
 
 echo "-- expiring.mjs"
 export NODE_NO_WARNINGS=1

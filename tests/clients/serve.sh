@@ -1,7 +1,8 @@
 # Sourced by the scripts in this directory. Starts a server on a free port with a filled sandbox.
 #
 # Sets URL, KEY and WORK. At exit the server ends and the directory WORK is removed. start_server and end_server restart the
-# server. HEARTH_SERVER names the program; by default the latest build runs.
+# server. HEARTH_SERVER names the program; by default the latest build runs. SERVE_OPTIONS is an array of more options of
+# `serve`.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -11,11 +12,12 @@ SERVER=${HEARTH_SERVER:-$(ls -t "$TARGET"/{release,debug}/hearth-server 2>/dev/n
 
 WORK=$(mktemp -d)
 SERVING=
+[ -v SERVE_OPTIONS ] || SERVE_OPTIONS=()
 
 # Starts the server on an address, waits until the server listens, and sets URL.
 start_server() {
   : >"$WORK/listening"
-  "$SERVER" --data "$WORK/data" serve --listen "$1" --rate-limits off >"$WORK/listening" 2>>"$WORK/log" &
+  "$SERVER" --data "$WORK/data" serve --listen "$1" --rate-limits off "${SERVE_OPTIONS[@]}" >"$WORK/listening" 2>>"$WORK/log" &
   SERVING=$!
   for _ in $(seq 300); do
     grep -q '^listening on ' "$WORK/listening" && break

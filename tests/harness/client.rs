@@ -155,11 +155,20 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Frames {
     /// The next frame; None when the stream has ended cleanly.
     pub async fn next(&mut self) -> Option<String> {
+        self.next_until("\n\n").await
+    }
+
+    /// The next line, for comments, which are no frame of their own; None when the stream has ended cleanly.
+    pub async fn next_line(&mut self) -> Option<String> {
+        self.next_until("\n").await
+    }
+
+    async fn next_until(&mut self, end: &str) -> Option<String> {
         loop {
-            if let Some(end) = self.text.find("\n\n") {
-                let frame = self.text[..end].to_owned();
-                self.text.drain(..end + 2);
-                return Some(frame);
+            if let Some(at) = self.text.find(end) {
+                let found = self.text[..at].to_owned();
+                self.text.drain(..at + end.len());
+                return Some(found);
             }
             let piece = tokio::time::timeout(PATIENCE, self.bytes.next()).await.expect("a frame in time")?;
             // The service must end a stream cleanly, never break the stream off.

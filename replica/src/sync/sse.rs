@@ -77,7 +77,7 @@ fn parse_frame(frame: Sse) -> Result<Frame, String> {
             let Ready { cursor, head } = serde_json::from_str(&data).map_err(malformed)?;
             Ok(Frame::Ready { head, cursor: id.or(cursor) })
         }
-        (None, None, Some(cursor)) if !cursor.is_empty() => Ok(Frame::Heartbeat { cursor }),
+        (Some("heartbeat"), _, Some(cursor)) if !cursor.is_empty() => Ok(Frame::Heartbeat { cursor }),
         _ => Ok(Frame::Other),
     }
 }
@@ -118,7 +118,9 @@ mod tests {
         assert_eq!(errors(&LINE), ["the stream sent 4 MiB that are no whole event"]);
         // Any number of complete frames is accepted: these are 8 MiB.
         assert_eq!(
-            errors(b"id: c1\n\n: a comment that is as long as this one, which makes 8 MiB of them all\n\n"),
+            errors(
+                b": a comment that is as long as this one, which makes 8 MiB of them all\nevent: heartbeat\nid: c1\n\n"
+            ),
             [""; 0]
         );
     }
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn broken_connection_is_reported_as_cut() {
         let broken = std::io::Error::other("error decoding response body");
-        let chunks = futures_util::stream::iter([Ok(&b"id: c1\n\n"[..]), Err(broken)]);
+        let chunks = futures_util::stream::iter([Ok(&b"event: heartbeat\nid: c1\n\n"[..]), Err(broken)]);
         let parsed = frames(chunks).collect::<Vec<_>>().now_or_never().unwrap();
         let cut = || Err("the stream was cut".to_owned());
         assert_eq!(parsed, [Ok(Frame::Heartbeat { cursor: "c1".to_owned() }), cut()]);
@@ -137,10 +139,9 @@ mod tests {
         let event = r#"{"id":9,"type":"deleted","resource_type":"room","resource_id":"00000000-0000-0000-0000-000000000007","api_version":"2026-06-01","payload":null,"created_at":"2026-06-01T00:00:00.000Z","idempotency_key":null}"#;
         let mut batch = FeedBatch::default();
         for frame in [
-            Sse::default().retry(1000),
-            Sse::default().id("c9").data(event),
+            Sse::default().retry(1000).id("c9").data(event),
             Sse::default().event("ready").id("c9").data(r#"{"cursor":"c9","head":9}"#),
-            Sse::default().id("c10"),
+            Sse::default().event("heartbeat").id("c10").data(r#"{"cursor":"c10","head":9}"#),
         ] {
             extend(&mut batch, parse_frame(frame).unwrap());
         }

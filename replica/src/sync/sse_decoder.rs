@@ -71,7 +71,8 @@ mod tests {
 
     #[test]
     fn frames_survive_any_chunk_size() {
-        let text = "retry: 1000\n\n:\n\nid: c9\n\nevent: ready\nid: c9\ndata: {\"cursor\":\"c9\",\"head\":9}\n\n: heartbeat\nid: c9\n\n";
+        let position = "id: c9\ndata: {\"cursor\":\"c9\",\"head\":9}\n\n";
+        let text = format!("retry: 1000\nevent: ready\n{position}:\n:\nevent: heartbeat\n{position}:\n");
         for size in [1, 2, 7, text.len()] {
             let mut decoder = SseDecoder::default();
             let events: Vec<DriverEvent> =

@@ -195,7 +195,7 @@ mod tests {
             assert!(matches!(&event, DriverEvent::StreamRefused(response) if response.status == 200), "{event:?}");
         }
         for headers in ["Content-Type: text/event-stream\r\n", "Content-Type: Text/Event-Stream; charset=utf-8\r\n"] {
-            let event = first_event(headers, ":\n\n").await;
+            let event = first_event(headers, ":\n").await;
             assert!(matches!(event, DriverEvent::StreamOpened), "{event:?}");
         }
     }

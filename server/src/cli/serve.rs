@@ -8,8 +8,8 @@ use clap::Args;
 use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive, parse_listen, parse_network,
-    parse_number, parse_origin, parse_rate_limits, parse_retention,
+    AllowedOrigin, Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive, parse_listen,
+    parse_network, parse_number, parse_rate_limits, parse_retention,
 };
 use ipnet::IpNet;
 use serde_json::json;
@@ -49,9 +49,10 @@ pub(super) struct Serve {
     /// Network of a proxy whose X-Forwarded-For header the server trusts; repeat the option for several networks
     #[arg(long, value_parser = parse_network, value_name = "CIDR")]
     trusted_proxy: Vec<IpNet>,
-    /// Origin of a web page that may call /mcp; repeat the option for several origins
-    #[arg(long, value_parser = parse_origin, value_name = "ORIGIN")]
-    allow_origin: Vec<String>,
+    /// Origin of web pages that may call the API, such as https://example.org; `*` allows every page. Repeat the option
+    /// for several origins
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<AllowedOrigin>,
     /// Public URL of the service, when clients do not use the listen address
     #[arg(long, value_parser = parse_base_url, value_name = "URL")]
     base_url: Option<String>,

@@ -1,4 +1,4 @@
-//! The steps around every request: request id, panics, rate-limit bookkeeping, common headers, metrics and log line.
+//! The steps around every request: request id, panics, rate-limit bookkeeping, common headers, CORS, metrics, log line.
 //! Handlers return errors with `?`; only the edge turns errors into responses. Must not know the meaning of a path.
 
 use std::convert::Infallible;
@@ -19,12 +19,12 @@ use tower::{Layer, ServiceExt, service_fn};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
-use super::auth;
 use super::connection::{Hangup, RequestId};
 use super::map::{RouteMap, RouteMatch};
 use super::pipeline::{NamedVersion, Pipeline, RequestFacts, Served};
 use super::reply::{Payload, Refusal, Reply, ResponseContext};
 use super::streaming::{Streaming, head_text};
+use super::{auth, cors};
 use crate::app::App;
 use crate::app::limits::{RateClass, RateWindow};
 use crate::store::StoreError;
@@ -55,9 +55,20 @@ impl Edge {
         Edge { app, map }
     }
 
+    /// Answers a request. At the paths that web pages of other origins may call, every response has the CORS headers.
+    pub async fn answer(self, request: Request<Body>) -> Response<Body> {
+        if !cors::is_shared(request.uri().path()) {
+            return self.answer_encoded(request).await;
+        }
+        let origin = cors::allowed_origin(&self.app.config.allow_origins, request.headers());
+        let mut response = self.answer_encoded(request).await;
+        cors::mark(response.headers_mut(), origin);
+        response
+    }
+
     /// Answers a request, compressed if the client accepts a coding. Other requests bypass the compression layer,
     /// because the layer allocates for every compressor even when unused.
-    pub async fn answer(self, request: Request<Body>) -> Response<Body> {
+    async fn answer_encoded(&self, request: Request<Body>) -> Response<Body> {
         if !request.headers().contains_key(ACCEPT_ENCODING) {
             return self.answer_plainly(request).await;
         }

@@ -30,6 +30,17 @@ pub struct RouteMatch<'m> {
     pub segment: Option<String>,
 }
 
+impl PathEntry {
+    /// The methods of the path, HEAD included.
+    pub fn methods(&self) -> Vec<&'static str> {
+        let mut methods: Vec<&str> = self.routes.iter().map(|route| route.method.as_str()).collect();
+        if methods.contains(&"GET") {
+            methods.push("HEAD");
+        }
+        methods
+    }
+}
+
 impl RouteMap {
     /// Prepares a route table. Panics if two paths match the same targets.
     pub fn new(routes: &'static [Route]) -> RouteMap {

@@ -5,6 +5,7 @@
 //!   end.
 //! - [`connection`]: peer address, hangup switch and request id, which travel inside a request.
 //! - [`edge`]: the steps around every request. `pipeline`: the steps before the handler. `parts` checks headers and body.
+//!   `cors`: preflights and headers for web pages of other origins.
 //! - [`auth`]: from the Authorization header to a verified key; [`scopes`]: all scopes.
 //! - [`route`]: one operation with its [`parameters`] and [`bodies`]; [`map`]: finds the routes of a path.
 //! - [`call`]: a request as the handler receives it; [`query`], [`json`] and [`accept`] parse its parts strictly.
@@ -15,6 +16,7 @@ pub mod auth;
 pub mod bodies;
 pub mod call;
 pub mod connection;
+pub(crate) mod cors;
 pub mod edge;
 pub mod json;
 pub mod listener;

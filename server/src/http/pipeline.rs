@@ -1,4 +1,4 @@
-//! All steps between a request and its handler, in the order of contract 4: sizes, host, route, key, rate limit, scope,
+//! All steps between a request and its handler, in the order of contract 4: sizes, host, preflight, route, key, rate limit, scope,
 //! version, media types, body, parameters, preconditions. Must not know how a response is sent.
 
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use super::parts::{
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, ResponseContext};
 use super::route::{Handler, HandlerFuture, Route};
-use super::{accept, auth};
+use super::{accept, auth, cors};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
@@ -98,6 +98,11 @@ impl Pipeline<'_> {
         if is_browser_at_root(&parts) {
             let docs = format!("{}{}", base_path(&self.app.base_url), paths::DOCS);
             return Ok(Reply { status: 303, headers: vec![("location", docs)], payload: Payload::Empty });
+        }
+        let preflight =
+            found.as_ref().and_then(|found| cors::preflight(&self.app.config.allow_origins, found.entry, &parts));
+        if let Some(reply) = preflight {
+            return Ok(reply);
         }
         let route = find_route(found.as_ref(), &parts)?;
         let segment = found.and_then(|found| found.segment);
@@ -235,11 +240,8 @@ fn find_route(found: Option<&RouteMatch<'static>>, parts: &Parts) -> Result<&'st
     };
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     entry.routes.iter().find(|route| route.method == wanted).copied().ok_or_else(|| {
-        let mut allowed: Vec<&str> = entry.routes.iter().map(|route| route.method.as_str()).collect();
-        if allowed.contains(&"GET") {
-            allowed.push("HEAD");
-        }
-        Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
-            .with("allowed", allowed)
+        let problem = Problem::new(ProblemType::MethodNotAllowed, format!("{method} is not a method of this path."))
+            .with("allowed", entry.methods());
+        if cors::is_preflight(parts) { problem.with_fix(ProblemType::OriginNotAllowed.fix()) } else { problem }
     })
 }

@@ -2,6 +2,7 @@
 
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::problem::{CURSOR_EXPIRED, ProblemType};
+use hearth_contract::record::etag;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,7 @@ fn words() -> Named {
         (
             "ApiVersion",
             json!({
-                "type": "string", "format": "date", "enum": VERSIONS.each_ref().map(|version| version.name),
+                "type": "string", "enum": VERSIONS.each_ref().map(|version| version.name),
                 "description": "A dated version of the API",
             }),
         ),
@@ -121,11 +122,19 @@ fn outcomes() -> Named {
         (
             "Deleted",
             object(
-                json!({ "id": reference("Id"), "deleted": { "type": "boolean", "const": true } }),
+                json!({ "id": reference("Id"), "deleted": { "type": "boolean", "description": "Always true" } }),
                 &["id", "deleted"],
             ),
         ),
         ("DeletedResponse", envelope(reference("Deleted"), "ReadMeta")),
+        (
+            "BulkIfMatch",
+            json!({
+                "anyOf": [{ "type": "integer" }, { "type": "string", "pattern": r#"^(\*|"(0|[1-9][0-9]{0,17})")$"# }],
+                "description": "Carry out only if the record still has this revision",
+                "examples": [812, etag(812)],
+            }),
+        ),
         ("BulkMethod", json!({ "type": "string", "enum": ["create", "update", "delete"] })),
     ]
 }
@@ -193,7 +202,7 @@ fn feed_and_search() -> Named {
             "EventStream",
             json!({
                 "type": "string",
-                "description": "Frames of `text/event-stream`: first `retry`; each change as `id: <cursor>` and `data: <Event>`; after the newest event, `event: ready`; heartbeats as an `id` without data",
+                "description": "Frames of `text/event-stream`: each change as `id: <cursor>` and `data: <Event>`; after the newest event, once, `event: ready`, and then `event: heartbeat` at intervals, both with `data: {\"cursor\": …, \"head\": …}`",
             }),
         ),
         (

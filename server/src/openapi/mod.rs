@@ -38,7 +38,7 @@ pub fn describe(base_url: &str, routes: &[Route]) -> Value {
         "openapi": "3.1.0",
         "info": {
             "title": "Hearth",
-            "version": CURRENT_VERSION,
+            "version": semantic_version(),
             "summary": "What a household knows about its home.",
             "description": ABOUT,
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
@@ -60,6 +60,12 @@ pub fn describe(base_url: &str, routes: &[Route]) -> Value {
             "responses": parts::responses(),
         },
     })
+}
+
+/// The current version as a semantic version: `2026.6.1`. Generators make it the version of a package, and package
+/// managers such as cargo refuse a date.
+fn semantic_version() -> String {
+    CURRENT_VERSION.split('-').map(|part| part.trim_start_matches('0')).collect::<Vec<_>>().join(".")
 }
 
 const ABOUT: &str = "Inventory, vehicles, documents, tasks, rooms and the home's profile, with a change feed that can be \

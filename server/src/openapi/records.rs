@@ -1,6 +1,5 @@
 //! The schemas of a kind, from the resource table: record, create, patch, list and bulk. Must not know operations.
 
-use hearth_contract::record::etag;
 use hearth_contract::schema::{COMMON, COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
@@ -109,15 +108,7 @@ fn bulk(resource: &Resource) -> (Value, Value) {
         "id".to_owned(),
         json!({ "type": ["string", "null"], "description": "The record; optional on create" }),
     );
-    members.insert(
-        "if_match".to_owned(),
-        json!({
-            "type": ["integer", "string", "null"],
-            "description": "Carry out only if the record still has this revision",
-            "pattern": r#"^(\*|"(0|[1-9][0-9]{0,17})")$"#,
-            "examples": [812, etag(812)],
-        }),
-    );
+    members.insert("if_match".to_owned(), nullable(reference("BulkIfMatch")));
     let mut nested = writable(resource, true);
     let about = "An id of your own choice, for a create only";
     nested.insert("id".to_owned(), json!({ "type": ["string", "null"], "format": "uuid", "description": about }));
@@ -140,7 +131,8 @@ fn bulk(resource: &Resource) -> (Value, Value) {
         json!({ "data": { "propertyNames": { "enum": ["method", "id", "if_match", "data"] } } });
     operation["if"] = json!({ "properties": { "method": { "enum": ["update", "delete"] } } });
     operation["then"] = json!({
-        "properties": { "id": { "type": "string" }, "data": { "properties": { "id": false } } }, "required": ["id"],
+        "properties": { "id": { "type": "string" }, "data": { "propertyNames": { "not": { "const": "id" } } } },
+        "required": ["id"],
     });
     // A create has its id in one place.
     operation["else"] = json!({

@@ -9,9 +9,12 @@ use super::schema::{object, reference};
 /// The messages of JSON-RPC 2.0 that MCP sends over HTTP.
 pub(super) fn all() -> Named {
     let version = || json!({ "type": "string", "const": "2.0" });
-    let id = json!({ "type": ["string", "integer"], "minimum": i64::MIN, "maximum": i64::MAX });
     let anything = || json!({ "type": "object", "additionalProperties": true });
     vec![
+        (
+            "RpcId",
+            json!({ "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }] }),
+        ),
         (
             "RpcRequest",
             json!({
@@ -19,7 +22,7 @@ pub(super) fn all() -> Named {
                 "description": "A request of the Model Context Protocol in JSON-RPC 2.0; without id a notification",
                 "properties": {
                     "jsonrpc": version(),
-                    "id": id,
+                    "id": reference("RpcId"),
                     "method": { "type": "string" },
                     "params": reference("RpcParameters"),
                 },
@@ -40,7 +43,7 @@ pub(super) fn all() -> Named {
             object(
                 json!({
                     "jsonrpc": version(),
-                    "id": { "type": ["string", "integer"] },
+                    "id": reference("RpcId"),
                     "result": anything(),
                     "error": reference("RpcError"),
                 }),

@@ -103,6 +103,48 @@ fn openapi_references_resolve_and_parts_are_used() {
     }
 }
 
+/// The faults of a schema, and of all values inside, that break generators of clients.
+fn generator_faults(name: &str, value: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| faults.extend(generator_faults(name, item))),
+        Value::Object(members) => {
+            let words = members.get("enum").and_then(Value::as_array).into_iter().flatten();
+            let fixed: Vec<&Value> = words.chain(members.get("const")).collect();
+            let types = members.get("type").and_then(Value::as_array).map_or(&[][..], |types| &types[..]);
+            let subschemas = members.get("properties").and_then(Value::as_object).into_iter().flatten();
+            for (is_fault, about) in [
+                (
+                    fixed.iter().any(|word| !word.is_string()),
+                    "a fixed value that is no string becomes an enum of texts",
+                ),
+                (
+                    !fixed.is_empty() && members.contains_key("format"),
+                    "an enum of dates gets names that do not compile",
+                ),
+                (types.iter().filter(|word| **word != "null").count() > 1, "the limits of one type are put on all"),
+                (subschemas.into_iter().any(|(_, schema)| schema.is_boolean()), "a boolean schema is read as a type"),
+            ] {
+                faults.extend(is_fault.then(|| format!("{name}: {about}: {value}")));
+            }
+            for (name, member) in members.iter().filter(|(name, _)| !["example", "examples"].contains(&name.as_str())) {
+                faults.extend(generator_faults(name, member));
+            }
+        }
+        _ => (),
+    }
+    faults
+}
+
+#[test]
+fn openapi_suits_generators_of_clients() {
+    let document = openapi::describe("http://localhost", &ROUTES);
+    assert_eq!(generator_faults("", &document), Vec::<String>::new());
+    let version = document["info"]["version"].as_str().unwrap();
+    let parts: Vec<u16> = version.split('.').map(|part| part.parse().unwrap()).collect();
+    assert_eq!((parts.len(), format!("{}.{}.{}", parts[0], parts[1], parts[2])), (3, version.to_owned()));
+}
+
 #[test]
 fn openapi_json_equals_yaml() {
     let document = openapi::document("http://localhost", &ROUTES);

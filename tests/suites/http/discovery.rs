@@ -328,8 +328,9 @@ async fn bulk_if_match_accepts_described_forms() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
-    let described = &document["components"]["schemas"]["TaskOperation"]["properties"]["if_match"];
-    let validator = jsonschema::draft202012::new(described).unwrap();
+    let mut described = document["components"]["schemas"]["TaskOperation"]["properties"]["if_match"].clone();
+    described["components"] = document["components"].clone();
+    let validator = jsonschema::draft202012::new(&described).unwrap();
     for guard in [
         json!(7),
         json!(7.0),

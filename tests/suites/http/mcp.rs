@@ -145,7 +145,7 @@ async fn key_checks_match_rest() {
 #[tokio::test]
 async fn origin_and_host_must_be_allowed() {
     let server =
-        Server::start_with(|config| config.allow_origins = vec!["https://app.example.org:443".to_owned()]).await;
+        Server::start_with(|config| config.allow_origins = vec!["https://app.example.org".parse().unwrap()]).await;
     let client = Client::new(&server.url, &server.test_key);
     let ping = |name: &'static str, value: String| {
         let request = client.request(Method::POST, "/mcp").header(name, value);

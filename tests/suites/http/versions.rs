@@ -103,7 +103,7 @@ async fn events_and_frames_use_reader_version() {
     }
     // Each frame has one data line, in both versions.
     let mut frames = old.stream("?cursor=start", None).await;
-    assert_eq!(frames.next().await.unwrap(), "retry: 1000");
+    assert_eq!(frames.next().await.unwrap().lines().count(), 3, "retry, id and data");
     assert_eq!(frames.next().await.unwrap().lines().count(), 2);
 }
 

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::config::origin;
 use crate::http::auth::record_refusal;
 use crate::http::call::Call;
+use crate::http::cors::allowed_origin;
 use crate::http::parts::BODY_MAX;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::http::route::Route;
@@ -35,7 +36,7 @@ pub async fn serve(call: Call, routes: &'static [Route]) -> Result<Reply, Refusa
     let service = StreamableHttpService::new(
         move || Ok(handler.clone()),
         Arc::new(NeverSessionManager::default()),
-        sdk_config(&call.app, &hosts),
+        sdk_config(&call, &hosts),
     );
     let response = service.handle(sdk_request(&call)).await;
     let (head, body) = response.into_parts();
@@ -79,18 +80,21 @@ fn allowed_hosts(app: &App) -> Vec<String> {
 
 /// No sessions and no streams: every response is one JSON message. Web pages may call from the origin of the service and
 /// from the origins in `--allow-origin`.
-fn sdk_config(app: &App, hosts: &[String]) -> StreamableHttpServerConfig {
+fn sdk_config(call: &Call, hosts: &[String]) -> StreamableHttpServerConfig {
+    let app = &call.app;
     let (loopback, port) = (app.config.listen.ip().is_loopback(), app.config.listen.port());
     let own_origins = LOOPBACK.into_iter().filter(|_| loopback).map(|name| format!("http://{name}:{port}"));
-    let origins = own_origins.chain(origin(&app.base_url)).chain(app.config.allow_origins.iter().cloned());
-    StreamableHttpServerConfig::default()
+    let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_sse_keep_alive(None)
         .with_max_request_body_bytes(BODY_MAX)
-        .with_allowed_hosts(hosts)
-        .with_allowed_origins(origins)
-        .enforce_origin_validation()
+        .with_allowed_hosts(hosts);
+    // The SDK does not know `*`.
+    if allowed_origin(&app.config.allow_origins, &call.headers).is_some() {
+        return config.disable_allowed_origins();
+    }
+    config.with_allowed_origins(own_origins.chain(origin(&app.base_url))).enforce_origin_validation()
 }
 
 /// The request for the SDK. The edge checked `Accept`: a client need not accept streams, because none are sent.

@@ -23,17 +23,18 @@ use crate::versions::Version;
 
 /// Events and bytes per read, and held for a client that does not read.
 const PIECE: PageLimit = PageLimit { events: 256, bytes: 256 * 1024 };
-/// The first frame: the time before a client reconnects, in milliseconds.
-const RETRY: &str = "retry: 1000\n\n";
-/// A frame that keeps the connection alive, without an event or an id.
-const COMMENT: &str = ":\n\n";
+/// The first line of the first frame: the time before a client reconnects, in milliseconds. Not a frame of its own,
+/// because plain libraries dispatch a frame without data as an empty message.
+const RETRY: &str = "retry: 1000\n";
+/// A line that keeps the connection alive. Without a blank line, because plain libraries dispatch at each blank line.
+const COMMENT: &str = ":\n";
 
 /// The progress of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// No frame was read.
+    /// No frame was sent.
     Opening,
-    /// Reading history.
+    /// Sending history.
     Replaying,
     /// Caught up with the newest event.
     Live,
@@ -46,6 +47,8 @@ pub(super) struct StreamReader {
     cache: Arc<FrameCache>,
     key: FrameKey,
     cursor_text: Arc<str>,
+    /// The newest event id of the home at the last read.
+    head: i64,
     notifications: watch::Receiver<i64>,
     /// The signals at the read that reached the newest event. None: more events may exist.
     seen: Option<Signals>,
@@ -80,6 +83,7 @@ impl StreamReader {
             version,
             key,
             cursor_text: "".into(),
+            head: 0,
             notifications,
             seen: None,
             key_checked_at: None,
@@ -90,10 +94,6 @@ impl StreamReader {
 
     /// The next bytes to send. None: the stream ends.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
-        if self.stage == Stage::Opening {
-            self.stage = Stage::Replaying;
-            return Some(Bytes::from_static(RETRY.as_bytes()));
-        }
         loop {
             let app = &self.guard.app;
             let signals = Signals { home: *self.notifications.borrow_and_update(), external: *app.outside.borrow() };
@@ -148,21 +148,33 @@ impl StreamReader {
         self.key.cursor = found.next;
         self.guard.set_cursor(found.next);
         self.cursor_text = found.next_text.clone();
+        self.head = found.head;
         self.seen = (!found.has_more).then_some(signals);
-        if self.stage != Stage::Replaying || found.has_more {
+        let is_first = self.stage == Stage::Opening && !(found.has_more && found.frames.is_empty());
+        if is_live || (found.has_more && !is_first) {
             return Some(found.frames.clone());
         }
-        self.stage = Stage::Live;
-        // All live streams at a position share a key, so the start of this stream must not be a part of the key.
-        self.key.cursor.end_backfill();
-        let data = json!({ "cursor": *self.cursor_text, "head": found.head });
-        let ready = format!("event: ready\nid: {}\ndata: {data}\n\n", self.cursor_text);
-        Some([&found.frames[..], ready.as_bytes()].concat().into())
+        let retry = if is_first { RETRY } else { "" };
+        self.stage = Stage::Replaying;
+        let mut ready = String::new();
+        if !found.has_more {
+            self.stage = Stage::Live;
+            // All live streams at a position share a key, so the start of this stream must not be a part of the key.
+            self.key.cursor.end_backfill();
+            ready = self.position_frame("ready");
+        }
+        Some([retry.as_bytes(), &found.frames[..], ready.as_bytes()].concat().into())
+    }
+
+    /// A frame that tells the position of the stream and the newest event id (contract 9.4).
+    fn position_frame(&self, event: &str) -> String {
+        let (cursor, data) = (&self.cursor_text, json!({ "cursor": *self.cursor_text, "head": self.head }));
+        format!("event: {event}\nid: {cursor}\ndata: {data}\n\n")
     }
 
     /// Waits for a notification or for the next sign of life. Some: the heartbeat or comment to send.
     async fn wait(&mut self) -> Option<Bytes> {
-        let config = &self.guard.app.config;
+        let (keepalive, heartbeat) = (self.guard.app.config.keepalive, self.guard.app.config.heartbeat);
         loop {
             tokio::select! {
                 biased;
@@ -170,16 +182,16 @@ impl StreamReader {
                 _ = self.notifications.changed() => return None,
                 () = self.alarm.as_mut() => (),
             }
-            let (now, comment_at) = (Instant::now(), self.silent_since + config.keepalive);
+            let (now, comment_at) = (Instant::now(), self.silent_since + keepalive);
             let frame = if now >= self.heartbeat_at {
-                self.heartbeat_at = now + config.heartbeat.max(Duration::from_millis(1));
-                // An id without data: standard clients store the position and dispatch no event.
-                Some(format!(": heartbeat\nid: {}\n\n", self.cursor_text).into())
+                self.heartbeat_at = now + heartbeat.max(Duration::from_millis(1));
+                // Standard clients store the id and call no handler of messages. Naive clients can parse the data.
+                Some(self.position_frame("heartbeat").into())
             } else {
                 (now >= comment_at).then(|| Bytes::from_static(COMMENT.as_bytes()))
             };
             let silent_since = if frame.is_some() { now } else { self.silent_since };
-            self.alarm.as_mut().reset(self.heartbeat_at.min(silent_since + config.keepalive));
+            self.alarm.as_mut().reset(self.heartbeat_at.min(silent_since + keepalive));
             if frame.is_some() {
                 return frame;
             }

@@ -1,4 +1,4 @@
-//! Injects faults into the frames of a stream: a frame with data may break the connection, be held back or be sent twice.
+//! Injects faults into the frames of a stream: an event or `ready` may break the connection, be held back or be sent twice.
 //! Must not know what a frame says.
 
 use std::collections::VecDeque;
@@ -19,8 +19,10 @@ use crate::http::auth;
 
 /// The end of a frame.
 const FRAME_END: &[u8] = b"\n\n";
-/// A comment, which only keeps the stream alive.
-const COMMENT: &[u8] = b":\n\n";
+/// A comment, which only keeps the stream alive. A comment has no blank line (contract 9.4).
+const COMMENT: &[u8] = b":\n";
+/// The start of a heartbeat.
+const HEARTBEAT: &[u8] = b"event: heartbeat\n";
 /// Time between two checks whether the key of a silent stream is still valid.
 const KEY_CHECK_EVERY: Duration = Duration::from_millis(250);
 
@@ -56,13 +58,13 @@ struct FaultyStream {
     rules: Vec<usize>,
     subject: Subject,
     body: BodyDataStream,
-    /// The bytes after the last whole frame.
+    /// The bytes after the last whole frame or comment.
     partial: Vec<u8>,
     frames: VecDeque<Frame>,
     silence: Option<Silence>,
 }
 
-/// A whole frame that was not sent yet.
+/// A whole frame or comment that was not sent yet.
 struct Frame {
     bytes: Bytes,
     /// Whether the rules have decided about this frame.
@@ -139,20 +141,21 @@ impl FaultyStream {
         SilenceStep::Comment
     }
 
-    /// Reads the next chunk of the body and splits whole frames off. None: the body has ended.
+    /// Reads the next chunk of the body and splits whole frames and comments off. None: the body has ended.
     async fn read(&mut self) -> Option<()> {
         let chunk = self.body.next().await?.ok()?;
         self.partial.extend_from_slice(&chunk);
-        while let Some(end) = self.partial.windows(FRAME_END.len()).position(|bytes| bytes == FRAME_END) {
-            let frame: Vec<u8> = self.partial.drain(..end + FRAME_END.len()).collect();
+        while let Some(length) = first_length(&self.partial) {
+            let frame: Vec<u8> = self.partial.drain(..length).collect();
             self.frames.push_back(Frame { bytes: frame.into(), is_decided: false });
         }
         Some(())
     }
 
-    /// The fault that strikes this frame. Frames without data are never struck.
+    /// The fault that strikes this frame. Only events and `ready` are struck: comments and heartbeats depend on the
+    /// time, so a count of them would not be repeatable.
     fn strike(&self, frame: &[u8]) -> Option<FaultKind> {
-        if !frame.starts_with(b"data:") && !frame.windows(6).any(|bytes| bytes == b"\ndata:") {
+        if frame.starts_with(b":") || frame.starts_with(HEARTBEAT) {
             return None;
         }
         let mut struck = None;
@@ -164,6 +167,12 @@ impl FaultyStream {
         }
         struck
     }
+}
+
+/// The bytes of the first frame or comment. None: the first is incomplete.
+fn first_length(bytes: &[u8]) -> Option<usize> {
+    let end: &[u8] = if bytes.starts_with(b":") { b"\n" } else { FRAME_END };
+    Some(bytes.windows(end.len()).position(|found| found == end)? + end.len())
 }
 
 /// Returns after the key was revoked or has expired. A stream must end within a second then (contract 9.4), and the
