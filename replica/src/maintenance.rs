@@ -6,7 +6,6 @@ use std::path::Path;
 use hearth_contract::schema::Kind;
 
 use crate::store::export::ExportSummary;
-use crate::store::presence::OpenedFile;
 use crate::store::read::counts::ReplicaCounts;
 use crate::store::read::find::IdMatch;
 use crate::store::read::why::Why;
@@ -42,8 +41,7 @@ pub fn database_was_removed(db: &Path) -> bool {
 impl Replica {
     /// Opens a database in a place without write access. Every write fails.
     pub fn open_read_only(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
-        let connection = store::read_only::open_replica(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin })
+        Replica::with_connection(store::read_only::open_replica(db)?, db, origin, None)
     }
 
     /// Finds a record by the beginning of its id, among `kinds`. `also_gone` includes records that only edits or

@@ -23,7 +23,13 @@ pub async fn supervise_sync(
     loop {
         // Opening first reports a failed schema migration before the sync starts.
         let ended = match Replica::open(&config.db, origin) {
-            Ok(_) => syncing(lock).await,
+            Ok(replica) => {
+                for sentence in replica.restored().iter().flat_map(|restored| restored.sentences()) {
+                    tracing::warn!("{sentence}");
+                }
+                drop(replica);
+                syncing(lock).await
+            }
             Err(error) => {
                 drop(lock);
                 Err(SyncError::Store(error))

@@ -21,7 +21,9 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn open_or_create(&self) -> Result<Replica, Failure> {
         self.warn_if_removed();
-        Ok(Replica::open(&self.profile.db, Origin::Cli)?)
+        let replica = Replica::open(&self.profile.db, Origin::Cli)?;
+        report_restored(&replica);
+        Ok(replica)
     }
 
     /// Prints a message if a database existed at the path before and was removed.
@@ -49,10 +51,19 @@ impl Context {
             });
         }
         let opened = Replica::open(db, Origin::Cli);
-        Ok(opened.or_else(|error| match diagnose(db, &error).cause {
+        let replica = opened.or_else(|error| match diagnose(db, &error).cause {
             Cause::NoAccess | Cause::DiskFull => Replica::open_read_only(db, Origin::Cli).map_err(|_| error),
             _ => Err(error),
-        })?)
+        })?;
+        report_restored(&replica);
+        Ok(replica)
+    }
+}
+
+/// Prints what was restored because another program had removed or altered it.
+fn report_restored(replica: &Replica) {
+    for sentence in replica.restored().iter().flat_map(|restored| restored.sentences()) {
+        output::message(&output::with_home_flags(&format!("hearth-replica: {sentence}")));
     }
 }
 

@@ -14,12 +14,7 @@ pub(super) fn report(rescue: &RebuildReport) {
         }
         None => {
             let stay = if rescue.edits == 1 { "stays" } else { "stay" };
-            let how = if rescue.recreated_objects {
-                "the missing parts of the database are restored"
-            } else {
-                "the database is sound"
-            };
-            output::message(&format!("{how}; everything is downloaded again, and {edits} {stay}"));
+            output::message(&format!("the database is sound; everything is downloaded again, and {edits} {stay}"));
         }
     }
     for sentence in &rescue.lost {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 
 use clap::Args;
-use hearth_replica::doctor::{DELETION_ADVICE, new_key_advice, other_process_key_advice};
+use hearth_replica::doctor::{DELETION_ADVICE, HELD_CHANGES_ADVICE, new_key_advice, other_process_key_advice};
 use hearth_replica::{Phase, notification};
 use serde_json::{Map, Value};
 
@@ -70,6 +70,9 @@ pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -
     if status.phase == Phase::Blocked && status.asks_about_deletions {
         output::next_step(DELETION_ADVICE);
     }
+    if status.held_changes.is_some() {
+        output::next_step(HELD_CHANGES_ADVICE);
+    }
     if status.phase == Phase::NeedsKey {
         let elsewhere = other_process_key_advice(&context.profile.db);
         output::next_step(
@@ -121,6 +124,9 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
     }
     if status.edits_to_decide() > 0 {
         sentence.push_str(&format!("; {} for you to decide on", text::count(status.edits_to_decide(), "edit")));
+    }
+    if let Some(held) = &status.held_changes {
+        sentence.push_str(&format!("; {}", held.question()));
     }
     text::one_line(&sentence) + "."
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{block_advice, other_process_key_advice};
+use hearth_replica::doctor::{HELD_CHANGES_ADVICE, block_advice, other_process_key_advice};
 use hearth_replica::sync::Until;
 use hearth_replica::{BlockCause, Phase, Status};
 
@@ -87,6 +87,9 @@ pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
 
 /// The failure for edits that are still open after the goal.
 pub(super) fn check_open_edits(until: Until, now: &Status) -> Result<(), Failure> {
+    if let Some(held) = &now.held_changes {
+        return Err(Failure::new(Exit::NeedsYou, held.question()).hint(HELD_CHANGES_ADVICE));
+    }
     if now.edits_to_decide() > 0 {
         return Err(Failure::new(
             Exit::NeedsYou,

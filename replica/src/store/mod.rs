@@ -10,7 +10,8 @@
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
-//! - [`health`], [`salvage`]: damaged databases.
+//! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`salvage`]:
+//!   damaged databases.
 
 pub(crate) mod base;
 pub(crate) mod connection;
@@ -28,6 +29,7 @@ pub(crate) mod merge;
 mod migrations;
 pub(crate) mod mirror;
 pub(crate) mod open;
+pub(crate) mod outside;
 pub(crate) mod presence;
 pub(crate) mod read;
 pub(crate) mod read_only;
@@ -39,6 +41,7 @@ mod sql_words;
 pub(crate) mod status;
 pub(crate) mod sync_log;
 pub(crate) mod sync_state;
+mod synced_rows;
 mod unknown_revs;
 
 #[cfg(test)]

@@ -125,14 +125,14 @@ fn damaged_database_is_rebuilt_with_edits() {
 
 #[test]
 fn rebuild_of_sound_database_names_lost_tables() {
-    for (loss, words) in
-        [("SELECT 1", "the database is sound"), ("DROP TABLE tasks", "the missing parts of the database are restored")]
-    {
+    let altered = "Another program had removed or altered the table tasks, ";
+    for (loss, words) in [("SELECT 1", ""), ("DROP TABLE tasks", altered)] {
         let (_dir, db) = unreachable_replica();
         assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
         assert!(sqlite3(&db, loss).status.success());
         let (_, printed) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
-        assert!(printed.contains(&format!("{words}; everything is downloaded again, and 1 edit stays")), "{printed}");
+        let sound = "the database is sound; everything is downloaded again, and 1 edit stays";
+        assert!(printed.contains(words) && printed.contains(sound), "{printed}");
     }
 }
 

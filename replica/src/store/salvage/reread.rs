@@ -7,7 +7,7 @@ use rusqlite::Transaction;
 use super::report::RebuildReport;
 use crate::model::LogLevel;
 use crate::store::reconcile::lost;
-use crate::store::schema::{self, search};
+use crate::store::schema::search;
 use crate::store::sync_log::log;
 use crate::store::{StoreError, gate, open, unknown_revs};
 
@@ -15,9 +15,6 @@ use crate::store::{StoreError, gate, open, unknown_revs};
 /// Rows stay until the server's version replaces them.
 pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
     let mut connection = open::read_write(db)?;
-    // A person may have dropped a table, trigger or view.
-    let recreated_objects = !schema::missing_objects(&connection)?.is_empty();
-    schema::renew(&mut connection)?;
     // Before all other writes, because a damaged `search` would make them fail.
     gate::sync_tx(&mut connection, search::refill)?;
     let edits = gate::sync_tx(&mut connection, |tx| {
@@ -30,11 +27,7 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
         log(tx, LogLevel::Info, "Reading everything again, because a person asked for it.")?;
         Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get::<_, i64>(0))?)
     })?;
-    Ok(RebuildReport {
-        recreated_objects,
-        edits: usize::try_from(edits).unwrap_or_default(),
-        ..RebuildReport::default()
-    })
+    Ok(RebuildReport { edits: usize::try_from(edits).unwrap_or_default(), ..RebuildReport::default() })
 }
 
 /// Forgets every revision, so that each version of the server counts as newer, and every delete: the feed repeats the

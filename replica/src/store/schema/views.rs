@@ -42,7 +42,9 @@ SELECT
          WHEN in_contact THEN CASE WHEN phase = 'live' AND NOT is_level THEN 'catching_up' ELSE phase END
          WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT replaying THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
-    coalesce(question, reason)                                         AS reason,
+    coalesce(question, reason,
+             (SELECT 'changes by another program that wait for you: ' || count(kind) || '; hearth-replica reconcile '
+                  || '--accept-local or --discard-local' FROM _found_changes HAVING count(kind) > 0)) AS reason,
     server,
     coalesce(home_name, home_id)                                       AS home,
     environment,
@@ -59,7 +61,7 @@ SELECT
     END AS INTEGER)                                                    AS retention_left_seconds,
     CAST((SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS INTEGER) AS waiting,
     CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict'))
-         + (question IS NOT NULL) AS INTEGER)                          AS needs_you,
+         + (question IS NOT NULL) + EXISTS (SELECT kind FROM _found_changes) AS INTEGER) AS needs_you,
     (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) AS oldest_waiting_at,
     CASE WHEN in_contact THEN (SELECT min(next_attempt_at) FROM edits WHERE state IN ('waiting', 'sending'))
          WHEN daemon_pid IS NOT NULL THEN next_attempt_at END          AS next_attempt_at,
