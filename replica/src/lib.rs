@@ -37,7 +37,10 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 pub use store::presence::OpenedFile;
 
-pub use maintenance::{can_be_replica, database_exists, database_was_removed, rebuild};
+pub use maintenance::{
+    can_be_replica, database_exists, database_was_removed, is_rebuild_requested, look_for_damage, rebuild,
+    report_damage, request_rebuild, take_rebuild_report, withdraw_rebuild,
+};
 pub use model::ConflictPolicy;
 pub use model::{
     BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, Phase, ReasonCode,

@@ -1,6 +1,7 @@
 //! `status`: prints the status as a sentence with fields, or as JSON. Must not change the replica.
 
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use clap::Args;
 use hearth_replica::doctor::{DELETION_ADVICE, HELD_CHANGES_ADVICE, new_key_advice, other_process_key_advice};
@@ -9,7 +10,11 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::failure::Failure;
+use super::sync_goal::claims_current;
 use super::{output, text};
+
+/// How long a claim to be in step waits for a look at the pages of the database. Damage may be where nobody has read yet.
+const LOOK_LIMIT: Duration = Duration::from_secs(1);
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
@@ -23,6 +28,9 @@ impl Status {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.open_existing()?;
         let mut last = replica.status()?;
+        if claims_current(&last) {
+            hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
+        }
         write_status(context, &last)?;
         if !self.watch {
             return Ok(());
@@ -33,7 +41,7 @@ impl Status {
         })?;
         // The status can change without a change of the database, as time since the last contact passes.
         loop {
-            let _ = notifications.recv_timeout(std::time::Duration::from_secs(1));
+            let _ = notifications.recv_timeout(Duration::from_secs(1));
             let now = replica.status()?;
             // Values that only grow with the clock are no change.
             let comparable = hearth_replica::Status {

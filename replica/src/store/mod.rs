@@ -10,8 +10,8 @@
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
-//! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`salvage`]:
-//!   damaged databases.
+//! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
+//!   [`salvage`]: damaged databases.
 
 pub(crate) mod base;
 pub(crate) mod connection;
@@ -24,6 +24,7 @@ pub(crate) mod feed;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod health;
+pub(crate) mod integrity;
 pub(crate) mod lock;
 pub(crate) mod merge;
 mod migrations;

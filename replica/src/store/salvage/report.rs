@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The result of a rebuild.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct RebuildReport {
     /// The path at which the old file is kept. None when the database was sound and stays in place.
     pub kept_as: Option<PathBuf>,
