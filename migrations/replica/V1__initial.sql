@@ -186,6 +186,26 @@ CREATE TABLE _search_rows (
     UNIQUE (kind, record_id)
 ) STRICT;
 
+CREATE TABLE _synced_rows (
+    -- Every row of the typed tables as the sync last wrote the row. Compared with the rows when triggers or tables of the
+    -- replica were missing: a difference is a change that no trigger has seen. Says nothing about a record with edits, whose
+    -- row is its base image with the edits.
+    kind      TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    row       TEXT NOT NULL,             -- JSON array: rev, created_at, updated_at, extra, then the fields in their order
+    PRIMARY KEY (kind, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _found_changes (
+    -- Changes that no trigger has seen, and that are too many to become edits before a person agrees. Until then the rows
+    -- do not show these changes.
+    kind      TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    method    TEXT NOT NULL,             -- create, update, delete
+    patch     TEXT NOT NULL,             -- JSON object: the changed fields and their values as found
+    PRIMARY KEY (kind, record_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE edits (
     -- One row for each local change that the server has not confirmed.
     id              INTEGER PRIMARY KEY AUTOINCREMENT, -- rises in the order of the changes; never used again

@@ -6,9 +6,25 @@ use std::collections::BTreeSet;
 use hearth_contract::check::Fields;
 
 use crate::store::edits::{decide, resolve, undo};
-use crate::{Decided, EditError, Replica, Resolution, now};
+use crate::store::outside::held;
+use crate::{Decided, EditError, Replica, Resolution, StoreError, notification, now};
 
 impl Replica {
+    /// Makes edits of the changes by another program that wait for a person. Returns how many edits there are now: sent ones,
+    /// and ones with a value that a rule refuses.
+    pub fn accept_held_changes(&self) -> Result<(usize, usize), StoreError> {
+        let accepted = held::accept(&mut *self.write_connection()?)?;
+        notification::notify(&self.db);
+        Ok(accepted)
+    }
+
+    /// Drops the changes by another program that wait for a person. Returns their number.
+    pub fn discard_held_changes(&self) -> Result<usize, StoreError> {
+        let dropped = held::discard(&mut *self.write_connection()?)?;
+        notification::notify(&self.db);
+        Ok(dropped)
+    }
+
     /// Sends an edit again that the server refused, without backoff. Error: a retry cannot help; the error says what
     /// can.
     pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {

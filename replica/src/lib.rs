@@ -26,7 +26,7 @@ mod supervisor;
 pub mod sync;
 mod sync_config;
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -37,7 +37,10 @@ use hearth_contract::schema::Kind;
 use store::Connection;
 pub use store::presence::OpenedFile;
 
-pub use maintenance::{can_be_replica, database_exists, database_was_removed, rebuild};
+pub use maintenance::{
+    can_be_replica, database_exists, database_was_removed, is_rebuild_requested, look_for_damage, rebuild,
+    report_damage, request_rebuild, take_rebuild_report, withdraw_rebuild,
+};
 pub use model::ConflictPolicy;
 pub use model::{
     BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, Phase, ReasonCode,
@@ -48,6 +51,7 @@ pub use store::edits::Decided;
 pub use store::edits::EditError;
 pub use store::edits::resolve::{Choice, Resolution};
 pub use store::export::ExportSummary;
+pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;
 pub use store::read::filter::{Condition, Test, WAITING};
 pub use store::read::find::{ID_PREFIX_MIN, IdMatch};
@@ -71,14 +75,33 @@ pub struct Replica {
     db: PathBuf,
     place: OpenedFile,
     origin: Origin,
+    /// `PRAGMA schema_version` at the last look at the tables and triggers.
+    schema_version: Cell<i64>,
+    restored: Option<Restored>,
 }
 
 impl Replica {
     /// Opens or creates the database. A new directory gets mode 0700, the file 0600. The schema is migrated to the
     /// newest version.
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
-        let connection = store::open::read_write(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin })
+        let (connection, restored) = store::open::read_write_and_report(db)?;
+        Replica::with_connection(connection, db, origin, restored)
+    }
+
+    fn with_connection(
+        connection: Connection,
+        db: &Path,
+        origin: Origin,
+        restored: Option<Restored>,
+    ) -> Result<Replica, StoreError> {
+        let schema_version = store::connection::schema_version(&connection)?.into();
+        let (connection, place) = (connection.into(), OpenedFile::new(db));
+        Ok(Replica { connection, db: db.to_owned(), place, origin, schema_version, restored })
+    }
+
+    /// What `open` has restored, because another program had removed or altered it. None when nothing was.
+    pub fn restored(&self) -> Option<&Restored> {
+        self.restored.as_ref()
     }
 
     /// Runs several reads in one snapshot, such as the pages of a list. Concurrent writes are not visible to `reads`.
@@ -206,9 +229,16 @@ impl Replica {
     /// The connection for a write. Error: the path no longer leads to the opened file, so a write would be lost.
     fn write_connection(&self) -> Result<RefMut<'_, Connection>, StoreError> {
         self.place.ensure_unmoved()?;
-        self.connection
+        let connection = self
+            .connection
             .try_borrow_mut()
-            .map_err(|_| StoreError::Unexpected("a change among reads that are of one moment".to_owned()))
+            .map_err(|_| StoreError::Unexpected("a change among reads that are of one moment".to_owned()))?;
+        let schema_version = store::connection::schema_version(&connection)?;
+        if self.schema_version.replace(schema_version) != schema_version {
+            // Without triggers the write would be no edit. To open the database restores what is missing.
+            store::open::read_write(&self.db)?;
+        }
+        Ok(connection)
     }
 
     fn notify_on_success<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {

@@ -2,11 +2,12 @@
 //! SQL.
 
 use std::path::Path;
+use std::time::Duration;
 
 use hearth_contract::schema::Kind;
 
 use crate::store::export::ExportSummary;
-use crate::store::presence::OpenedFile;
+use crate::store::integrity::Depth;
 use crate::store::read::counts::ReplicaCounts;
 use crate::store::read::find::IdMatch;
 use crate::store::read::why::Why;
@@ -19,6 +20,36 @@ use crate::{Origin, RebuildReport, Replica};
 /// must hold the sync lock.
 pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<RebuildReport, StoreError> {
     store::salvage::rebuild(db, wall_clock())
+}
+
+/// Asks the process that syncs a database for a rebuild.
+pub fn request_rebuild(db: &Path) -> Result<(), StoreError> {
+    store::salvage::wish::make(db)
+}
+
+/// True while the process that syncs has not begun the requested rebuild.
+pub fn is_rebuild_requested(db: &Path) -> bool {
+    store::salvage::wish::is_made(db)
+}
+
+/// Takes the request for a rebuild back.
+pub fn withdraw_rebuild(db: &Path) {
+    store::salvage::wish::take(db);
+}
+
+/// The result of the requested rebuild, once. None while there is none.
+pub fn take_rebuild_report(db: &Path) -> Option<RebuildReport> {
+    store::salvage::wish::take_answer(db)
+}
+
+/// Tells the process that syncs that a reader has met damage. The process looks through the file at once.
+pub fn report_damage(db: &Path) {
+    store::integrity::report_damage(db);
+}
+
+/// Looks through the pages of a database for `limit`. An error: the database is damaged.
+pub fn look_for_damage(db: &Path, limit: Duration) -> Result<(), StoreError> {
+    store::integrity::look(db, Depth::Pages, Some(limit)).map(drop)
 }
 
 /// Checks a file before anything is created beside the file. Error: the file is not a replica.
@@ -42,8 +73,15 @@ pub fn database_was_removed(db: &Path) -> bool {
 impl Replica {
     /// Opens a database in a place without write access. Every write fails.
     pub fn open_read_only(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
-        let connection = store::read_only::open_replica(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin })
+        Replica::with_connection(store::read_only::open_replica(db)?, db, origin, None)
+    }
+
+    /// Tells the process that syncs about an error of a read, if the error shows damage. The process looks through the file
+    /// at once.
+    pub fn report_damage(&self, error: &StoreError) {
+        if error.is_damaged() {
+            report_damage(&self.db);
+        }
     }
 
     /// Finds a record by the beginning of its id, among `kinds`. `also_gone` includes records that only edits or

@@ -1,9 +1,9 @@
-//! Supervises a sync, for the daemon and for a screen: a damaged database is rebuilt, and the sync starts again without
-//! a person. A missing database is left for a person to find. Must not know how syncing works.
+//! Supervises a sync, for the daemon and for a screen: a database that is damaged, or that a person wants
+//! rebuilt, is rebuilt, and the sync starts again without a person. A missing database is left for a person to find. Must not know how syncing works.
 
 use std::io;
 
-use crate::store::StoreError;
+use crate::store::{StoreError, salvage};
 use crate::sync::{SyncConfig, SyncError, SyncLock};
 use crate::{Origin, RebuildReport, Replica, rebuild};
 
@@ -23,28 +23,39 @@ pub async fn supervise_sync(
     loop {
         // Opening first reports a failed schema migration before the sync starts.
         let ended = match Replica::open(&config.db, origin) {
-            Ok(_) => syncing(lock).await,
+            Ok(replica) => {
+                for sentence in replica.restored().iter().flat_map(|restored| restored.sentences()) {
+                    tracing::warn!("{sentence}");
+                }
+                drop(replica);
+                syncing(lock).await
+            }
             Err(error) => {
                 drop(lock);
                 Err(SyncError::Store(error))
             }
         };
+        let is_wanted = matches!(ended, Err(SyncError::RebuildWanted));
         match ended {
             Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(config, origin, &error) => {
                 rebuilds += 1;
                 tracing::warn!(%error, "the database is damaged; rebuilding it");
-                lock = retake_lock(config)?;
-                let db = config.db.clone();
-                // A rebuild takes long; on a thread of its own the other tasks keep running.
-                let rebuilt_lock =
-                    tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
-                let rescue;
-                (rescue, lock) =
-                    rebuilt_lock.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
-                rebuilt(&rescue);
             }
+            Err(SyncError::RebuildWanted) => tracing::info!("a person wants a rebuild"),
             ended => return ended,
         }
+        salvage::wish::take(&config.db);
+        lock = retake_lock(config)?;
+        let db = config.db.clone();
+        // A rebuild takes long; on a thread of its own the other tasks keep running.
+        let rebuilt_lock = tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
+        let rescue;
+        (rescue, lock) =
+            rebuilt_lock.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
+        if is_wanted {
+            salvage::wish::answer(&config.db, &rescue)?;
+        }
+        rebuilt(&rescue);
     }
 }
 

@@ -21,7 +21,9 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn open_or_create(&self) -> Result<Replica, Failure> {
         self.warn_about_place();
-        Ok(self.open()?)
+        let replica = self.open()?;
+        report_restored(&replica);
+        Ok(replica)
     }
 
     /// Opens the replica for changes. A profile with a server tells a new database that its edits wait for that server.
@@ -60,10 +62,19 @@ impl Context {
                 false => Failure::new(Exit::NotFound, format!("there is no replica at {}", db.display())).hint(first),
             });
         }
-        Ok(self.open().or_else(|error| match diagnose(db, &error).cause {
+        let replica = self.open().or_else(|error| match diagnose(db, &error).cause {
             Cause::NoAccess | Cause::DiskFull => Replica::open_read_only(db, Origin::Cli).map_err(|_| error),
             _ => Err(error),
-        })?)
+        })?;
+        report_restored(&replica);
+        Ok(replica)
+    }
+}
+
+/// Prints what was restored because another program had removed or altered it.
+fn report_restored(replica: &Replica) {
+    for sentence in replica.restored().iter().flat_map(|restored| restored.sentences()) {
+        output::message(&output::with_home_flags(&format!("hearth-replica: {sentence}")));
     }
 }
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use clap::Args;
-use hearth_replica::{Phase, log};
+use hearth_replica::{Phase, Replica, log};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::{duration, output, signals, status, sync, sync_goal};
+use super::{duration, output, signals, status, sync, sync_goal, text};
 
 /// Arguments of `reconcile`.
 #[derive(Debug, Args)]
@@ -15,6 +15,12 @@ pub(super) struct Reconcile {
     /// Accept the deletion of any number of records that the server has deleted
     #[arg(long)]
     accept_deletions: bool,
+    /// Make edits of the changes by another program that wait for your decision; nothing is compared
+    #[arg(long, conflicts_with_all = ["accept_deletions", "discard_local"])]
+    accept_local: bool,
+    /// Drop the changes by another program that wait for your decision; nothing is compared
+    #[arg(long, conflicts_with = "accept_deletions")]
+    discard_local: bool,
     /// Time limit, as in 30s, 5m
     #[arg(long, default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
@@ -25,6 +31,9 @@ impl Reconcile {
         log::to_stderr(log::LogFormat::Text, "warn");
         signals::listen()?;
         let replica = context.open_existing()?;
+        if self.accept_local || self.discard_local {
+            return answer_held_changes(context, &replica, self.accept_local);
+        }
         let config = sync::sync_config(context)?;
         replica.reconcile(self.accept_deletions)?;
         let now = match sync::sync_to_current(context, &replica, &config, self.timeout) {
@@ -43,6 +52,35 @@ impl Reconcile {
             output::line(&format!("Compared with the server; in step at position {}.", now.position))?;
         }
         sync_goal::check_open_edits(&now)
+    }
+}
+
+/// Answers the question about changes by another program, without contact to the server.
+fn answer_held_changes(context: &Context, replica: &Replica, is_accepted: bool) -> Result<(), Failure> {
+    if replica.status()?.held_changes.is_none() {
+        let text = "no change by another program waits for your decision";
+        return Err(Failure::new(Exit::NotFound, text).hint("hearth-replica status"));
+    }
+    let sentence = if is_accepted {
+        let (edits, refused) = replica.accept_held_changes()?;
+        let refused =
+            if refused > 0 { format!("; {refused} more break a rule and wait for you") } else { String::new() };
+        format!("{} on the way{refused}.", text::count(i64::try_from(edits).unwrap_or(i64::MAX), "edit"))
+    } else {
+        format!(
+            "{} dropped.",
+            text::count(i64::try_from(replica.discard_held_changes()?).unwrap_or(i64::MAX), "change")
+        )
+    };
+    let now = replica.status()?;
+    if context.json {
+        status::write_status(context, &now)?;
+    } else {
+        output::line(&sentence)?;
+    }
+    match now.edits_to_decide() {
+        0 => Ok(()),
+        _ => sync_goal::check_open_edits(&now),
     }
 }
 

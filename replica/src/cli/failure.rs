@@ -97,9 +97,12 @@ impl Failure {
         self.store.is_some() || self.next == Some(NextStep::Rebuild)
     }
 
-    /// Adds the diagnosis of a database error, for the database at `db`.
+    /// Adds the diagnosis of a database error, for the database at `db`. Damage is reported to the process that syncs.
     pub(super) fn about(mut self, db: &Path) -> Failure {
         if let Some(error) = self.store.take().filter(|_| self.next.is_none()) {
+            if error.is_damaged() {
+                hearth_replica::report_damage(db);
+            }
             let diagnosis = diagnose(db, &error);
             self.text = diagnosis.text;
             self.next = Some(diagnosis.next.into());
@@ -187,6 +190,7 @@ impl From<SyncError> for Failure {
             }
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
             SyncError::Asks(why) => Failure::new(Exit::NeedsYou, text::one_line(&why)).hint(DELETION_ADVICE),
+            SyncError::RebuildWanted => Failure::new(Exit::Failure, error.to_string()).hint(NextStep::Rebuild),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(cause, why) => {
                 let failure = Failure::new(Exit::NeedsYou, text::one_line(&why));

@@ -1,17 +1,22 @@
 //! `rebuild`: downloads the database again and keeps the edits that wait. Must not know how the store rebuilds.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use hearth_replica::doctor::shell_quoted;
 use hearth_replica::log::{self, LogFormat};
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
-use hearth_replica::{Phase, Replica};
+use hearth_replica::{Phase, RebuildReport, Replica};
 use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::{duration, lock_holder, output, rescue_report, signals, sync, sync_goal};
+
+/// How long the process that syncs may take to begin a rebuild.
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+/// The pause between two looks for its answer.
+const ANSWER_PAUSE: Duration = Duration::from_millis(100);
 
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
@@ -31,22 +36,11 @@ impl Rebuild {
         }
         // Before the lock, because the lock would create a directory for a mistyped profile.
         let config = sync::sync_config(context)?;
-        let Some(lock) = lock_holder::try_lock(db)? else {
-            return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
+        let rescue = match lock_holder::try_lock(db)? {
+            Some(lock) => self.run_here(context, config, lock)?,
+            None => self.run_there(context, &config)?,
         };
-        let lock = sync_before_rebuild(context, &config, lock, self.timeout)?;
-        let rescue = hearth_replica::rebuild(db, &lock)?;
-        rescue_report::report(&rescue);
         let replica = context.open_or_create()?;
-        let last = sync::sync_in_process(config, lock, Until::Current, self.timeout, &replica)?;
-        if let Some(last) = last {
-            let failure = sync_goal::timeout_failure(context, &last);
-            // A second rebuild would start from zero; a sync continues.
-            return Err(match failure.exit {
-                Exit::Unreachable => failure.hint("hearth-replica sync --until-current --timeout 5m"),
-                _ => failure,
-            });
-        }
         let now = replica.status()?;
         if context.json {
             output::json(&json!({
@@ -107,6 +101,62 @@ fn rebuild_local(context: &Context) -> Result<(), Failure> {
     }
 }
 
+impl Rebuild {
+    /// Rebuilds in this process, and downloads everything.
+    fn run_here(&self, context: &Context, config: SyncConfig, lock: SyncLock) -> Result<RebuildReport, Failure> {
+        let db = &context.profile.db;
+        let lock = sync_before_rebuild(context, &config, lock, self.timeout)?;
+        let rescue = hearth_replica::rebuild(db, &lock)?;
+        rescue_report::report(&rescue);
+        let replica = context.open_or_create()?;
+        let Some(last) = sync::sync_in_process(config, lock, Until::Current, self.timeout, &replica)? else {
+            return Ok(rescue);
+        };
+        let failure = sync_goal::timeout_failure(context, &last);
+        // A second rebuild would start from zero; a sync continues.
+        Err(match failure.exit {
+            Exit::Unreachable => failure.hint("hearth-replica sync --until-current --timeout 5m"),
+            _ => failure,
+        })
+    }
+
+    /// Has the process that syncs rebuild the database, and waits until everything is downloaded.
+    fn run_there(&self, context: &Context, config: &SyncConfig) -> Result<RebuildReport, Failure> {
+        let db = &context.profile.db;
+        let deadline = Instant::now() + self.timeout;
+        if context.open_or_create().is_ok_and(|replica| is_in_use(&replica)) {
+            sync::check_server(config, self.timeout)?;
+        }
+        hearth_replica::request_rebuild(db)?;
+        let began = Instant::now();
+        let rescue = loop {
+            if let Some(rescue) = hearth_replica::take_rebuild_report(db) {
+                break rescue;
+            }
+            let is_over = match hearth_replica::is_rebuild_requested(db) {
+                true => began.elapsed() > ANSWER_LIMIT || !SyncLock::is_held(db),
+                false => Instant::now() > deadline,
+            };
+            if is_over || signals::check_stop().is_err() {
+                hearth_replica::withdraw_rebuild(db);
+                signals::check_stop()?;
+                return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
+            }
+            std::thread::sleep(ANSWER_PAUSE);
+        };
+        rescue_report::report(&rescue);
+        let left = deadline.saturating_duration_since(Instant::now()).max(ANSWER_PAUSE);
+        sync::sync_to_current(context, &context.open_or_create()?, config, left)?;
+        Ok(rescue)
+    }
+}
+
+/// True for a readable replica that had contact with a server.
+fn is_in_use(replica: &Replica) -> bool {
+    // A replica of a restored server can stand at position 0.
+    replica.status().is_ok_and(|now| now.position > 0 || now.phase != Phase::New)
+}
+
 /// Syncs once before the rebuild. A restored server, and edits lost by the restore, are visible only from the replica's
 /// old position. A database that cannot be opened, or that never had a server, is rebuilt at once. A database that
 /// fails during the sync is rebuilt too.
@@ -116,9 +166,7 @@ fn sync_before_rebuild(
     lock: SyncLock,
     limit: Duration,
 ) -> Result<SyncLock, Failure> {
-    // A replica of a restored server can stand at position 0.
-    let knows = |replica: &Replica| replica.status().is_ok_and(|now| now.position > 0 || now.phase != Phase::New);
-    let Some(replica) = context.open_or_create().ok().filter(knows) else { return Ok(lock) };
+    let Some(replica) = context.open_or_create().ok().filter(is_in_use) else { return Ok(lock) };
     sync::check_server(config, limit)?;
     match sync::sync_in_process(config.clone(), lock, Until::Current, limit, &replica) {
         Ok(None) => {}

@@ -8,7 +8,6 @@ use super::{output, text};
 pub(super) fn report_local(rescue: &RebuildReport) {
     match &rescue.kept_as {
         Some(_) => report(rescue),
-        None if rescue.recreated_objects => output::message("the missing parts of the database are restored"),
         None => output::message("the database was sound"),
     }
 }
@@ -23,12 +22,7 @@ pub(super) fn report(rescue: &RebuildReport) {
         }
         None => {
             let stay = if rescue.edits == 1 { "stays" } else { "stay" };
-            let how = if rescue.recreated_objects {
-                "the missing parts of the database are restored"
-            } else {
-                "the database is sound"
-            };
-            output::message(&format!("{how}; everything is downloaded again, and {edits} {stay}"));
+            output::message(&format!("the database is sound; everything is downloaded again, and {edits} {stay}"));
         }
     }
     for sentence in &rescue.lost {

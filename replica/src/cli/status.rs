@@ -1,15 +1,20 @@
 //! `status`: prints the status as a sentence with fields, or as JSON. Must not change the replica.
 
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use clap::Args;
-use hearth_replica::doctor::{DELETION_ADVICE, new_key_advice, other_process_key_advice};
+use hearth_replica::doctor::{DELETION_ADVICE, HELD_CHANGES_ADVICE, new_key_advice, other_process_key_advice};
 use hearth_replica::{Phase, notification};
 use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::failure::Failure;
+use super::sync_goal::claims_current;
 use super::{output, text};
+
+/// How long a claim to be in step waits for a look at the pages of the database. Damage may be where nobody has read yet.
+const LOOK_LIMIT: Duration = Duration::from_secs(1);
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
@@ -23,6 +28,9 @@ impl Status {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.open_existing()?;
         let mut last = replica.status()?;
+        if claims_current(&last) {
+            hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
+        }
         write_status(context, &last)?;
         if !self.watch {
             return Ok(());
@@ -33,7 +41,7 @@ impl Status {
         })?;
         // The status can change without a change of the database, as time since the last contact passes.
         loop {
-            let _ = notifications.recv_timeout(std::time::Duration::from_secs(1));
+            let _ = notifications.recv_timeout(Duration::from_secs(1));
             let now = replica.status()?;
             // Values that only grow with the clock are no change.
             let comparable = hearth_replica::Status {
@@ -69,6 +77,9 @@ pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -
     }
     if status.phase == Phase::Blocked && status.asks_about_deletions {
         output::next_step(DELETION_ADVICE);
+    }
+    if status.held_changes.is_some() {
+        output::next_step(HELD_CHANGES_ADVICE);
     }
     if status.phase == Phase::NeedsKey {
         let elsewhere = other_process_key_advice(&context.profile.db);
@@ -122,6 +133,9 @@ pub(super) fn summary(status: &hearth_replica::Status) -> String {
     }
     if status.edits_to_decide() > 0 {
         sentence.push_str(&format!("; {} for you to decide on", text::count(status.edits_to_decide(), "edit")));
+    }
+    if let Some(held) = &status.held_changes {
+        sentence.push_str(&format!("; {}", held.question()));
     }
     text::one_line(&sentence) + "."
 }

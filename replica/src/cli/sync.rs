@@ -26,6 +26,9 @@ const ATTEMPT_TIME: Duration = Duration::from_secs(30);
 const ATTEMPTS_MAX: u32 = 3;
 const ATTEMPT_PAUSE: Duration = Duration::from_secs(1);
 
+/// How long the look at the pages of the database may take.
+const LOOK_LIMIT: Duration = Duration::from_secs(2);
+
 /// A write lock that lasts longer belongs to another program.
 const BUSY_WAIT: Duration = Duration::from_millis(500);
 
@@ -242,6 +245,8 @@ fn wait_for_daemon(
             }
         }
         if is_reached(until, &now, head) {
+            // The process looked through the database when it started.
+            hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
             drop(watch);
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{block_advice, other_process_key_advice};
+use hearth_replica::doctor::{HELD_CHANGES_ADVICE, block_advice, other_process_key_advice};
 use hearth_replica::sync::Until;
 use hearth_replica::{BlockCause, Phase, Status};
 
@@ -105,6 +105,9 @@ pub(super) fn check_synced(until: Until, now: &Status) -> Result<(), Failure> {
 }
 
 fn check_decisions(now: &Status) -> Result<(), Failure> {
+    if let Some(held) = &now.held_changes {
+        return Err(Failure::new(Exit::NeedsYou, held.question()).hint(HELD_CHANGES_ADVICE));
+    }
     if now.edits_to_decide() == 0 {
         return Ok(());
     }

@@ -17,6 +17,10 @@ pub const OTHER_HOME_ADVICE: &str = "hearth-replica init with another --profile 
 pub const DELETION_ADVICE: &str =
     "hearth-replica reconcile --accept-deletions, or hearth-replica reconcile to look again";
 
+/// The remedy when changes by another program wait for a person.
+pub const HELD_CHANGES_ADVICE: &str =
+    "hearth-replica reconcile --accept-local, or hearth-replica reconcile --discard-local";
+
 /// The command to give a profile another key.
 pub const NEW_KEY_COMMAND: &str = "hearth-replica init --server URL, with another key";
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::advice::{REBUILD_COMMAND, new_key_advice, other_process_key_advice, setup_command};
+use super::advice::{HELD_CHANGES_ADVICE, REBUILD_COMMAND, new_key_advice, other_process_key_advice, setup_command};
 use super::diagnosis::{Cause, REFUSING_OBJECT_ADVICE, block_advice, diagnose, free_space_advice, unique_index_advice};
 use super::finding::{Finding, Severity, Topic};
 use super::text::{count, duration_text, size_text};
@@ -79,10 +79,6 @@ fn schema_fault(health: &Health) -> Option<Finding> {
         let text = format!("the database is damaged: {}", health.broken.join("; "));
         return Some(Finding::fault(Topic::Database, text, REBUILD_COMMAND));
     }
-    if !health.missing.is_empty() {
-        let text = format!("the database lacks {}; changes may go unnoticed", health.missing.join(", "));
-        return Some(Finding::fault(Topic::Database, text, REBUILD_COMMAND));
-    }
     if !health.search_complete {
         let text =
             "the search index differs from the tables, because another program wrote to it; searches miss records";
@@ -100,6 +96,10 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
     }
     let status = replica.status()?;
     let mut findings = Vec::new();
+    if let Some(restored) = &health.restored {
+        let text = restored.sentences().join(" ");
+        findings.push(Finding::new(Topic::Database, Severity::Note, text, "hearth-replica edits"));
+    }
     if is_sound {
         let counts = replica.counts()?;
         let records = count(counts.records.iter().map(|(_, count)| count).sum(), "record", "records");
@@ -110,7 +110,7 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
         );
         findings.push(Finding::ok(Topic::Database, text));
     }
-    if health.broken.is_empty() && health.missing.is_empty() {
+    if health.broken.is_empty() {
         findings.extend(foreign_object_findings(&profile.db, health)?);
     }
     // A home without a server has nothing to sync.
@@ -261,6 +261,9 @@ fn is_silent(db: &Path, status: &Status) -> bool {
 
 fn edit_findings(status: &Status) -> Vec<Finding> {
     let mut findings = Vec::new();
+    if let Some(held) = &status.held_changes {
+        findings.push(Finding::fault(Topic::Edits, held.question(), HELD_CHANGES_ADVICE));
+    }
     if status.edits_to_decide() > 0 {
         let text = format!("{} for you to decide on", count(status.edits_to_decide(), "edit waits", "edits wait"));
         findings.push(Finding::fault(Topic::Edits, text, "hearth-replica edits"));

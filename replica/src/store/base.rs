@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::Method;
 use crate::store::merge::{BaseImage, normalized};
-use crate::store::{StoreError, rows, unknown_revs};
+use crate::store::{StoreError, rows, synced_rows, unknown_revs};
 
 /// Saves the server's newest version of a record.
 pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
@@ -79,7 +79,7 @@ pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
             Some((stored, false)) => rows::write_row(tx, kind, id, &stored)?,
             // Neither the server nor an edit has the record: a create made the row.
             None if !unknown_revs::is_on_server(tx, kind, id)? => rows::delete_row(tx, kind, id)?,
-            None => {}
+            None => synced_rows::note(tx, kind, id)?,
         }
         return remove(tx, kind, id);
     }

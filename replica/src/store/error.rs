@@ -36,6 +36,9 @@ pub enum StoreError {
     /// The file is empty, and the files beside it show that it was in use.
     #[error("{0} is empty, but it was in use before")]
     Emptied(PathBuf),
+    /// A look through the file has found damage, in SQLite's words.
+    #[error("the replica database is damaged: {0}")]
+    DamagedPages(String),
     /// Tables that only migrations create are missing.
     #[error("the replica database lacks these tables: {0}")]
     MissingTables(String),
@@ -129,11 +132,12 @@ impl StoreError {
     /// True when the file is not a sound database of this version. Only a rebuild helps, if the disk still works.
     pub fn is_damaged(&self) -> bool {
         use StoreError::{
-            BeforeRelease, Emptied, InvalidContent, Missing, MissingTables, TooManyDamagedCopies, WrongEncoding,
+            BeforeRelease, DamagedPages, Emptied, InvalidContent, Missing, MissingTables, TooManyDamagedCopies,
+            WrongEncoding,
         };
         match self {
             Missing(_) | Emptied(_) | WrongEncoding(_) | MissingTables(_) => true,
-            TooManyDamagedCopies(_) | InvalidContent(_) | BeforeRelease => true,
+            TooManyDamagedCopies(_) | InvalidContent(_) | BeforeRelease | DamagedPages(_) => true,
             StoreError::Sqlite(rusqlite::Error::Utf8Error(..)) => true,
             _ => matches!(self.code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
         }

@@ -1,4 +1,4 @@
-//! Examines a database: its pages, its texts, its tables, triggers and views. Must not repair anything.
+//! Examines a database: its pages, its texts, its tables, triggers and views. Must not repair pages or texts.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use uuid::Uuid;
 
-use super::schema::{self, protected, search, user_objects};
+use super::outside::Restored;
+use super::schema::{protected, search, user_objects};
 use super::{StoreError, open, rows};
 use crate::model::Method;
 
@@ -20,8 +21,8 @@ const FAULTS_MAX: usize = 3;
 pub(crate) struct Health {
     /// Faults of pages, indexes and texts, a sentence each. Empty when the file is sound.
     pub broken: Vec<String>,
-    /// Tables, triggers and views that are missing or differ from those of this version, such as `the table rooms`.
-    pub missing: Vec<String>,
+    /// What was restored at the start of the examination, because another program had removed or altered it.
+    pub restored: Option<Restored>,
     /// A person's triggers that also fire on writes of the sync: trigger and table.
     pub ungated: Vec<(String, String)>,
     /// A person's UNIQUE indexes on typed tables: index and table.
@@ -36,14 +37,12 @@ pub(crate) struct Health {
 
 /// Examines the whole file.
 pub(crate) fn examine(db: &Path) -> Result<Health, StoreError> {
-    let connection = open::read_write(db)?;
-    let mut health = Health { broken: find_damage(&connection)?, ..Health::default() };
+    let (connection, restored) = open::read_write_and_report(db)?;
+    let mut health = Health { broken: find_damage(&connection)?, restored, ..Health::default() };
     if health.broken.is_empty() {
-        health.missing = schema::missing_objects(&connection)?;
         health.ungated = user_objects::ungated_triggers(&connection)?;
         health.unique = user_objects::unique_indexes(&connection)?;
-        // A missing object is reported instead of an incomplete search.
-        health.search_complete = !health.missing.is_empty() || search::is_complete(&connection)?;
+        health.search_complete = search::is_complete(&connection)?;
     }
     let text = "SELECT home_id, daemon_pid FROM _sync";
     let stored = connection.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)));

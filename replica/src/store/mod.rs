@@ -11,7 +11,8 @@
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
-//! - [`health`], [`salvage`]: damaged databases.
+//! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
+//!   [`salvage`]: damaged databases.
 
 pub(crate) mod base;
 pub(crate) mod connection;
@@ -24,11 +25,13 @@ pub(crate) mod feed;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod health;
+pub(crate) mod integrity;
 pub(crate) mod lock;
 pub(crate) mod merge;
 mod migrations;
 pub(crate) mod mirror;
 pub(crate) mod open;
+pub(crate) mod outside;
 pub(crate) mod presence;
 pub(crate) mod read;
 pub(crate) mod read_only;
@@ -41,6 +44,7 @@ pub(crate) mod status;
 pub(crate) mod stream_finding;
 pub(crate) mod sync_log;
 pub(crate) mod sync_state;
+mod synced_rows;
 mod unknown_revs;
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::connection::{BUSY_TIMEOUT, configure, has_wal};
 use super::files::{beside, companion, holds_bytes, is_gone, make_private_directory, private_file};
+use super::outside::{self, Restored};
+use super::schema::SchemaState;
 use super::{StoreError, disk_reserve, gate, migrations, presence, schema, sync_log};
 use crate::model::LogLevel;
 
@@ -21,13 +23,18 @@ const REPLACES_LOST: &str = "There was a database here before, and it is gone. E
 /// Opens the database for reading and writing; creates or migrates the tables where necessary. When the disk has no room for
 /// the migration, the disk reserve of an earlier process is released and the database is opened again.
 pub(crate) fn read_write(db: &Path) -> Result<Connection, StoreError> {
+    read_write_and_report(db).map(|(connection, _)| connection)
+}
+
+/// [`read_write`], and what was restored because another program had removed or altered it. None when nothing was.
+pub(crate) fn read_write_and_report(db: &Path) -> Result<(Connection, Option<Restored>), StoreError> {
     match open(db) {
         Err(error) if (error.is_full() || error.is_file_failure()) && disk_reserve::release(db) => open(db),
         opened => opened,
     }
 }
 
-fn open(db: &Path) -> Result<Connection, StoreError> {
+fn open(db: &Path) -> Result<(Connection, Option<Restored>), StoreError> {
     check_database_file(db)?;
     let replaces_lost = is_gone(db);
     let mut setup_lock = if holds_bytes(db) { None } else { Some(create_file(db)?) };
@@ -36,33 +43,35 @@ fn open(db: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     configure(db, &connection)?;
     check_encoding(&connection)?;
-    if !(has_wal(&connection)? && schema::is_current(&connection)?) {
+    let mut restored = None;
+    if !(has_wal(&connection)? && schema::state(&connection)? == SchemaState::Current) {
         if is_foreign(&connection)? {
             return Err(StoreError::Foreign(db.to_owned()));
         }
         if setup_lock.is_none() {
             setup_lock = Some(lock_setup(db)?);
         }
-        migrate(&mut connection, replaces_lost)?;
+        restored = migrate(&mut connection, replaces_lost)?;
     }
     drop(setup_lock);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    Ok(connection)
+    Ok((connection, restored))
 }
 
 /// Brings the tables up to date, unless another process has done so while this process waited for the setup lock.
-fn migrate(connection: &mut Connection, replaces_lost: bool) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, replaces_lost: bool) -> Result<Option<Restored>, StoreError> {
     if !has_wal(connection)? {
         connection.pragma_update(None, "journal_mode", "WAL")?;
     }
-    if !schema::is_current(connection)? {
-        migrations::runner().run(connection)?;
-        schema::renew(connection)?;
-        if replaces_lost {
-            gate::sync_tx(connection, |tx| sync_log::log(tx, LogLevel::Warning, REPLACES_LOST))?;
-        }
+    if schema::state(connection)? == SchemaState::Current {
+        return Ok(None);
     }
-    Ok(())
+    migrations::runner().run(connection)?;
+    let restored = outside::restore(connection)?;
+    if replaces_lost {
+        gate::sync_tx(connection, |tx| sync_log::log(tx, LogLevel::Warning, REPLACES_LOST))?;
+    }
+    Ok(Some(restored).filter(|restored| *restored != Restored::default()))
 }
 
 /// Keeps SQLite from checkpointing the write-ahead log when the connection closes. Until the owner of the database is known,

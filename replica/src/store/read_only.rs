@@ -6,14 +6,17 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use super::files::beside;
+use super::schema::SchemaState;
 use super::{StoreError, connection, schema};
 
 /// Opens a replica read-only. An error when the replica must be migrated first.
 pub(crate) fn open_replica(db: &Path) -> Result<Connection, StoreError> {
     let connection = open_any(db)?;
-    match schema::is_current(&connection)? {
-        true => Ok(connection),
-        false => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None).into()),
+    match schema::state(&connection)? {
+        SchemaState::Current => Ok(connection),
+        SchemaState::Altered | SchemaState::Outdated => {
+            Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None).into())
+        }
     }
 }
 

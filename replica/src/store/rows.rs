@@ -2,13 +2,14 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{COMMON, Kind, Resource};
+use hearth_contract::schema::{COMMON, Kind};
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params_from_iter};
 use serde_json::{Map, Value};
 
-use super::StoreError;
 use super::schema::search;
+pub(crate) use super::schema::table_sql::columns;
+use super::{StoreError, synced_rows};
 
 /// One record as a typed table holds it, without its id.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -110,6 +111,7 @@ fn compare_and_write(
         Some((_, true)) => {
             let times = (id, &stored.created_at, &stored.updated_at, stored.rev);
             connection.prepare_cached(&statements.update_times)?.execute(times)?;
+            synced_rows::note(connection, kind, id)?;
         }
         _ => upsert(connection, &statements.upsert, kind, id, stored)?,
     }
@@ -158,8 +160,14 @@ fn upsert(
     ]);
     match statement.execute(params_from_iter(values))? {
         0 => Ok(()),
-        _ => search::mark_touched(connection, kind, id),
+        _ => note_written(connection, kind, id),
     }
+}
+
+/// Notes that a row was inserted, changed or deleted.
+fn note_written(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
+    synced_rows::note(connection, kind, id)?;
+    search::mark_touched(connection, kind, id)
 }
 
 /// The statements that write rows of one kind.
@@ -201,16 +209,10 @@ fn statements(kind: Kind) -> &'static Statements {
     &all[kind as usize]
 }
 
-/// The names of the columns of a typed table, `id` first.
-pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str> {
-    let tail = ["created_at", "updated_at", "rev", "extra"];
-    ["id"].into_iter().chain(resource.fields.iter().map(|field| field.name)).chain(tail)
-}
-
 /// Deletes a row, if the row exists.
 pub(crate) fn delete_row(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
     connection.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()))?.execute([id])?;
-    search::mark_touched(connection, kind, id)
+    note_written(connection, kind, id)
 }
 
 /// Gives a profile row that was written before the first contact the id of its home. The id of no other row changes.
@@ -220,8 +222,8 @@ pub(crate) fn set_profile_id(connection: &Connection, home: &str) -> Result<(), 
         .optional()?;
     if let Some(before) = before {
         connection.execute("UPDATE property SET id = ?2 WHERE id = ?1", [&before, home])?;
-        search::mark_touched(connection, Kind::Property, &before)?;
-        search::mark_touched(connection, Kind::Property, home)?;
+        note_written(connection, Kind::Property, &before)?;
+        note_written(connection, Kind::Property, home)?;
     }
     Ok(())
 }

@@ -10,6 +10,11 @@ use crate::model::{
 /// The current time in SQL (RFC 3339, UTC, milliseconds). The same value everywhere in one statement.
 pub(super) const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 
+/// A name as SQL quotes names.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 macro_rules! stored_as_text {
     ($($name:ident),+) => {
         $(impl ToSql for $name {

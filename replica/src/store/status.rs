@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::StoreError;
 use super::lock::SyncLock;
+use super::outside::{HeldChanges, held};
 use crate::model::{BlockCause, Phase, Transport};
 
 /// How far the replica is: the row of `sync_status`. All times are RFC 3339, UTC, with milliseconds.
@@ -36,7 +37,8 @@ pub struct Status {
     pub retention_left_seconds: Option<i64>,
     /// How many edits are on their way: `waiting`, `sending` or `sent`.
     pub waiting: i64,
-    /// How many decisions wait for a person: edits, and the question about deletions.
+    /// How many decisions wait for a person: edits, and the questions about deletions and about changes
+    /// by another program.
     pub needs_you: i64,
     /// When the oldest edit that is on its way was made.
     pub oldest_waiting_at: Option<String>,
@@ -56,6 +58,8 @@ pub struct Status {
     pub daemon_pid: Option<i64>,
     /// True while syncing waits until a person agrees to many deletions.
     pub asks_about_deletions: bool,
+    /// Changes by another program that wait until a person agrees. None when there are none.
+    pub held_changes: Option<HeldChanges>,
     /// Why the phase is `blocked`; None in other phases.
     pub blocked_by: Option<BlockCause>,
 }
@@ -63,7 +67,7 @@ pub struct Status {
 impl Status {
     /// How many edits wait for a person.
     pub fn edits_to_decide(&self) -> i64 {
-        self.needs_you - i64::from(self.asks_about_deletions)
+        self.needs_you - i64::from(self.asks_about_deletions) - i64::from(self.held_changes.is_some())
     }
 
     /// True when the server answers at this moment, as far as the process that syncs has stored it.
@@ -98,6 +102,7 @@ pub(crate) fn load_status(connection: &Connection) -> Result<Status, StoreError>
     let mut status = load_row(connection)?;
     let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
     status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
+    status.held_changes = held::load(connection)?;
     if status.phase == Phase::Blocked {
         let cause = "SELECT blocked_by FROM _sync";
         let stored = connection.prepare_cached(cause)?.query_row([], |row| row.get(0))?;
@@ -136,6 +141,7 @@ fn load_row(connection: &Connection) -> Result<Status, StoreError> {
             schema_version: row.get("schema_version")?,
             daemon_pid: row.get("daemon_pid")?,
             asks_about_deletions: false,
+            held_changes: None,
             blocked_by: None,
         })
     })?)

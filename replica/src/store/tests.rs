@@ -2,6 +2,7 @@
 
 mod decisions;
 mod lists;
+mod outside;
 mod overlay;
 mod reconcile;
 mod salvage;

@@ -5,7 +5,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use super::StoreError;
+use super::{StoreError, synced_rows};
 
 /// Forgets all revisions after a position, and all tombstones after the position. Returns the number of records whose
 /// revision is now unknown.
@@ -19,6 +19,7 @@ pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64) -> Result<i64, St
     }
     tx.execute(&format!("{note} SELECT kind, record_id FROM _base WHERE rev > ?1"), [position])?;
     tx.execute("UPDATE _base SET rev = NULL WHERE rev > ?1", [position])?;
+    synced_rows::forget_revs(tx, position)?;
     forgotten += tx.execute("DELETE FROM _tombstones WHERE rev > ?1", [position])?;
     Ok(i64::try_from(forgotten).unwrap_or(i64::MAX))
 }
@@ -27,7 +28,7 @@ pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64) -> Result<i64, St
 pub(crate) fn note_not_on_server(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     tx.execute(&format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection()), [id])?;
     tx.execute("DELETE FROM _unknown_revs WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))?;
-    Ok(())
+    synced_rows::note(tx, kind, id)
 }
 
 /// Deletes the entries of records whose revision is known again.

@@ -20,6 +20,7 @@ use super::config::SyncConfig;
 use super::core::{EndReason, Millis, Until};
 use super::engine::{Command, DriverEvent, Engine, Moment, StepOutput};
 use super::error::SyncError;
+use super::inspector::{self, Inspector};
 use super::key_file::KeyFile;
 use super::stream::{self, Stream};
 use crate::store::StoreError;
@@ -37,12 +38,15 @@ pub async fn run(
     let notify = changed.clone();
     let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
     let random = Box::new(|| Uuid::new_v4().as_u128());
+    let path = config.db.clone();
+    let is_seen = blocking(move || inspector::look_at_start(&path)).await?;
     let mut engine = blocking(move || Engine::open(&db, &server, until, policy, random)).await?;
     let (sender, commands) = mpsc::unbounded_channel();
     engine.set_command_sink(move |command| drop(sender.send(command)));
     let watcher = notification::subscribe(&config.db, move || notify.notify_one())?;
 
     let mut driver = Driver {
+        inspector: Inspector::start(&config.db, until, is_seen),
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
         cancel: engine.cancel_flag(),
         stop,
@@ -57,12 +61,12 @@ pub async fn run(
         requests: JoinSet::new(),
     };
     let mut end = driver.step(|engine, now| engine.start(std::process::id(), now)).await;
-    let mut other_server = None;
+    let mut ended_by = None;
     while let Ok(None) = end {
         match driver.next_event(&changed).await {
             Ok(event) => end = driver.step(|engine, now| engine.handle(now, event)).await,
             Err(error) => {
-                other_server = Some(error);
+                ended_by = Some(error);
                 break;
             }
         }
@@ -76,8 +80,8 @@ pub async fn run(
     // After a stop, a database locked by another program is no error: unsaved status rows are written at the next start.
     let is_cancelled = driver.cancel.load(Ordering::Relaxed);
     let (end, closed) = (ignore_busy(is_cancelled, end), ignore_busy(is_cancelled, closed));
-    if let Some(other_server) = other_server {
-        return Err(other_server);
+    if let Some(error) = ended_by {
+        return Err(error);
     }
     match end?.unwrap_or(EndReason::Done) {
         EndReason::Done => Ok(closed.map(drop)?),
@@ -104,6 +108,7 @@ struct Driver {
     /// The engine's cancel flag, set after a stop while the engine works.
     cancel: Arc<AtomicBool>,
     client: Client,
+    inspector: Inspector,
     config: SyncConfig,
     key_file: KeyFile,
     /// The zero of the steady clock.
@@ -119,7 +124,7 @@ struct Driver {
 }
 
 impl Driver {
-    /// Waits for the next event. Err: the sync cannot continue with the present server.
+    /// Waits for the next event. Err: the sync cannot continue, with the present server or the present database.
     async fn next_event(&mut self, changed: &Notify) -> Result<DriverEvent, SyncError> {
         let wake = self.wake_at.map(|at| self.start + Duration::from_millis(at.max(0).unsigned_abs()));
         // The stream goes first: an event that confirms an edit makes the edit's response redundant, while the other order
@@ -136,6 +141,7 @@ impl Driver {
             Some(response) = self.requests.join_next() => {
                 response.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
             }
+            finding = self.inspector.finding() => return Err(finding),
             () = changed.notified() => DriverEvent::DatabaseChanged,
             key = self.key_file.next_key() => self.use_key(&key)?,
             () = sleep_until(wake) => DriverEvent::Timer,

@@ -29,6 +29,9 @@ pub enum SyncError {
     /// A person has paused the sync.
     #[error("syncing is paused")]
     Paused,
+    /// A person wants a rebuild. The supervisor of the sync carries it out.
+    #[error("a person wants a rebuild")]
+    RebuildWanted,
     /// Only a person can remove the cause; with a sentence about the cause.
     #[error("{1}")]
     Blocked(BlockCause, String),

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Besides: `client`, `stream` and `sse` move bytes; `sse_decoder` decodes a stream for a driver without a network;
-//! `page_buffer` collects list pages; `key_file` watches for a new key; `excerpt` shortens texts of the server;
+//! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
 //! `listings` reads all records for a comparison.
 //!
 //! Must not know commands of a program or the terminal.
@@ -21,6 +21,7 @@ mod driver;
 mod engine;
 mod error;
 mod excerpt;
+mod inspector;
 mod key_file;
 mod listings;
 mod page_buffer;

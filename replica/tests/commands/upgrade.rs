@@ -80,6 +80,9 @@ fn older_contract() -> (tempfile::TempDir, PathBuf) {
     let column =
         "SELECT 'DROP TRIGGER ' || name || ';' FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'tasks'";
     as_keeper(&db, &(insert(ids[0], "Fix the tap", "40.00", 2) + &insert(ids[1], "Paint the wall", "85.50", 3)));
+    let common = "rev, created_at, updated_at, extra";
+    let fields = "title, priority, status, due_on, recurrence, assignee, subject_type, subject_id, notes, completed_at";
+    as_keeper(&db, &format!("INSERT INTO _synced_rows SELECT 'task', id, json_array({common}, {fields}) FROM tasks"));
     sql(&db, "UPDATE tasks SET priority = 'high' WHERE title = 'Fix the tap'");
     sql(&db, &sql(&db, column));
     sql(&db, "ALTER TABLE tasks DROP COLUMN estimated_cost");

@@ -36,22 +36,24 @@ pub(crate) fn run_effect(
     Some(match effect {
         Effect::Page(ticket, query) => page(replica, ticket, &query),
         Effect::Totals(ticket, query, today) => totals(replica, ticket, &query, today),
-        Effect::Overview(ticket, days) => Answer::Overview(ticket, with_text(replica.overview(&days))),
-        Effect::Figures(since) => Answer::Figures(with_text(replica.figures(&since))),
+        Effect::Overview(ticket, days) => Answer::Overview(ticket, with_text(replica, replica.overview(&days))),
+        Effect::Figures(since) => Answer::Figures(with_text(replica, replica.figures(&since))),
         Effect::Record(ticket, kind, id) => {
-            Answer::Record { ticket, kind, full: with_text(full_record(replica, kind, &id)) }
+            Answer::Record { ticket, kind, full: with_text(replica, full_record(replica, kind, &id)) }
         }
-        Effect::Search(ticket, words) => Answer::Hits { ticket, hits: with_text(replica.search(&words, HITS_MAX)) },
+        Effect::Search(ticket, words) => {
+            Answer::Hits { ticket, hits: with_text(replica, replica.search(&words, HITS_MAX)) }
+        }
         Effect::Titles(ticket, kinds, words) => {
-            Answer::Titles { ticket, titles: with_text(matching_titles(replica, &kinds, &words)) }
+            Answer::Titles { ticket, titles: with_text(replica, matching_titles(replica, &kinds, &words)) }
         }
         Effect::About(ticket, words) => Answer::About(ticket, best_subject(replica, &words)),
         Effect::Assignees => Answer::Assignees(assignees(replica)),
-        Effect::Status => Answer::Status(with_text(replica.status())),
+        Effect::Status => Answer::Status(with_text(replica, replica.status())),
         Effect::Counts => Answer::Counts(record_counts(replica)),
-        Effect::Edits => Answer::Edits(with_text(edits_with_names(replica))),
-        Effect::Conflicts => Answer::Conflicts(with_text(conflicts_with_names(replica))),
-        Effect::Log => Answer::Log(with_text(replica.log(LOG_MAX))),
+        Effect::Edits => Answer::Edits(with_text(replica, edits_with_names(replica))),
+        Effect::Conflicts => Answer::Conflicts(with_text(replica, conflicts_with_names(replica))),
+        Effect::Log => Answer::Log(with_text(replica, replica.log(LOG_MAX))),
         Effect::RowPosition(ticket, query, id) => place(replica, ticket, query, id),
         Effect::All(query) => all_titles(replica, query),
         Effect::Export(form, query, today) => {
@@ -71,13 +73,13 @@ pub(crate) fn run_effect(
 }
 
 fn page(replica: &Replica, ticket: u64, query: &RowQuery) -> Answer {
-    let page = with_text(replica.rows(query));
+    let page = with_text(replica, replica.rows(query));
     Answer::Page { ticket, kind: query.kind, offset: query.offset, page }
 }
 
 fn totals(replica: &Replica, ticket: u64, query: &RowQuery, today: Date) -> Answer {
     let totals = replica.totals(query, &weeks(today));
-    Answer::Totals { ticket, kind: query.kind, totals: with_text(totals) }
+    Answer::Totals { ticket, kind: query.kind, totals: with_text(replica, totals) }
 }
 
 fn place(replica: &Replica, ticket: u64, query: RowQuery, id: String) -> Answer {
@@ -89,12 +91,15 @@ fn place(replica: &Replica, ticket: u64, query: RowQuery, id: String) -> Answer 
             RowPosition::At,
         )
     });
-    Answer::RowPosition { ticket, kind, id, position: with_text(place) }
+    Answer::RowPosition { ticket, kind, id, position: with_text(replica, place) }
 }
 
 fn all_titles(replica: &Replica, query: RowQuery) -> Answer {
     let all = replica.rows(&RowQuery { limit: MARKS_MAX, ..query.clone() });
-    Answer::All(query, with_text(all.map(|page| page.rows.into_iter().map(|row| (row.id, row.title)).collect())))
+    Answer::All(
+        query,
+        with_text(replica, all.map(|page| page.rows.into_iter().map(|row| (row.id, row.title)).collect())),
+    )
 }
 
 fn save_session(context: &EdgeContext, session: &Session) {
@@ -135,9 +140,12 @@ fn run_write(
     }
 }
 
-/// The result with the error as text for people.
-pub(super) fn with_text<T>(result: Result<T, StoreError>) -> Result<T, String> {
-    result.map_err(|error| error.to_string())
+/// The result with the error as text for people. Damage is reported to the process that syncs.
+fn with_text<T>(replica: &Replica, result: Result<T, StoreError>) -> Result<T, String> {
+    result.map_err(|error| {
+        replica.report_damage(&error);
+        error.to_string()
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hearth_replica::{Origin, Replica};
 
 use super::context::EdgeContext;
-use super::effects::{run_effect, with_text};
+use super::effects::run_effect;
 use super::undo::UndoHistory;
 use crate::message::{Answer, Effect, Message};
 
@@ -101,7 +101,7 @@ fn run_effects(mut replica: Replica, context: &EdgeContext, requests: &Receiver<
         let Some(effect) = queue.pop_front() else { continue };
         if effect == Effect::Reopen {
             let opened = Replica::open(&context.db, Origin::Tui).map(|opened| replica = opened);
-            let _ = answers.send(Message::Answer(Answer::Reopened(with_text(opened))));
+            let _ = answers.send(Message::Answer(Answer::Reopened(opened.map_err(|error| error.to_string()))));
             continue;
         }
         let mut last_progress = Instant::now();

@@ -2,7 +2,7 @@
 //! status from the database only. Must not know the screen.
 
 use hearth_contract::formats::Timestamp;
-use hearth_replica::doctor::DELETION_ADVICE;
+use hearth_replica::doctor::{DELETION_ADVICE, HELD_CHANGES_ADVICE};
 use hearth_replica::{LogLevel, LogLine, Phase, Status, Transport};
 
 use crate::now::Now;
@@ -166,6 +166,9 @@ fn report_advice(lines: &mut Vec<ReportLine>, status: &Status, halt: Option<Sync
     if status.asks_about_deletions {
         // `hearth` has no action that confirms deletions; only `hearth-replica` does.
         say("To decide", format!("{DELETION_ADVICE}, each with the --profile or --db of this home if it has one"));
+    }
+    if let Some(held) = &status.held_changes {
+        say("To decide", format!("{}: {HELD_CHANGES_ADVICE}", held.question()));
     }
 }
 

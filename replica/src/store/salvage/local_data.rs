@@ -7,7 +7,7 @@ use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
 
 /// The tables with data that the server cannot send again.
-pub(in crate::store) const LOCAL_TABLES: [&str; 11] = [
+pub(in crate::store) const LOCAL_TABLES: [&str; 12] = [
     "edits",
     "edit_history",
     "_requests",
@@ -18,6 +18,7 @@ pub(in crate::store) const LOCAL_TABLES: [&str; 11] = [
     "_already_applied",
     "_overwritten",
     "_base",
+    "_found_changes",
     "sync_log",
 ];
 

@@ -7,6 +7,7 @@ use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, ErrorCode, Row, ffi};
 
 use crate::store::StoreError;
+pub(super) use crate::store::sql_words::quoted;
 
 /// The most rows that are read one by one in the damaged middle of a table.
 const PROBES_MAX: usize = 10_000;
@@ -60,11 +61,6 @@ fn is_no_damage(error: &StoreError) -> bool {
         StoreError::File(_, error) => !matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),
         _ => false,
     }
-}
-
-/// A quoted name for SQL.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Reads a table from both ends up to the damage, then the rows between the ends one by one. A missing table is empty and not

@@ -16,12 +16,13 @@ use crate::model::LogLevel;
 use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, health, open};
+use crate::store::{StoreError, gate, health, integrity, open};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
 /// them. A damaged database becomes a new one with the local data alone.
 pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreError> {
     delete_work_copies(db);
+    integrity::clear_reports(db);
     if is_sound(db)? {
         return reread::start_over(db);
     }
@@ -35,7 +36,7 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreE
 fn is_sound(db: &Path) -> Result<bool, StoreError> {
     let examine = || -> Result<bool, StoreError> {
         let connection = open::read_write(db)?;
-        Ok(health::page_faults(&connection, "quick_check")?.is_empty()
+        Ok(health::page_faults(&connection, "integrity_check")?.is_empty()
             && health::tables_with_invalid_text(&connection)?.is_empty())
     };
     match examine() {

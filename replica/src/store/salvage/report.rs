@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 /// The result of a rebuild.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct RebuildReport {
     /// The path at which the old file is kept. None when the database was sound and stays in place.
     pub kept_as: Option<PathBuf>,
-    /// True when tables, triggers or views of a sound database were missing and were made again.
-    pub recreated_objects: bool,
     /// The number of edits that continue.
     pub edits: usize,
     /// A sentence for each object or edit that could not be carried over.

@@ -7,7 +7,7 @@ use rusqlite::Transaction;
 use super::report::RebuildReport;
 use crate::model::LogLevel;
 use crate::store::reconcile::lost;
-use crate::store::schema::{self, search};
+use crate::store::schema::search;
 use crate::store::sync_log::log;
 use crate::store::{StoreError, gate, open, unknown_revs};
 
@@ -15,9 +15,6 @@ use crate::store::{StoreError, gate, open, unknown_revs};
 /// Rows stay until the server's version replaces them.
 pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
     let mut connection = open::read_write(db)?;
-    // A person may have dropped a table, trigger or view.
-    let recreated_objects = !schema::missing_objects(&connection)?.is_empty();
-    schema::renew(&mut connection)?;
     // Before all other writes, because a damaged `search` would make them fail.
     gate::sync_tx(&mut connection, search::refill)?;
     let edits = gate::sync_tx(&mut connection, |tx| {
@@ -34,7 +31,7 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
         log(tx, LogLevel::Info, "Reading everything again, because a person asked for it.")?;
         count_edits(tx)
     })?;
-    Ok(RebuildReport { recreated_objects, edits, ..RebuildReport::default() })
+    Ok(RebuildReport { edits, ..RebuildReport::default() })
 }
 
 fn count_edits(tx: &Transaction<'_>) -> Result<usize, StoreError> {

@@ -1,6 +1,6 @@
 //! The tables, triggers, views and indexes that are generated from the contract's resource table. Must not know edits or events.
 //!
-//! - [`renew`]: is the database made from this description? If not, it is renewed. [`table_sql`]: the typed tables.
+//! - [`renew`]: is the database made from this description, and is everything there? [`table_sql`]: the typed tables.
 //! - [`triggers`], [`trigger_sql`], [`rules`], [`mod@search`], [`protected`]: the triggers. [`views`]; [`order`]: the indexes behind the lists.
 //! - [`worth`]: what an item is worth. [`user_objects`]: what people have added to the replica's tables.
 
@@ -10,12 +10,12 @@ pub(super) mod protected;
 mod renew;
 mod rules;
 pub(crate) mod search;
-mod table_sql;
+pub(crate) mod table_sql;
 pub(super) mod trigger_sql;
 mod triggers;
 pub(crate) mod user_objects;
 mod views;
 pub(crate) mod worth;
 
-pub(crate) use self::renew::is_current;
-pub(super) use self::renew::{missing_objects, renew};
+pub(crate) use self::renew::{SchemaState, altered_objects, state};
+pub(super) use self::renew::{check_tables, create_generated, drop_generated};

@@ -2,7 +2,7 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 19] = [
+pub(crate) const TABLES: [&str; 21] = [
     "_schema",
     "_sync",
     "_base",
@@ -19,6 +19,8 @@ pub(crate) const TABLES: [&str; 19] = [
     "_already_applied",
     "_overwritten",
     "_search_rows",
+    "_synced_rows",
+    "_found_changes",
     "edits",
     "edit_history",
     "sync_log",

@@ -1,21 +1,34 @@
-//! Creates and renews the generated part of the database. Must never lose a row or an edit: tables only gain columns;
-//! triggers, views and indexes are dropped and made again.
+//! Is the database made from this build's description, and are all generated objects as this build made them? Drops and
+//! makes the generated triggers, views and indexes. Must not touch rows.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use hearth_contract::resources::RESOURCES;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use hearth_contract::schema::Resource;
+use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use super::trigger_sql::{LOWER_GATE, RAISE_GATE, gate_guards, guard, guards};
+use super::trigger_sql::{gate_guards, guard, guards};
 use super::{order, protected, table_sql, triggers, views};
 use crate::store::{StoreError, migrations};
 
 /// The version of the public tables and views. The first number changes when a script could break.
 const SCHEMA_VERSION: &str = "1.0";
 
-/// True when exactly this build made the generated tables, triggers and views. An error when a newer version made them, or
-/// a version from before the first release.
-pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
+/// How the generated tables, triggers and views of a database compare with those of this build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SchemaState {
+    /// This build made them, and nothing is missing.
+    Current,
+    /// This build made them, and another program has removed or altered some of them.
+    Altered,
+    /// An older build made them, or nothing is made yet.
+    Outdated,
+}
+
+/// Compares the database with the description of this build. An error when a newer version made the database, or a
+/// version from before the first release, or when a table is missing that only a migration makes.
+pub(crate) fn state(connection: &Connection) -> Result<SchemaState, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
     let has_table = |name: &str| connection.query_row(text, [name], |row| row.get::<_, bool>(0));
     if has_table("_sync")? && has_table(migrations::TABLE_BEFORE_RELEASE)? {
@@ -35,16 +48,17 @@ pub(crate) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
     }
     if stored.is_some_and(|(stamp, _)| stamp == DESCRIPTION.stamp) {
         check_tables(connection)?;
-        return Ok(true);
+        let is_whole = altered_objects(connection)?.is_empty();
+        return Ok(if is_whole { SchemaState::Current } else { SchemaState::Altered });
     }
     if has_table("_sync")? && !has_table(migrations::TABLE)? {
         return Err(StoreError::BeforeRelease);
     }
-    Ok(false)
+    Ok(SchemaState::Outdated)
 }
 
 /// An error when a table is missing that only a migration creates: an empty new table would hide the loss of its rows.
-fn check_tables(connection: &Connection) -> Result<(), StoreError> {
+pub(crate) fn check_tables(connection: &Connection) -> Result<(), StoreError> {
     let made: Vec<&str> = protected::TABLES.into_iter().chain(["_gate", "search", migrations::TABLE]).collect();
     let lost: Option<String> = connection.query_row(
         "SELECT group_concat(value, ', ') FROM json_each(?1)
@@ -60,30 +74,66 @@ fn version_numbers(version: &str) -> Vec<u32> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
-/// Creates the generated part, or brings it up to date, in one transaction.
-pub(crate) fn renew(connection: &mut Connection) -> Result<(), StoreError> {
-    check_tables(connection)?;
-    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    drop_generated(&tx)?;
+/// The objects of this build that the database lacks, or has with another definition, such as `the table rooms`. Columns,
+/// indexes and triggers that a person has added do not count.
+pub(crate) fn altered_objects(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut altered = Vec::new();
     for resource in &RESOURCES {
-        tx.execute_batch(&table_sql::create_table(resource))?;
-        table_sql::add_missing_columns(&tx, resource)?;
-        for field in resource.fields.iter().filter(|field| field.relation().is_some()) {
-            let table = resource.kind.collection();
-            tx.execute_batch(&format!("CREATE INDEX IF NOT EXISTS _{table}_{0} ON {table} ({0})", field.name))?;
+        if !table_sql::has_own_shape(connection, resource)? {
+            altered.push(format!("the table {}", resource.kind.collection()));
         }
+    }
+    let (names, texts) = stored_objects(connection)?;
+    altered.extend(
+        reference_indexes().filter(|(name, _)| !names.contains(name)).map(|(name, _)| format!("the index {name}")),
+    );
+    for text in DESCRIPTION.generated.iter().filter(|text| !texts.contains(*text)) {
+        let words: Vec<&str> = text.split_whitespace().take(3).collect();
+        altered.push(format!("the {} {}", words[1].to_lowercase(), words[2]));
+    }
+    Ok(altered)
+}
+
+/// The names and the CREATE statements of all objects of the database.
+fn stored_objects(connection: &Connection) -> Result<(HashSet<String>, HashSet<String>), StoreError> {
+    let (mut names, mut texts) = (HashSet::new(), HashSet::new());
+    let mut statement = connection.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        names.insert(row.get(0)?);
+        texts.insert(row.get(1)?);
+    }
+    Ok((names, texts))
+}
+
+/// The indexes on references: name and CREATE statement.
+fn reference_indexes() -> impl Iterator<Item = (String, String)> {
+    let of = |resource: &'static Resource| {
+        let table = resource.kind.collection();
+        let references = resource.fields.iter().filter(|field| field.relation().is_some());
+        references.map(move |field| {
+            let name = format!("_{table}_{}", field.name);
+            let text = format!("CREATE INDEX IF NOT EXISTS {name} ON {table} ({})", field.name);
+            (name, text)
+        })
+    };
+    RESOURCES.iter().flat_map(of)
+}
+
+/// Makes all generated triggers, views and indexes, and notes that this build made them.
+pub(crate) fn create_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    for (_, statement) in reference_indexes() {
+        tx.execute_batch(&statement)?;
     }
     for statement in &DESCRIPTION.generated {
         tx.execute_batch(statement)?;
     }
-    tx.execute(RAISE_GATE, [])?;
     tx.execute(
         "INSERT INTO _schema (one, stamp, version) VALUES (1, ?1, ?2)
          ON CONFLICT (one) DO UPDATE SET stamp = excluded.stamp, version = excluded.version",
         (&DESCRIPTION.stamp, SCHEMA_VERSION),
     )?;
-    tx.execute(LOWER_GATE, [])?;
-    Ok(tx.commit()?)
+    Ok(())
 }
 
 /// What this build generates from the contract. The texts are made when a database is first opened.
@@ -109,27 +159,6 @@ fn generated_statements() -> Vec<String> {
     all
 }
 
-/// The objects that this build generates and the database lacks, such as `the table rooms`.
-pub(crate) fn missing_objects(connection: &Connection) -> Result<Vec<String>, StoreError> {
-    let mut missing = Vec::new();
-    for resource in &RESOURCES {
-        let table = resource.kind.collection();
-        if !connection
-            .query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)", [table], |r| r.get(0))?
-        {
-            missing.push(format!("the table {table}"));
-        }
-    }
-    let mut statement = connection.prepare("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE sql = ?1)")?;
-    for text in &DESCRIPTION.generated {
-        if !statement.query_row([text], |row| row.get::<_, bool>(0))? {
-            let words: Vec<&str> = text.split_whitespace().take(3).collect();
-            missing.push(format!("the {} {}", words[1].to_lowercase(), words[2]));
-        }
-    }
-    Ok(missing)
-}
-
 /// A hash of the description and of the newest migration, as 16 hexadecimal digits. FNV-1a, because the hash must be equal in
 /// every build and protects no secret.
 fn stamp(generated: &[String]) -> String {
@@ -142,11 +171,12 @@ fn stamp(generated: &[String]) -> String {
     format!("{hash:016x}")
 }
 
-fn drop_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
+/// Drops all generated triggers, views and indexes. Tables stay.
+pub(crate) fn drop_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let mut statement = tx.prepare(
         "SELECT type, name FROM sqlite_schema
          WHERE (type = 'trigger' AND name GLOB '[_]*') OR (type = 'index' AND name GLOB '[_]*[_]by[_]*')
-            OR (type = 'view' AND name IN (SELECT value FROM json_each(?1)))",
+            OR (type IN ('view', 'table') AND name IN (SELECT value FROM json_each(?1)))",
     )?;
     let names: Vec<&str> = views::VIEWS.iter().map(|(name, _)| *name).collect();
     let found = statement
@@ -156,7 +186,14 @@ fn drop_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
         .collect::<Result<Vec<_>, _>>()?;
     for (kind, name) in found {
         // A person's object may begin with `_` too, and have any name.
-        tx.execute_batch(&format!("DROP {kind} \"{}\"", name.replace('"', "\"\"")))?;
+        let quoted = name.replace('"', "\"\"");
+        match kind.as_str() {
+            // Another program has put a table at the name of a view. Its rows are kept under another name.
+            "table" => {
+                tx.execute_batch(&format!("ALTER TABLE \"{quoted}\" RENAME TO \"{quoted}_of_another_program\""))?
+            }
+            _ => tx.execute_batch(&format!("DROP {kind} \"{quoted}\""))?,
+        }
     }
     Ok(())
 }

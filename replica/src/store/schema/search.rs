@@ -171,7 +171,8 @@ pub(crate) fn index_faults(connection: &Connection) -> Result<Vec<String>, Store
     Ok(found.into_iter().filter(|line| line != "ok").collect())
 }
 
-fn has_all_rows(connection: &Connection) -> Result<bool, StoreError> {
+/// True when `search` has exactly one row for each record, with the record's texts.
+pub(crate) fn has_all_rows(connection: &Connection) -> Result<bool, StoreError> {
     let count = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0));
     let mut records = 0;
     let plain = plain_form_sql("f.title", "f.body");

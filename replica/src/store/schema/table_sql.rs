@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hearth_contract::schema::{Field, Format, Presence, Preset, Resource};
-use rusqlite::Transaction;
+use rusqlite::{Connection, Transaction};
 
 use super::rules;
 use crate::store::StoreError;
@@ -12,19 +12,50 @@ use crate::store::sql_words::NOW;
 /// NULL stands for the default in an INSERT: Django, pandas and Drizzle name every column and send NULL for what is left out.
 const NULL_IS_DEFAULT: &str = "NOT NULL ON CONFLICT REPLACE";
 
+/// True when a typed table is the replica's own and has all its columns. A table that another program has made anew often
+/// lacks types, defaults and the key.
+pub(in crate::store) fn has_own_shape(connection: &Connection, resource: &Resource) -> Result<bool, StoreError> {
+    if !has_own_text(connection, resource)? {
+        return Ok(false);
+    }
+    let present = column_names(connection, resource.kind.collection())?;
+    Ok(columns(resource).all(|own| present.iter().any(|name| name == own)))
+}
+
+/// True when the CREATE statement of a typed table is the replica's own, apart from single added, renamed or dropped columns.
+/// Programs that make a table anew write its columns in a style of their own.
+pub(in crate::store) fn has_own_text(connection: &Connection, resource: &Resource) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND instr(sql, ?2))";
+    let id_line = format!("\n    id {},", id_definition());
+    Ok(connection.query_row(text, (resource.kind.collection(), id_line), |row| row.get(0))?)
+}
+
+/// The definition of the column `id`.
+fn id_definition() -> String {
+    format!("TEXT PRIMARY KEY {NULL_IS_DEFAULT} DEFAULT ({})", rules::NEW_ID)
+}
+
+/// The names of the columns of a typed table, `id` first.
+pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str> {
+    let tail = ["created_at", "updated_at", "rev", "extra"];
+    ["id"].into_iter().chain(resource.fields.iter().map(|field| field.name)).chain(tail)
+}
+
+/// The names of a table's columns in their order, without generated columns.
+pub(in crate::store) fn column_names(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?;
+    let found = statement.query_map([table], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
 /// The CREATE TABLE text of a kind. Its comments document the columns: `.schema tasks` shows them.
-pub(super) fn create_table(resource: &Resource) -> String {
+pub(in crate::store) fn create_table(resource: &Resource) -> String {
     let mut text = format!("CREATE TABLE IF NOT EXISTS {} (\n    -- {}\n", resource.kind.collection(), resource.about);
     let mut column = |name: &str, definition: &str, about: &str, last: bool| {
         let definition = format!("{name} {definition}{}", if last { "" } else { "," });
         let _ = writeln!(text, "    {definition:<48} -- {about}");
     };
-    column(
-        "id",
-        &format!("TEXT PRIMARY KEY {NULL_IS_DEFAULT} DEFAULT ({})", rules::NEW_ID),
-        "UUID; leave it out to get a new one",
-        false,
-    );
+    column("id", &id_definition(), "UUID; leave it out to get a new one", false);
     for field in resource.fields {
         column(field.name, &definition(field), &format!("{}; {}", field.about, field.allowed_values()), false);
     }
@@ -57,12 +88,9 @@ fn column_type(format: Format) -> &'static str {
 
 /// Adds columns that the contract has gained since the table was made. A newer server may have sent their values before:
 /// these values move from `extra` into the column, in rows and in base images.
-pub(super) fn add_missing_columns(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
+pub(in crate::store) fn add_missing_columns(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
     let table = resource.kind.collection();
-    let present: Vec<String> = tx
-        .prepare("SELECT name FROM pragma_table_info(?1)")?
-        .query_map([table], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let present = column_names(tx, table)?;
     for field in resource.fields.iter().filter(|field| !present.iter().any(|name| name == field.name)) {
         let name = field.name;
         tx.execute_batch(&format!(

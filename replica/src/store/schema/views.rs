@@ -70,7 +70,9 @@ SELECT
          WHEN in_contact THEN CASE WHEN phase = 'live' AND NOT is_level THEN 'catching_up' ELSE phase END
          WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT replaying THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
-    coalesce(question, reason)                                         AS reason,
+    coalesce(question, reason,
+             (SELECT 'changes by another program that wait for you: ' || count(kind) || '; hearth-replica reconcile '
+                  || '--accept-local or --discard-local' FROM _found_changes HAVING count(kind) > 0)) AS reason,
     server,
     coalesce(home_name, home_id)                                       AS home,
     home_id,
@@ -89,7 +91,7 @@ SELECT
     CAST(CASE WHEN phase = 'local' THEN 0
          ELSE (SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) END AS INTEGER) AS waiting,
     CAST(CASE WHEN phase = 'local' THEN 0
-         ELSE (SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL) END
+         ELSE (SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL) + EXISTS (SELECT kind FROM _found_changes) END
          AS INTEGER)                                                   AS needs_you,
     CASE WHEN phase <> 'local'
          THEN (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) END AS oldest_waiting_at,

@@ -8,7 +8,7 @@ use crate::model::WriteOutcome;
 use crate::model::{BatchEnd, EditOutcome, FeedBatch, Phase};
 use crate::store::edits::edit_ids;
 use crate::store::read::{query, view};
-use crate::store::{feed, gate, schema, status, sync_state};
+use crate::store::{feed, gate, outside, schema, status, sync_state};
 
 #[test]
 fn user_table_may_reference_records() {
@@ -162,7 +162,7 @@ fn replace_is_refused_despite_user_trigger() {
     scene.does("CREATE TRIGGER side BEFORE INSERT ON tasks BEGIN INSERT INTO rooms (name) VALUES ('side'); END");
     for renewed in [false, true] {
         if renewed {
-            schema::renew(&mut scene.db).unwrap();
+            outside::restore(&mut scene.db).unwrap();
         }
         scene.does("INSERT INTO tasks (title) VALUES ('Paint')");
         scene.does("INSERT INTO tasks (title) VALUES ('Sand')");
@@ -261,7 +261,7 @@ fn triggered(trigger: &str, renew: bool) -> Scene {
     scene.hear(vec![task(5, "paint", "low")]);
     scene.does(&format!("CREATE TRIGGER own {trigger}"));
     if renew {
-        schema::renew(&mut scene.db).unwrap();
+        outside::restore(&mut scene.db).unwrap();
     }
     scene
 }
@@ -446,10 +446,10 @@ fn query_is_read_only() {
 fn renew_keeps_rows_and_edits() {
     let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");
-    schema::renew(&mut scene.db).unwrap();
+    outside::restore(&mut scene.db).unwrap();
     assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 5]));
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
-    assert!(schema::is_current(&scene.db).unwrap());
+    assert_eq!(schema::state(&scene.db).unwrap(), schema::SchemaState::Current);
     scene.does("UPDATE tasks SET title = 'Mine again'");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "2");
 }
@@ -458,7 +458,7 @@ fn renew_keeps_rows_and_edits() {
 fn renew_accepts_oddly_named_user_trigger() {
     let mut scene = Scene::new();
     scene.does("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
-    schema::renew(&mut scene.db).unwrap();
+    outside::restore(&mut scene.db).unwrap();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
 }
 

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use super::state::Engine;
-use crate::store::{Connection, StoreError, connection, gate, schema};
+use crate::store::outside::Restored;
+use crate::store::schema::SchemaState;
+use crate::store::{Connection, StoreError, connection, gate, open, schema};
 
 impl Engine {
     /// Writes to the database.
@@ -11,19 +13,45 @@ impl Engine {
         &mut self,
         work: impl FnMut(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        // Another program may have created or dropped a trigger.
-        let schema_version = self.retry_busy(|c| connection::schema_version(c))?;
-        if self.schema_version != Some(schema_version) {
-            // A newer program may have added columns that this program would leave empty.
-            if !self.retry_busy(|c| schema::is_current(c))? {
-                return Err(StoreError::SchemaReplaced);
-            }
-            self.retry_busy(|c| gate::skip_own_triggers(c))?;
-            self.schema_version = Some(schema_version);
+        if self.is_schema_altered()? {
+            self.restore_schema()?;
         }
         let value = self.retry_busy(work)?;
         self.output.has_written = true;
         Ok(value)
+    }
+
+    /// Looks at tables, triggers and views, if any was made, dropped or altered since the last look. True when another program
+    /// has removed or altered one of the replica's.
+    pub(super) fn is_schema_altered(&mut self) -> Result<bool, StoreError> {
+        let schema_version = self.retry_busy(|c| connection::schema_version(c))?;
+        if self.schema_version == Some(schema_version) {
+            return Ok(false);
+        }
+        match self.retry_busy(|c| schema::state(c))? {
+            SchemaState::Altered => return Ok(true),
+            // A newer program may have added columns that this program would leave empty.
+            SchemaState::Outdated => return Err(StoreError::SchemaReplaced),
+            SchemaState::Current => {}
+        }
+        self.retry_busy(|c| gate::skip_own_triggers(c))?;
+        self.schema_version = Some(schema_version);
+        Ok(false)
+    }
+
+    /// Restores what another program has removed or altered. Rows that changed meanwhile become edits.
+    pub(super) fn restore_schema(&mut self) -> Result<(), StoreError> {
+        // The edits are queued by triggers, which do not fire on the engine's own connection.
+        let db = self.db.clone();
+        let (_, restored) = self.retry_busy(|_| open::read_write_and_report(&db))?;
+        for sentence in restored.iter().flat_map(Restored::sentences) {
+            tracing::warn!("{sentence}");
+        }
+        self.output.has_written = true;
+        match self.is_schema_altered()? {
+            true => Err(StoreError::Unexpected("tables or triggers that cannot be restored".to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// Repeats `work` while another program locks the database, until the cancel flag is set.

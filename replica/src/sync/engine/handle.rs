@@ -8,8 +8,11 @@ use super::messages::{DriverEvent, Moment, StepOutput};
 use super::state::Engine;
 use crate::store::edits::edit_ids;
 use crate::store::{StoreError, connection, control, disk_reserve, reconcile, stream_finding, sync_state};
-use crate::sync::core::{Action, Event, Request};
+use crate::sync::core::{Action, Event, Millis, Request};
 use crate::sync::wire;
+
+/// The time between the first sign of an altered schema and its restore.
+const RESTORE_DELAY: Millis = 2000;
 
 impl Engine {
     /// Starts from the state on disk, and saves `process` as the syncing process.
@@ -41,6 +44,22 @@ impl Engine {
     /// Takes a report of the driver. Returns the commands that follow.
     pub fn handle(&mut self, now: Moment, event: DriverEvent) -> Result<StepOutput, StoreError> {
         self.place.ensure_unmoved()?;
+        if self.is_schema_altered()? {
+            // A program that makes a table anew needs several statements. The restore waits for them, unless the engine
+            // itself needs the tables.
+            let restore_at = *self.restore_at.get_or_insert(now.steady + RESTORE_DELAY);
+            if now.steady < restore_at && matches!(event, DriverEvent::DatabaseChanged | DriverEvent::Timer) {
+                return Ok(StepOutput::default());
+            }
+            self.restore_schema()?;
+            self.restore_at = None;
+            let control = self.control_event()?;
+            let mut output = self.run(now, [control, Event::EditsChanged])?;
+            let more = self.handle(now, event)?;
+            output.commands.extend(more.commands);
+            output.has_written |= more.has_written;
+            return Ok(output);
+        }
         let event = match event {
             DriverEvent::DatabaseChanged => {
                 // The notification also follows the engine's own commits.

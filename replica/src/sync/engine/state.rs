@@ -51,6 +51,8 @@ pub struct Engine {
     pub(super) data_version: i64,
     /// `PRAGMA schema_version` at the last write. None: nothing written yet.
     pub(super) schema_version: Option<i64>,
+    /// When the schema is restored that another program has altered. None: nothing is altered.
+    pub(super) restore_at: Option<Millis>,
     pub(super) output: StepOutput,
     pub(super) command_sink: Option<Box<dyn FnMut(Command) + Send>>,
     /// True: fail instead of waiting for a program that locks the database.
@@ -82,6 +84,7 @@ impl Engine {
             core,
             data_version: connection::data_version(&connection)?,
             schema_version: None,
+            restore_at: None,
             connection,
             db: db.to_owned(),
             place: OpenedFile::new(db),
@@ -114,6 +117,6 @@ impl Engine {
 
     /// When to report [`super::DriverEvent::Timer`], if nothing else happens.
     pub fn wake_at(&self) -> Option<Millis> {
-        self.core.wake_at()
+        self.restore_at.or_else(|| self.core.wake_at())
     }
 }

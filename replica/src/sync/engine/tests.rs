@@ -254,6 +254,22 @@ fn reconcile_request_survives_a_full_disk() {
 }
 
 #[test]
+fn dropped_trigger_is_restored_after_a_moment() {
+    let mut scene = Scene::live_after("INSERT INTO rooms (name) VALUES ('Hall')");
+    let script = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+    script.execute_batch("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET floor = '1'").unwrap();
+    assert_eq!(scene.report(DriverEvent::DatabaseChanged).commands, []);
+    let count = |text: &str| script.query_row(text, [], |row| row.get::<_, i64>(0)).unwrap();
+    let trigger = "SELECT count(*) FROM sqlite_schema WHERE name = '_rooms_queue_update'";
+    assert_eq!(count(trigger), 0, "another program may need several statements");
+    let steady = scene.engine.wake_at().unwrap();
+    assert!(steady <= 5000, "{steady}");
+    scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
+    assert_eq!(count(trigger), 1);
+    assert_eq!(count("SELECT count(*) FROM edits"), 2);
+}
+
+#[test]
 fn retry_now_request_counts_once() {
     let mut scene = Scene::live();
     scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });

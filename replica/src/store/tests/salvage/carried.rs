@@ -1,6 +1,7 @@
 //! What is carried over from a damaged database: edits, their ids and requests, and objects that people have added.
 
 use super::*;
+use crate::store::outside;
 use crate::store::tests::{event, rows_of, with_key};
 
 /// The sentence about a damaged list of tables.
@@ -138,8 +139,17 @@ fn edits_of_unknown_home_are_parked() {
 
 #[test]
 fn each_table_is_local_or_from_server() {
-    let told_again =
-        ["_schema", "_sync", "_tombstones", "_unknown_revs", "_search_rows", "_reconcile", "_walk_pages", "_blocked"];
+    let told_again = [
+        "_schema",
+        "_sync",
+        "_tombstones",
+        "_unknown_revs",
+        "_search_rows",
+        "_synced_rows",
+        "_reconcile",
+        "_walk_pages",
+        "_blocked",
+    ];
     for table in schema::protected::TABLES {
         assert_ne!(
             LOCAL_TABLES.contains(&table),
@@ -227,8 +237,8 @@ fn user_columns_continue_without_values() {
     assert_eq!(text("SELECT name FROM best WHERE \"my, own\" = 'blue'"), "Hall", "the whole of its definition");
     assert_eq!(text("SELECT twice FROM tasks"), "SweepSweep");
     // The replica's own objects are complete.
-    schema::renew(&mut db).unwrap();
-    assert!(schema::missing_objects(&db).unwrap().is_empty());
+    outside::restore(&mut db).unwrap();
+    assert_eq!(schema::state(&db).unwrap(), schema::SchemaState::Current);
 }
 
 #[test]

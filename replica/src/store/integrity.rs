@@ -1,0 +1,80 @@
+//! Looks through a database for damage, also in pages that nobody reads. Must not repair.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::files::{companion, holds_bytes, private_file};
+use super::{StoreError, connection, health};
+
+/// Virtual machine steps between two looks at the clock.
+const CLOCK_STEPS: i32 = 10_000;
+
+/// The most faults that an error names.
+const FAULTS_MAX: usize = 3;
+
+/// How closely a database is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// The structure of every page.
+    Pages,
+    /// The pages, and whether every index agrees with its table.
+    PagesAndIndexes,
+}
+
+/// Looks through a database, for a limited time if `limit` is given. True: everything was seen, and is sound. False: the time
+/// was too short. An error when the database is damaged, or cannot be read.
+pub(crate) fn look(db: &Path, depth: Depth, limit: Option<Duration>) -> Result<bool, StoreError> {
+    if !holds_bytes(db) {
+        return Ok(true);
+    }
+    let mut connection = connection::read_only(db)?;
+    if let Some(limit) = limit {
+        let end = Instant::now() + limit;
+        connection.progress_handler(CLOCK_STEPS, Some(move || Instant::now() > end))?;
+    }
+    for check in ["quick_check", "integrity_check"].into_iter().take(if depth == Depth::Pages { 1 } else { 2 }) {
+        match health::page_faults(&connection, check) {
+            Ok(faults) if faults.is_empty() => {}
+            Ok(faults) => {
+                // SQLite begins with a line that names the database.
+                let lines = faults.iter().flat_map(|fault| fault.lines()).filter(|line| !line.starts_with("***"));
+                return Err(StoreError::DamagedPages(lines.take(FAULTS_MAX).collect::<Vec<_>>().join("; ")));
+            }
+            Err(StoreError::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// True when the process that synced last has not ended in order: a crash or a power cut.
+pub(crate) fn was_crash(db: &Path) -> Result<bool, StoreError> {
+    if !holds_bytes(db) {
+        return Ok(false);
+    }
+    let connection: Connection = connection::read_only(db)?;
+    let is_replica = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sync')";
+    let text = "SELECT daemon_pid IS NOT NULL FROM _sync";
+    let is_replica: bool = connection.query_row(is_replica, [], |row| row.get(0))?;
+    Ok(is_replica && connection.query_row(text, [], |row| row.get(0))?)
+}
+
+/// Tells the process that syncs that a reader has met damage: makes the file `damaged` beside the database. An error is
+/// ignored; the reader reports the damage itself.
+pub(crate) fn report_damage(db: &Path) {
+    let _ = private_file(&companion(db, "damaged"));
+}
+
+/// True when a reader has met damage since the last look.
+pub(crate) fn is_damage_reported(db: &Path) -> bool {
+    companion(db, "damaged").exists()
+}
+
+/// Takes the reports of readers back, after a look or a rebuild.
+pub(crate) fn clear_reports(db: &Path) {
+    let _ = std::fs::remove_file(companion(db, "damaged"));
+}

@@ -1,0 +1,174 @@
+//! Compares the rows of a typed table as found with the rows that the replica knows, and writes the known rows. Must not
+//! make edits.
+//!
+//! The known row of a record without edits is the row as the sync last wrote it; the known row of a record with edits is its
+//! base image with the edits.
+
+use std::collections::HashMap;
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::{Kind, Resource};
+use rusqlite::Transaction;
+use serde_json::Value;
+
+use super::change::{FoundChange, is_same};
+use super::found_table::{FoundRow, FoundTable};
+use crate::model::Method;
+use crate::store::rows::StoredRecord;
+use crate::store::{StoreError, base, rows, synced_rows};
+
+/// The result of a comparison.
+#[derive(Default)]
+pub(super) struct Comparison {
+    pub changes: Vec<FoundChange>,
+    /// The number of records that the replica knows.
+    pub known: usize,
+    /// Rows with another value in a column that only the server sets. The known value is written again.
+    pub set_back: usize,
+}
+
+/// A row that the replica knows.
+struct Known {
+    stored: StoredRecord,
+    /// False for a record that the server does not have yet: its times are provisional.
+    has_times: bool,
+}
+
+/// Compares all rows of a table. The table then shows the known rows.
+pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTable) -> Result<Comparison, StoreError> {
+    let kind = resource.kind;
+    let mut known = load_known(tx, resource)?;
+    let mut result = Comparison { known: known.len(), ..Comparison::default() };
+    for row in &table.rows {
+        // Of two rows with one id, the second is a new record.
+        match row.id().and_then(|id| known.remove(&id).map(|known| (id, known))) {
+            Some((id, mut known)) => {
+                if !known.has_times {
+                    let text = |name| row.value(resource, name).as_str().map(str::to_owned);
+                    (known.stored.created_at, known.stored.updated_at) = (text("created_at"), text("updated_at"));
+                }
+                let difference = Difference::between(resource, &known, row, &table.missing);
+                if table.is_replaced || !difference.is_nothing() {
+                    rows::write_row(tx, kind, &id, &known.stored)?;
+                }
+                result.set_back += usize::from(difference.is_set_back);
+                if !difference.patch.is_empty() {
+                    result.changes.push(FoundChange {
+                        kind,
+                        record: id,
+                        method: Method::Update,
+                        patch: difference.patch,
+                    });
+                }
+            }
+            None => {
+                let id = row.id().unwrap_or_default();
+                if !table.is_replaced {
+                    rows::delete_row(tx, kind, &id)?;
+                }
+                let fields = resource.fields.iter().filter(|field| field.is_writable());
+                let values = fields.map(|field| (field.name.to_owned(), row.value(resource, field.name).clone()));
+                let patch = values.filter(|(_, value)| !value.is_null()).collect();
+                result.changes.push(FoundChange { kind, record: id, method: Method::Create, patch });
+            }
+        }
+    }
+    for (id, known) in known {
+        rows::write_row(tx, kind, &id, &known.stored)?;
+        result.changes.push(FoundChange { kind, record: id, method: Method::Delete, patch: Fields::new() });
+    }
+    Ok(result)
+}
+
+/// How a found row differs from the known row.
+struct Difference {
+    /// The changed fields that a person may write, as found.
+    patch: Fields,
+    /// True when a column that only the server sets differs.
+    is_set_back: bool,
+    /// True when a column was missing.
+    is_incomplete: bool,
+}
+
+impl Difference {
+    fn between(resource: &Resource, known: &Known, row: &FoundRow, missing: &[&str]) -> Difference {
+        let is_compared = |name: &str| !missing.contains(&name);
+        let (mut patch, mut is_set_back) = (Fields::new(), false);
+        for field in resource.fields.iter().filter(|field| is_compared(field.name)) {
+            let found = row.value(resource, field.name);
+            let before = known.stored.fields.get(field.name).unwrap_or(&Value::Null);
+            match is_same(resource.kind, field.name, before, found) {
+                true => {}
+                false if field.is_writable() => drop(patch.insert(field.name.to_owned(), found.clone())),
+                false => is_set_back = true,
+            }
+        }
+        let stored = &known.stored;
+        let times = [("created_at", &stored.created_at), ("updated_at", &stored.updated_at)];
+        let times = times.into_iter().filter(|_| known.has_times).map(|(name, text)| (name, text.clone().into()));
+        let of_server = times.chain([("rev", stored.rev.into()), ("extra", stored.extra.clone().into())]);
+        for (name, before) in of_server.filter(|(name, _)| is_compared(name)) {
+            is_set_back |= !is_same(resource.kind, name, &before, row.value(resource, name));
+        }
+        Difference { patch, is_set_back, is_incomplete: !missing.is_empty() }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.patch.is_empty() && !self.is_set_back && !self.is_incomplete
+    }
+}
+
+/// The rows of a kind that the replica knows, by id.
+fn load_known(tx: &Transaction<'_>, resource: &Resource) -> Result<HashMap<String, Known>, StoreError> {
+    let kind = resource.kind;
+    let mut known = HashMap::new();
+    let synced: Vec<(String, String)> = tx
+        .prepare("SELECT record_id, row FROM _synced_rows WHERE kind = ?1")?
+        .query_map([kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (id, text) in synced {
+        let stored = match parse_copy(resource, &text) {
+            Some(stored) => Some(stored),
+            // An older contract had other columns. The row itself is the only copy.
+            None => {
+                synced_rows::note(tx, kind, &id)?;
+                rows::load_row(tx, kind, &id)?
+            }
+        };
+        if let Some(stored) = stored {
+            known.insert(id, Known { stored, has_times: true });
+        }
+    }
+    let edited: Vec<String> = tx
+        .prepare("SELECT DISTINCT record_id FROM edits WHERE kind = ?1")?
+        .query_map([kind.as_str()], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in edited {
+        known.remove(&id);
+        if let Some(known_row) = overlay(tx, kind, &id)? {
+            known.insert(id, known_row);
+        }
+    }
+    Ok(known)
+}
+
+/// A row of `_synced_rows`; None when the copy has other columns than this version's.
+fn parse_copy(resource: &Resource, text: &str) -> Option<StoredRecord> {
+    let values: Vec<Value> = serde_json::from_str(text).ok()?;
+    let names: Vec<&str> = synced_rows::copied_columns(resource).collect();
+    let mut all: Fields = names.iter().map(|name| (*name).to_owned()).zip(values.iter().cloned()).collect();
+    let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+    (values.len() == names.len()).then(|| StoredRecord {
+        rev: all.remove("rev").and_then(|rev| rev.as_i64()),
+        created_at: text(all.remove("created_at")),
+        updated_at: text(all.remove("updated_at")),
+        extra: text(all.remove("extra")),
+        fields: all,
+    })
+}
+
+/// The row of a record with edits.
+fn overlay(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<Known>, StoreError> {
+    let has_times = base::load(tx, kind, id)?.is_some();
+    Ok(base::overlay(tx, kind, id, i64::MAX)?.map(|stored| Known { stored, has_times }))
+}

@@ -1,0 +1,213 @@
+//! A typed table as another program has left it: reads its rows and gives the table the replica's own shape again. Must not
+//! judge the rows.
+//!
+//! - A renamed column gets its name back. A dropped column returns, and its values are those that the replica knows.
+//! - A table that was dropped or made anew is replaced by the replica's own table. Columns, indexes and triggers that people
+//!   have added continue.
+
+use hearth_contract::schema::Resource;
+use rusqlite::types::{Value as Sql, ValueRef};
+use rusqlite::{OptionalExtension, Row, Transaction};
+use serde_json::Value;
+
+use crate::store::rows::sql_to_json;
+use crate::store::schema::table_sql::{
+    add_missing_columns, column_names, columns, create_table, has_own_shape, has_own_text,
+};
+use crate::store::sql_words::quoted;
+use crate::store::{StoreError, synced_rows};
+
+/// A typed table as found.
+pub(super) struct FoundTable {
+    pub rows: Vec<FoundRow>,
+    /// The replica's columns that the table lacked. Their values say nothing.
+    pub missing: Vec<&'static str>,
+    /// True when the table was dropped or made anew: the table is empty now.
+    pub is_replaced: bool,
+    /// Columns of a replaced table that are not the replica's.
+    added: Vec<String>,
+}
+
+/// A row as found.
+pub(super) struct FoundRow {
+    /// The values of [`columns`], in their order; null for a missing column.
+    values: Vec<Value>,
+    /// The values of the added columns of a replaced table.
+    added: Vec<Sql>,
+}
+
+impl FoundRow {
+    /// The value of a column of the replica.
+    pub(super) fn value(&self, resource: &Resource, name: &str) -> &Value {
+        let index = columns(resource).position(|column| column == name);
+        index.and_then(|index| self.values.get(index)).unwrap_or(&Value::Null)
+    }
+
+    /// The id as text; None when the row has none.
+    pub(super) fn id(&self) -> Option<String> {
+        match self.values.first()? {
+            Value::String(id) => Some(id.clone()),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        }
+    }
+}
+
+/// Reads a typed table, and gives the table its own shape. A missing table is made, and has no row.
+pub(super) fn take(tx: &Transaction<'_>, resource: &Resource) -> Result<FoundTable, StoreError> {
+    let table = resource.kind.collection();
+    if !has_own_shape(tx, resource)? {
+        rename_back(tx, resource)?;
+    }
+    let present = column_names(tx, table)?;
+    let missing: Vec<&'static str> = columns(resource).filter(|own| !present.iter().any(|name| name == own)).collect();
+    // SQLite can add a column of a field to a table with rows, but no column whose default is the time.
+    let can_be_completed = missing.iter().all(|name| resource.field(name).is_some());
+    let is_replaced = !has_own_text(tx, resource)? || !can_be_completed;
+    let added = match is_replaced {
+        true => present.iter().filter(|name| columns(resource).all(|own| own != **name)).cloned().collect(),
+        false => Vec::new(),
+    };
+    let rows = if present.is_empty() { Vec::new() } else { read_rows(tx, resource, &missing, &added)? };
+    if is_replaced {
+        replace(tx, resource, &added)?;
+    } else {
+        add_missing_columns(tx, resource)?;
+    }
+    Ok(FoundTable { rows, missing, is_replaced, added })
+}
+
+impl FoundTable {
+    /// Writes the values of added columns into the rows that a replaced table has again.
+    pub(super) fn write_added_values(&self, tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
+        for (index, name) in self.added.iter().enumerate() {
+            let text = format!("UPDATE {} SET {} = ?2 WHERE id = ?1", resource.kind.collection(), quoted(name));
+            let mut update = tx.prepare(&text)?;
+            for row in &self.rows {
+                if let (Some(id), Some(value)) = (row.id(), row.added.get(index)) {
+                    update.execute((id, value))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_rows(
+    tx: &Transaction<'_>,
+    resource: &Resource,
+    missing: &[&str],
+    added: &[String],
+) -> Result<Vec<FoundRow>, StoreError> {
+    let own = columns(resource).map(|name| if missing.contains(&name) { "NULL".to_owned() } else { quoted(name) });
+    let all: Vec<String> = own.chain(added.iter().map(|name| quoted(name))).collect();
+    let own_count = columns(resource).count();
+    let read = |row: &Row<'_>| -> rusqlite::Result<FoundRow> {
+        let values = (0..own_count).map(|n| row.get_ref(n).map(value_of)).collect::<Result<_, _>>()?;
+        let added = (own_count..all.len()).map(|n| row.get(n)).collect::<Result<_, _>>()?;
+        Ok(FoundRow { values, added })
+    };
+    let mut statement = tx.prepare(&format!("SELECT {} FROM {}", all.join(", "), resource.kind.collection()))?;
+    let found = statement.query_map([], read)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// A number that is not finite stands for no value in data frames.
+fn value_of(cell: ValueRef<'_>) -> Value {
+    match cell {
+        ValueRef::Real(number) if !number.is_finite() => Value::Null,
+        cell => sql_to_json(cell),
+    }
+}
+
+/// Puts the replica's own table in the place of the table as found, and makes people's objects on the table again.
+fn replace(tx: &Transaction<'_>, resource: &Resource, added: &[String]) -> Result<(), StoreError> {
+    let table = resource.kind.collection();
+    let mut statement = tx.prepare(
+        "SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND type IN ('index', 'trigger') AND sql IS NOT NULL
+         AND name NOT GLOB '[_]*'",
+    )?;
+    let objects = statement.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let place = "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1";
+    let place: Option<String> = tx.query_row(place, [table], |row| row.get(0)).optional()?;
+    if let Some(place) = place {
+        tx.execute_batch(&format!("DROP {place} {table}"))?;
+    }
+    tx.execute_batch(&create_table(resource))?;
+    for name in added {
+        tx.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {} ANY", quoted(name)))?;
+    }
+    for text in objects {
+        if let Err(error) = tx.execute_batch(&text) {
+            tracing::warn!(%error, table, "an object of another program could not be made again");
+        }
+    }
+    Ok(())
+}
+
+/// Gives renamed columns their names back. A column of another name counts as a missing column when most rows have the known
+/// values there; without known values, when it is at the place of the missing column and has its type.
+fn rename_back(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
+    let table = resource.kind.collection();
+    for (index, own) in columns(resource).enumerate() {
+        let present = column_names(tx, table)?;
+        if present.is_empty() || present.iter().any(|name| name == own) {
+            continue;
+        }
+        let others = present.iter().enumerate().filter(|(_, name)| columns(resource).all(|own| own != **name));
+        for (place, other) in others {
+            let has_values = match evidence(tx, resource, own, other)? {
+                Evidence::Equal => true,
+                Evidence::Other => false,
+                Evidence::Nothing => place == index && has_type_of(tx, resource, other, own)?,
+            };
+            // SQLite refuses the new name when a view or a trigger of another program is broken. The table is replaced then.
+            if has_values
+                && tx.execute_batch(&format!("ALTER TABLE {table} RENAME COLUMN {} TO {own}", quoted(other))).is_ok()
+            {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the rows say about a column of another name.
+enum Evidence {
+    /// More than half of the known values are in the column.
+    Equal,
+    /// The column holds other values.
+    Other,
+    /// No value of the missing column is known.
+    Nothing,
+}
+
+fn evidence(tx: &Transaction<'_>, resource: &Resource, own: &str, other: &str) -> Result<Evidence, StoreError> {
+    let (table, kind) = (resource.kind.collection(), resource.kind.as_str());
+    let other = quoted(other);
+    let text = match (own, synced_rows::position(resource, own)) {
+        ("id", _) => format!(
+            "SELECT count(*), (SELECT count(*) FROM {table} t JOIN _synced_rows s ON s.kind = ?1 AND s.record_id = t.{other})
+             FROM _synced_rows WHERE kind = ?1"
+        ),
+        (_, Some(position)) if column_names(tx, table)?.iter().any(|name| name == "id") => format!(
+            "SELECT count(json_extract(s.row, '$[{position}]')),
+                 count(*) FILTER (WHERE json_extract(s.row, '$[{position}]') = t.{other})
+             FROM _synced_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = ?1"
+        ),
+        _ => return Ok(Evidence::Nothing),
+    };
+    let (known, equal): (i64, i64) = tx.query_row(&text, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(match known {
+        0 => Evidence::Nothing,
+        known if equal * 2 > known => Evidence::Equal,
+        _ => Evidence::Other,
+    })
+}
+
+fn has_type_of(tx: &Transaction<'_>, resource: &Resource, column: &str, own: &str) -> Result<bool, StoreError> {
+    let is_integer = own == "rev" || resource.field(own).is_some_and(|field| field.format.is_integer());
+    let text = "SELECT upper(type) LIKE '%INT%' FROM pragma_table_info(?1) WHERE name = ?2";
+    let found: bool = tx.query_row(text, (resource.kind.collection(), column), |row| row.get(0))?;
+    Ok(found == is_integer)
+}

@@ -1,0 +1,17 @@
+//! Changes by other programs that no trigger has seen: a program has dropped or altered triggers, views or tables of the
+//! replica, or made a table anew. The objects are restored, and changed rows become edits. Must not send.
+//!
+//! - [`restore`](mod@restore): the steps, for a new and for an outdated database too. [`found_table`]: the shape of a typed table.
+//! - [`compare`]: the rows as found, against the rows that the replica knows. [`change`]: one difference.
+//! - [`queue`]: a found change becomes an edit. [`held`]: changes that wait until a person agrees.
+
+mod change;
+mod compare;
+mod found_table;
+pub(crate) mod held;
+mod queue;
+mod restore;
+
+pub use self::held::HeldChanges;
+pub use self::restore::Restored;
+pub(crate) use self::restore::restore;

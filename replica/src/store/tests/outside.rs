@@ -1,0 +1,232 @@
+//! Other programs remove or alter triggers, views and tables, and change rows meanwhile. The objects are restored, and the
+//! changes become edits, or wait for a person.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::{ROOM, Scene, event, task};
+use crate::store::outside::{Restored, held};
+use crate::store::{open, schema, status};
+
+impl Scene {
+    /// What another program with plain SQL does, by a connection of its own.
+    fn outsider(&self, sql: &str) {
+        Connection::open(self.directory.join("replica.db")).unwrap().execute_batch(sql).unwrap();
+    }
+
+    /// Opens the database as the next program of the replica does.
+    fn reopened(&mut self) -> Restored {
+        let (db, restored) = open::read_write_and_report(&self.directory.join("replica.db")).unwrap();
+        self.db = db;
+        assert_eq!(schema::state(&self.db).unwrap(), schema::SchemaState::Current);
+        restored.unwrap_or_default()
+    }
+
+    /// A replica with this many rooms of the server.
+    fn with_rooms(count: i64) -> Scene {
+        let mut scene = Scene::new();
+        let rooms = (1..=count).map(|n| {
+            let id = format!("0190a3b0-0000-7000-8000-{n:012}");
+            let record = json!({ "name": format!("Room {n}"), "floor": "1" });
+            event(n, "created", "room", &id, record)
+        });
+        scene.hear(rooms.collect());
+        scene.is_at_present(count);
+        scene
+    }
+}
+
+/// The statements of a program that makes `rooms` anew without keys, types and triggers, as a data frame is written back.
+fn made_anew(rows: &str) -> String {
+    format!(
+        "CREATE TABLE frame AS {rows}; DROP TABLE rooms; CREATE TABLE rooms AS SELECT * FROM frame; DROP TABLE frame;"
+    )
+}
+
+#[test]
+fn change_without_trigger_becomes_edit() {
+    for dropped in ["_tasks_queue_update", "_tasks_before_update", "_tasks_search_update"] {
+        let mut scene = Scene::with_task_at_present();
+        scene.outsider(&format!("DROP TRIGGER {dropped}; UPDATE tasks SET title = 'Sand', priority = 'high'"));
+        let restored = scene.reopened();
+        assert_eq!(restored.objects, [format!("the trigger {dropped}")]);
+        let edits = scene.rows("SELECT method, patch, base, state, origin FROM edits");
+        let patch = r#"{"title":"Sand","priority":"high"}"#;
+        let base = r#"{"title":"Paint","priority":"low"}"#;
+        assert_eq!(edits, json!([["update", patch, base, "waiting", "sql"]]), "{dropped}");
+        assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Sand", 5]));
+        assert_eq!(scene.one("SELECT title FROM search('sand')"), "Sand");
+        assert_eq!(scene.reopened(), Restored::default(), "nothing is left to restore");
+    }
+}
+
+#[test]
+fn delete_and_insert_without_triggers_become_edits() {
+    let mut scene = Scene::with_rooms(3);
+    scene.outsider(
+        "DROP TRIGGER _rooms_after_delete; DROP TRIGGER _rooms_after_insert; DROP TRIGGER _rooms_before_insert;
+         DELETE FROM rooms WHERE name = 'Room 2'; INSERT INTO rooms (name) VALUES ('Shed')",
+    );
+    let restored = scene.reopened();
+    assert_eq!((restored.edits, restored.held), (2, 0));
+    assert_eq!(scene.rows("SELECT method FROM edits ORDER BY method"), json!([["create"], ["delete"]]));
+    assert_eq!(scene.rows("SELECT name FROM rooms ORDER BY name"), json!([["Room 1"], ["Room 3"], ["Shed"]]));
+    assert_eq!(scene.one("SELECT count(*) FROM search"), "3");
+}
+
+#[test]
+fn earlier_edit_stays_single() {
+    let mut scene = Scene::with_task_at_present();
+    scene.does("UPDATE tasks SET title = 'Sand'");
+    scene.outsider("DROP TRIGGER _tasks_queue_update; UPDATE tasks SET priority = 'high'; DROP VIEW sync_status");
+    assert_eq!(scene.reopened().edits, 1);
+    let patches = scene.rows("SELECT patch FROM edits ORDER BY id");
+    assert_eq!(patches, json!([[r#"{"title":"Sand"}"#], [r#"{"priority":"high"}"#]]));
+    // The server confirms nothing yet, and a second look finds nothing.
+    scene.outsider("DROP TRIGGER _tasks_queue_update");
+    assert_eq!(scene.reopened().edits, 0);
+}
+
+#[test]
+fn refused_value_becomes_rejected_edit() {
+    let mut scene = Scene::with_task_at_present();
+    scene.outsider(
+        "DROP TRIGGER _tasks_queue_update; DROP TRIGGER _tasks_before_update;
+         UPDATE tasks SET priority = 'soon', title = 'Sand'",
+    );
+    let restored = scene.reopened();
+    assert_eq!((restored.edits, restored.refused), (1, 1));
+    let edits = scene.rows("SELECT patch, state, reason_code FROM edits ORDER BY id");
+    assert_eq!(
+        edits,
+        json!([[r#"{"title":"Sand"}"#, "waiting", null], [r#"{"priority":"soon"}"#, "rejected", "invalid_value"]])
+    );
+    assert!(scene.one("SELECT reason FROM edits WHERE state = 'rejected'").contains("priority must be one of"));
+}
+
+#[test]
+fn values_of_server_are_set_back() {
+    let mut scene = Scene::with_task_at_present();
+    let before = scene.row("SELECT created_at, updated_at, rev, extra FROM tasks");
+    scene.outsider("DROP TRIGGER _tasks_before_update; UPDATE tasks SET rev = 99, created_at = 'x', extra = '{}'");
+    let restored = scene.reopened();
+    assert_eq!((restored.edits, restored.set_back), (0, 1));
+    assert_eq!(scene.row("SELECT created_at, updated_at, rev, extra FROM tasks"), before);
+}
+
+#[test]
+fn renamed_column_gets_its_name_back() {
+    let mut scene = Scene::with_rooms(3);
+    scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+    scene.outsider("ALTER TABLE rooms RENAME COLUMN floor TO storey; UPDATE rooms SET storey = '2', stars = 5 WHERE name = 'Room 2'");
+    let restored = scene.reopened();
+    assert!(restored.objects.contains(&"the table rooms".to_owned()), "{restored:?}");
+    assert_eq!(scene.rows("SELECT floor, stars FROM rooms ORDER BY name"), json!([["1", null], ["2", 5], ["1", null]]));
+    assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"floor":"2"}"#);
+}
+
+#[test]
+fn dropped_column_returns_with_its_values() {
+    for dropped in ["floor", "rev"] {
+        let mut scene = Scene::with_rooms(3);
+        let all = "SELECT name, floor, rev FROM rooms ORDER BY name";
+        let before = scene.rows(all);
+        let triggers: Vec<String> = serde_json::from_value::<Vec<[String; 1]>>(
+            scene.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'rooms'"),
+        )
+        .unwrap()
+        .into_iter()
+        .map(|[name]| format!("DROP TRIGGER {name};"))
+        .collect();
+        scene.outsider(&format!(
+            "{} DROP INDEX IF EXISTS _rooms_by_updated_at; ALTER TABLE rooms DROP COLUMN {dropped}",
+            triggers.concat()
+        ));
+        assert_eq!(scene.reopened().edits, 0);
+        assert_eq!(scene.rows(all), before, "{dropped}");
+    }
+}
+
+#[test]
+fn table_made_anew_keeps_edits_and_asks_about_missing_rows() {
+    let mut scene = Scene::with_rooms(5);
+    scene.outsider(&made_anew(
+        "SELECT rowid AS \"index\", id, CASE name WHEN 'Room 1' THEN 'Hall' ELSE name END AS name, floor, rev FROM rooms WHERE name < 'Room 5'",
+    ));
+    let restored = scene.reopened();
+    assert_eq!((restored.edits, restored.held), (1, 1));
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "5", "missing rows are shown until a person has answered");
+    assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"name":"Hall"}"#);
+    assert_eq!(scene.one("SELECT group_concat(\"index\") FROM rooms"), "1,2,3,4", "the column is a person's");
+    let text = scene.one("SELECT sql FROM sqlite_schema WHERE name = 'rooms'");
+    assert!(text.contains("UUID; leave it out"), "{text}");
+
+    let now = status::load_status(&scene.db).unwrap();
+    assert_eq!((now.needs_you, now.edits_to_decide()), (1, 0));
+    assert!(now.reason.unwrap().contains("reconcile --accept-local"));
+    assert_eq!(held::accept(&mut scene.db).unwrap(), (1, 0));
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "4");
+    assert_eq!(status::load_status(&scene.db).unwrap().held_changes, None);
+}
+
+/// sqlite-utils keeps comments, column names and rows, and loses triggers.
+#[test]
+fn transformed_table_becomes_own_again() {
+    let mut scene = Scene::with_rooms(20);
+    let own = scene.one("SELECT sql FROM sqlite_schema WHERE name = 'rooms'");
+    let theirs =
+        own.replace("TABLE rooms", "TABLE new").replace("    id TEXT", "   \"id\" TEXT").replace(") STRICT", ")");
+    scene.outsider(&format!(
+        "PRAGMA legacy_alter_table = ON; {theirs}; INSERT INTO new SELECT * FROM rooms; DROP TABLE rooms;
+         ALTER TABLE new RENAME TO rooms; DELETE FROM rooms WHERE name IN ('Room 1', 'Room 2', 'Room 3')"
+    ));
+    assert_eq!(scene.reopened().held, 3, "more than a tenth is missing");
+    assert_eq!(scene.one("SELECT sql FROM sqlite_schema WHERE name = 'rooms'"), own);
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "20");
+}
+
+#[test]
+fn dropped_table_returns_whole() {
+    let mut scene = Scene::with_rooms(3);
+    scene.does("UPDATE rooms SET name = 'Hall' WHERE name = 'Room 1'");
+    scene.outsider("DROP TABLE rooms");
+    let restored = scene.reopened();
+    assert_eq!((restored.edits, restored.held), (0, 3));
+    assert_eq!(scene.rows("SELECT name FROM rooms ORDER BY name"), json!([["Hall"], ["Room 2"], ["Room 3"]]));
+    assert_eq!(held::discard(&mut scene.db).unwrap(), 3);
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
+    // The feed goes on.
+    scene.hear(vec![event(4, "updated", "room", ROOM, json!({ "name": "Room 1", "floor": "2" }))]);
+    assert_eq!(scene.one("SELECT floor FROM rooms WHERE name = 'Hall'"), "2");
+}
+
+#[test]
+fn many_changed_rows_wait_for_person() {
+    let mut scene = Scene::with_rooms(60);
+    scene.outsider("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET floor = '9'");
+    let restored = scene.reopened();
+    assert_eq!((restored.edits, restored.held), (0, 60));
+    assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE floor = '9'"), "0");
+    assert_eq!(held::accept(&mut scene.db).unwrap(), (60, 0));
+    assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE floor = '9'"), "60");
+}
+
+#[test]
+fn new_rows_with_numbers_as_ids_become_records() {
+    let mut scene = Scene::with_rooms(2);
+    scene.outsider(&made_anew(
+        "SELECT id, name, floor FROM rooms UNION ALL SELECT 7, 'Shed', NULL UNION ALL SELECT NULL, 'Barn', NULL",
+    ));
+    assert_eq!(scene.reopened().edits, 2);
+    assert_eq!(scene.rows("SELECT method, length(record_id) FROM edits"), json!([["create", 36], ["create", 36]]));
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "4");
+}
+
+#[test]
+fn missing_view_changes_no_row() {
+    let mut scene = Scene::with_rooms(20);
+    scene.outsider("DROP VIEW home_value");
+    scene.hear(vec![task(21, "Paint", "low")]);
+    assert_eq!(scene.reopened().objects, ["the view home_value"]);
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
+}
