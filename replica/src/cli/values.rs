@@ -97,7 +97,7 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
             continue;
         };
         // A filter may ask for null in a required field, and for a read-only field.
-        let checked = if value.is_null() || field.presence == Presence::ReadOnly {
+        let checked = if value.is_null() || !field.is_writable() {
             Ok(value)
         } else {
             check_field(field, Intent::Patch, &value)

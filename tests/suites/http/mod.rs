@@ -11,6 +11,7 @@ mod keys;
 mod mcp;
 mod order;
 mod reading;
+mod recurrence;
 mod resources;
 mod robustness;
 mod search;

@@ -79,7 +79,7 @@ fn value_key(kind: Kind, name: &str, format: Format) -> String {
     match format {
         // Sums and counts are usually listed from the greatest down, so rows without a value sort first.
         Format::Money => format!("coalesce(printf('%018.2f', CAST({name} AS REAL)), '')"),
-        Format::Count | Format::Year => format!("coalesce(printf('%010d', {name}), '')"),
+        Format::Count { .. } | Format::Year => format!("coalesce(printf('%010d', {name}), '')"),
         Format::Date if name == "issued_on" => format!("coalesce({name}, '')"),
         Format::Choice(_) => choice_rank(kind, name),
         // char(1) ends the text, because a text may be the beginning of another; '1' sorts rows without a text last.
