@@ -111,6 +111,16 @@ fn check_value(field: &Field, value: &Value) -> Result<Value, FieldFault> {
     }
 }
 
+/// The fields that a body may contain. A patch of a replica also contains fields that follow from others.
+pub fn sendable(kind: Kind, fields: &Fields) -> Fields {
+    let is_sendable = |name: &str| match resource(kind).field(name).map(|field| field.presence) {
+        Some(Presence::OnCompletion) => recurrence::is_done(fields),
+        Some(presence) => presence != Presence::ReadOnly,
+        None => true,
+    };
+    fields.iter().filter(|(name, _)| is_sendable(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// Checks `subject_type` and `subject_id` against each other (contract 3) and adds a fault if they disagree. `fields` is the
 /// whole record after the write. Adds nothing if one of the two fields has a fault already.
 pub fn check_subject(kind: Kind, fields: &Fields, faults: &mut Vec<FieldFault>) {

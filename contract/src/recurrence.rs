@@ -71,6 +71,16 @@ pub(crate) fn set_anchor(task: &mut Fields) {
     task.insert(ANCHOR.to_owned(), anchor);
 }
 
+/// Removes the fields that [`set_computed`] sets from a patch that no longer has the fields from which they follow.
+pub fn drop_orphans(patch: &mut Fields) {
+    if !patch.contains_key(STATUS) {
+        patch.shift_remove(COMPLETED_AT);
+    }
+    if !SERIES_FIELDS.iter().any(|name| patch.contains_key(*name)) {
+        patch.shift_remove(ANCHOR);
+    }
+}
+
 /// Whether a task can have been completed at a moment. `created_at`: of the stored task; None for a create. A task of a
 /// series may have been completed offline before the service made its record, so it is also enough that the day is not
 /// before the anchor of the series.

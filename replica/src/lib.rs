@@ -77,7 +77,23 @@ impl Replica {
     /// newest version.
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let connection = store::open::read_write(db)?.into();
-        Ok(Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin })
+        let replica = Replica { connection, db: db.to_owned(), place: OpenedFile::new(db), origin };
+        // Another program may lock the database. Then the next program makes the next tasks.
+        match replica.make_next_tasks() {
+            Err(error) if !error.is_busy() && !error.is_write_failure() => Err(error),
+            _ => Ok(replica),
+        }
+    }
+
+    /// Makes the next tasks of recurring tasks that a script has completed. Programs that stay open call this when another
+    /// program has changed the database. True when there was one.
+    pub fn make_next_tasks(&self) -> Result<bool, StoreError> {
+        if !store::edits::next_tasks::make::is_due(&self.connection.borrow())? {
+            return Ok(false);
+        }
+        store::edits::next_tasks::make::make_due(&mut *self.write_connection()?)?;
+        notification::notify(&self.db);
+        Ok(true)
     }
 
     /// Runs several reads in one snapshot, such as the pages of a list. Concurrent writes are not visible to `reads`.

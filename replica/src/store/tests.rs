@@ -2,6 +2,7 @@
 
 mod decisions;
 mod lists;
+mod next_tasks;
 mod overlay;
 mod reconcile;
 mod salvage;

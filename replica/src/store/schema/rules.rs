@@ -1,9 +1,7 @@
 //! The contract's formats as SQL conditions for triggers. The sentences are those of `hearth_contract::check`. Must not use a
 //! function that stock SQLite 3.40 lacks, because any program may fire the triggers.
 
-use hearth_contract::schema::{
-    Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
-};
+use hearth_contract::schema::{Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX};
 use hearth_contract::time_zone;
 
 /// One rule for a new row: the row is refused with the sentence when the condition holds.
@@ -58,12 +56,12 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
         )),
         // The modifier makes SQLite calculate the date; without the modifier 30 February is returned unchanged.
         Format::Date => rules.push(rule(
-            format!("{value} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' OR date({value}, '+0 days') IS NOT {value}"),
+            format!("{value} NOT GLOB '{DATE}' OR date({value}, '+0 days') IS NOT {value}"),
             "must be a calendar date written YYYY-MM-DD".to_owned(),
         )),
         Format::Timestamp => rules.push(rule(
             format!(
-                "{value} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*[Z0-9]' \
+                "({value} NOT GLOB '{DATE}' AND {value} NOT GLOB '{DATE}T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*[Z0-9]') \
                  OR date(substr({value}, 1, 10), '+0 days') IS NOT substr({value}, 1, 10) OR strftime('%s', {value}) IS NULL"
             ),
             "must be a timestamp such as 2026-06-01T12:00:00Z".to_owned(),
@@ -78,6 +76,9 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
     }
     rules
 }
+
+/// A GLOB pattern for the form of a date.
+const DATE: &str = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]";
 
 /// A rule for a value that is not null. The condition is SQL; the text follows the name of the field.
 fn value_rule(field: &Field, condition: &str, text: &str) -> Rule {
