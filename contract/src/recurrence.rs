@@ -21,9 +21,12 @@ pub const ANCHOR: &str = "recurrence_anchor";
 /// A change of one of these fields begins a series anew: its anchor becomes the due date.
 pub const SERIES_FIELDS: [&str; 3] = ["due_on", RECURRENCE, EVERY];
 
-const DUE_ON: &str = "due_on";
-const RECURRENCE: &str = "recurrence";
-const EVERY: &str = "recurrence_every";
+/// The field that holds the day by which a task should be done.
+pub const DUE_ON: &str = "due_on";
+/// The field that holds the period of a series.
+pub const RECURRENCE: &str = "recurrence";
+/// The field that holds how many periods lie between two tasks of a series.
+pub const EVERY: &str = "recurrence_every";
 
 /// How far `completed_at` may lie in the future, in milliseconds: clocks differ.
 pub const CLOCK_GRACE_MILLIS: i64 = 5 * 60 * 1000;
@@ -105,16 +108,8 @@ pub fn next_id(completed: Uuid) -> Uuid {
 /// The task that follows a completed task. `time_zone`: of the home. None: the task is not done or does not recur, or the
 /// next date is after the year 9999, which ends the series.
 pub fn next_task(id: Uuid, completed: &Fields, time_zone: Option<&str>) -> Option<NextTask> {
-    let period = Period::of(completed)?;
     let completed_at = text(completed, COMPLETED_AT).and_then(Timestamp::parse).filter(|_| is_done(completed))?;
-    let day = time_zone::day(time_zone, completed_at);
-    let (anchor, due) = match date(completed, DUE_ON) {
-        Some(due) => {
-            let anchor = date(completed, ANCHOR).unwrap_or(due);
-            (anchor, period.first_after(anchor, due.max(day))?)
-        }
-        None => (day, period.times(day, 1)?),
-    };
+    let Dates { anchor, due } = next_dates(completed, time_zone::day(time_zone, completed_at))?;
     let mut fields = completed.clone();
     for (name, value) in [
         (STATUS, "open".into()),
@@ -125,6 +120,28 @@ pub fn next_task(id: Uuid, completed: &Fields, time_zone: Option<&str>) -> Optio
         fields.insert(name.to_owned(), value);
     }
     Some(NextTask { id: next_id(id), fields })
+}
+
+/// The dates of a task of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dates {
+    /// The date from which the series counts.
+    pub anchor: Date,
+    /// The day by which the task should be done.
+    pub due: Date,
+}
+
+/// The dates of the task that follows a task which is completed on a day. None: the task does not recur, or the next date is
+/// after the year 9999.
+pub fn next_dates(task: &Fields, day: Date) -> Option<Dates> {
+    let period = Period::of(task)?;
+    Some(match date(task, DUE_ON) {
+        Some(due) => {
+            let anchor = date(task, ANCHOR).unwrap_or(due);
+            Dates { anchor, due: period.first_after(anchor, due.max(day))? }
+        }
+        None => Dates { anchor: day, due: period.times(day, 1)? },
+    })
 }
 
 /// The distance between two dates of a series.

@@ -9,8 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
-use hearth_replica::StoreError;
 use hearth_replica::notification::{self, Subscription};
+use hearth_replica::{Origin, Replica, StoreError};
 
 use crate::message::Message;
 
@@ -77,7 +77,15 @@ impl Drop for Keyboard {
     }
 }
 
-/// Sends [`Message::DatabaseChanged`] after each change of the database by any process, until the watch is dropped.
+/// Sends [`Message::DatabaseChanged`] after each change of the database by any process, until the watch is dropped. Before
+/// that, makes the next tasks of recurring tasks that a script has completed.
 pub fn watch_database(db: &Path, messages: Sender<Message>) -> Result<Subscription, StoreError> {
-    notification::subscribe(db, move || drop(messages.send(Message::DatabaseChanged)))
+    let replica = Replica::open(db, Origin::Tui)?;
+    notification::subscribe(db, move || {
+        // After an error, the next change or the next program makes them.
+        if let Err(error) = replica.make_next_tasks() {
+            tracing::warn!(%error, "the next tasks of completed tasks could not be made");
+        }
+        drop(messages.send(Message::DatabaseChanged));
+    })
 }

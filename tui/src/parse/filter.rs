@@ -183,7 +183,7 @@ fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<S
         Format::Money => {
             typed_text::parse_money(value).ok_or_else(|| format!("{value} is no sum: try {MONEY_EXAMPLES}"))?
         }
-        Format::Count | Format::Year => {
+        Format::Count { .. } | Format::Year => {
             typed_text::parse_whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
         }
         _ => value.to_owned(),
