@@ -179,7 +179,9 @@ impl Candidate {
             (Some(_), false) => RequestState::Frozen,
             (Some(_), true) => RequestState::GivenUp,
         };
-        let follows: Option<String> = row.get(13)?;
+        let follows: Option<String> = row
+            .get::<_, Option<String>>(13)?
+            .filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::NextTaskSent));
         let precondition = Precondition::from_columns(row.get(8)?, row.get(9)?);
         Ok(Candidate {
             id: row.get(0)?,
