@@ -76,7 +76,7 @@ pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
 const LIST: [Parameter; 8] = [LIMIT, CURSOR, SORT, ORDER, CREATED_SINCE, UPDATED_SINCE, FIELDS, EXPAND];
 
 /// The rules of the field formats, for people (contract 2).
-const FORMATS: [(&str, &str); 10] = [
+const FORMATS: [(&str, &str); 11] = [
     ("id", "a UUID, lower case with hyphens; the one you send on create may be of any version"),
     ("text", "UTF-8 without control characters; several lines where the field says multiline"),
     ("choice", "one of the field's words"),
