@@ -270,7 +270,9 @@ impl<'a> Run<'a> {
         self.write_position(batch, proof, shown, compare.is_none())?;
         self.notice_lost(batch, shown)?;
         let settled = settle::settle(tx, shown, self.now)?;
-        next_tasks::end::settle_shown(tx, batch.is_at_present() && !self.start.reconciling, self.now)?;
+        // A heartbeat comes when there is no event to send.
+        let at_present = (batch.is_at_present() || batch.events.is_empty()) && !self.start.reconciling;
+        next_tasks::end::settle_shown(tx, at_present, self.now)?;
         // Most settled edits leave a record without edits, whose row is right already.
         for (kind, id) in self.covered.difference(&settled) {
             base::rebase(tx, *kind, id)?;

@@ -79,6 +79,12 @@ fn next_that_server_does_not_make_vanishes() {
     assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]));
     scene.is_at_present(6);
     assert_eq!(scene.next_task(), Value::Null);
+    // And when a stream has nothing more to send.
+    let mut scene = Scene::completed();
+    scene.is_at_present(5);
+    scene.confirm_completion();
+    scene.hear(Vec::new());
+    assert_eq!(scene.next_task(), Value::Null);
 }
 
 #[test]
