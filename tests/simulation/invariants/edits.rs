@@ -151,7 +151,9 @@ fn is_next_task(reason: Option<&str>) -> bool {
 fn check_next_task(view: &View<'_>, edit: &SettledEdit) -> Result<(), String> {
     let SettledEdit { id, record, reason, .. } = edit;
     let was_there = view.model.find_history(|history| history.versions.contains_key(record)).is_some();
-    let is_there = view.model.current().version_at(record, view.state.position).is_some();
+    // A replica that was away need not learn of a task that was made and deleted meanwhile.
+    let there = view.model.current().version_at(record, view.state.position);
+    let is_there = there.is_some_and(|version| version.fields.is_some());
     let is_true = match reason.as_deref() {
         Some("the server has made no next task") => !is_there,
         _ => was_there,
