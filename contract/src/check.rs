@@ -6,11 +6,12 @@ use uuid::Uuid;
 
 use crate::formats;
 use crate::problem::{FAULTS_MAX, FaultCode, FieldFault, QUOTED_NAME_MAX, nearest, shorten};
+use crate::recurrence;
 use crate::resources::resource;
 use crate::schema::{
-    COMMON, COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
-    is_subject,
+    COMMON, Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX, is_subject,
 };
+use crate::time_zone;
 use crate::typed_text::without_group_points;
 
 /// The most digits of a number that a refusal quotes.
@@ -52,10 +53,18 @@ pub fn check(kind: Kind, intent: Intent, body: &Value) -> CheckedBody {
             return checked;
         }
         match resource.field(name) {
-            Some(field) => match check_field(field, intent, value) {
-                Ok(value) => drop(checked.fields.insert(name.clone(), value)),
-                Err(fault) => checked.faults.push(fault),
-            },
+            // Null is as if the moment were not sent.
+            Some(field) if is_sent_on_completion(field, members) && value.is_null() => {}
+            Some(field) => {
+                let value = match is_sent_on_completion(field, members) {
+                    true => check_value(field, value),
+                    false => check_field(field, intent, value),
+                };
+                match value {
+                    Ok(value) => drop(checked.fields.insert(name.clone(), value)),
+                    Err(fault) => checked.faults.push(fault),
+                }
+            }
             None if name == "id" && intent == Intent::Create && !kind.is_singleton() => match chosen_id(value) {
                 Ok(id) => checked.id = id,
                 Err(fault) => checked.faults.push(fault),
@@ -73,7 +82,7 @@ pub fn check(kind: Kind, intent: Intent, body: &Value) -> CheckedBody {
 
 /// Checks one value of one field and returns the normalized value.
 pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value, FieldFault> {
-    if field.presence == Presence::ReadOnly {
+    if !field.is_writable() {
         return Err(read_only(field.name));
     }
     if value.is_null() {
@@ -83,6 +92,16 @@ pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value
             _ => Err(fault(field, FaultCode::NotNullable, "cannot be null")),
         };
     }
+    check_value(field, value)
+}
+
+/// Whether the field is one that may be sent with a completion, and the body completes a task (contract 3).
+fn is_sent_on_completion(field: &Field, members: &Map<String, Value>) -> bool {
+    field.presence == Presence::OnCompletion && recurrence::is_done(members)
+}
+
+/// Checks a value that is not null.
+fn check_value(field: &Field, value: &Value) -> Result<Value, FieldFault> {
     if field.format.is_integer() {
         return check_integer(field, value);
     }
@@ -90,6 +109,16 @@ pub fn check_field(field: &Field, intent: Intent, value: &Value) -> Result<Value
         Some(text) => check_text(field, text).map(Value::from),
         None => Err(fault(field, FaultCode::WrongType, "must be a string")),
     }
+}
+
+/// The fields that a body may contain. A patch of a replica also contains fields that follow from others.
+pub fn sendable(kind: Kind, fields: &Fields) -> Fields {
+    let is_sendable = |name: &str| match resource(kind).field(name).map(|field| field.presence) {
+        Some(Presence::OnCompletion) => recurrence::is_done(fields),
+        Some(presence) => presence != Presence::ReadOnly,
+        None => true,
+    };
+    fields.iter().filter(|(name, _)| is_sendable(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Checks `subject_type` and `subject_id` against each other (contract 3) and adds a fault if they disagree. `fields` is the
@@ -142,8 +171,7 @@ fn complete(resource: &Resource, members: &Map<String, Value>, checked: &mut Che
                     checked.faults.push(missing(field));
                     continue;
                 }
-                Presence::Default(Preset::Word(word)) => word.into(),
-                Presence::Default(Preset::Number(number)) => number.into(),
+                Presence::Default(preset) => preset.value(),
                 _ => Value::Null,
             },
         };
@@ -164,7 +192,10 @@ fn chosen_id(value: &Value) -> Result<Option<Uuid>, FieldFault> {
 }
 
 fn check_integer(field: &Field, value: &Value) -> Result<Value, FieldFault> {
-    let (low, high) = if field.format == Format::Year { (1000, 9999) } else { (0, COUNT_MAX) };
+    let (low, high) = match field.format {
+        Format::Count { min, max } => (min, max),
+        _ => (1000, 9999),
+    };
     let number = match value {
         Value::Number(number) => number,
         other => return Err(fault(field, FaultCode::WrongType, &integer_rule(other))),
@@ -228,7 +259,13 @@ fn check_text(field: &Field, text: &str) -> Result<String, FieldFault> {
             Some(id) => Ok(id.to_string()),
             None => Err(malformed("must be a UUID with hyphens")),
         },
-        Format::Count | Format::Year => Err(fault(field, FaultCode::WrongType, "must be an integer")),
+        Format::TimeZone if time_zone::is_name(text) => Ok(text.to_owned()),
+        Format::TimeZone => {
+            let hint =
+                nearest(text, time_zone::names()).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            Err(malformed(&format!("must be a time zone such as Europe/Berlin{hint}")))
+        }
+        Format::Count { .. } | Format::Year => Err(fault(field, FaultCode::WrongType, "must be an integer")),
     }
 }
 
@@ -253,11 +290,15 @@ fn missing(field: &Field) -> FieldFault {
 }
 
 fn read_only(name: &str) -> FieldFault {
-    FieldFault::new(name, FaultCode::ReadOnly, format!("{name} is set by the service and cannot be sent."))
+    let message = match name {
+        recurrence::COMPLETED_AT => format!("{name} is set by the service; it can be sent only with status done."),
+        _ => format!("{name} is set by the service and cannot be sent."),
+    };
+    FieldFault::new(name, FaultCode::ReadOnly, message)
 }
 
 fn unknown(resource: &Resource, name: &str) -> FieldFault {
-    let known = resource.fields.iter().filter(|field| field.is_writable()).map(|field| field.name);
+    let known = resource.fields.iter().filter(|field| field.is_sendable()).map(|field| field.name);
     let hint = nearest(name, known).map(|known| format!("; did you mean {known}?")).unwrap_or(".".to_owned());
     let message = format!("{} has no field {}{hint}", resource.kind, shorten(name, QUOTED_NAME_MAX));
     FieldFault::new(name, FaultCode::UnknownField, message)
@@ -325,6 +366,29 @@ mod tests {
     }
 
     #[test]
+    fn completed_at_is_sent_with_done_only() {
+        let at = "2026-06-01T12:00:00Z";
+        for (body, expected) in [
+            (json!({ "status": "done", "completed_at": at }), None),
+            (json!({ "completed_at": "2026-06-01", "status": "done" }), None),
+            (json!({ "completed_at": at }), Some("completed_at read_only")),
+            (json!({ "status": "open", "completed_at": at }), Some("completed_at read_only")),
+            (json!({ "status": "open", "completed_at": null }), Some("completed_at read_only")),
+            (json!({ "status": "done", "completed_at": "yesterday" }), Some("completed_at invalid_format")),
+            (json!({ "status": "done", "completed_at": 5 }), Some("completed_at wrong_type")),
+            (json!({ "status": "done", "recurrence_anchor": "2026-06-01" }), Some("recurrence_anchor read_only")),
+        ] {
+            let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            assert_eq!(faults(Kind::Task, Intent::Patch, body.clone()), expected, "{body}");
+        }
+        let sent = check(Kind::Task, Intent::Patch, &json!({ "status": "done", "completed_at": at }));
+        assert_eq!(sent.fields["completed_at"], "2026-06-01T12:00:00.000Z");
+        // Null is as if the moment were not sent.
+        let unsent = check(Kind::Task, Intent::Patch, &json!({ "status": "done", "completed_at": null }));
+        assert!(unsent.faults.is_empty() && !unsent.fields.contains_key("completed_at"));
+    }
+
+    #[test]
     fn each_format_refuses_wrong_values() {
         for (kind, body, expected) in [
             (Kind::Room, json!({ "name": "  " }), "name too_short"),
@@ -338,6 +402,9 @@ mod tests {
             (Kind::Room, json!({ "name": "a", "id": "nope" }), "id invalid_format"),
             (Kind::Inventory, json!({ "name": "a", "quantity": null }), "quantity not_nullable"),
             (Kind::Inventory, json!({ "name": "a", "room_id": 7 }), "room_id wrong_type"),
+            (Kind::Task, json!({ "title": "a", "recurrence_every": 0 }), "recurrence_every out_of_range"),
+            (Kind::Task, json!({ "title": "a", "recurrence_every": 100 }), "recurrence_every out_of_range"),
+            (Kind::Task, json!({ "title": "a", "recurrence_every": null }), "recurrence_every not_nullable"),
             (Kind::Vehicle, json!({ "name": "a", "vin": "SHORT" }), "vin invalid_format"),
             (Kind::Vehicle, json!({ "name": "a", "year": 999 }), "year out_of_range"),
             (Kind::Document, json!({ "title": "a", "url": "nowhere" }), "url invalid_format"),
@@ -371,6 +438,16 @@ mod tests {
         assert_eq!(faults(Kind::Room, Intent::Patch, json!({ "name": null })), ["name not_nullable"]);
         assert_eq!(faults(Kind::Room, Intent::Patch, json!({ "id": null })), ["id read_only"]);
         assert_eq!(faults(Kind::Property, Intent::Patch, json!({ "id": null })), ["id read_only"]);
+    }
+
+    #[test]
+    fn time_zone_must_be_exact_name() {
+        let faults = |zone: &str| check(Kind::Property, Intent::Patch, &json!({ "time_zone": zone })).faults;
+        assert_eq!(faults("Europe/Berlin"), []);
+        let wrong = &faults("europe/berlin")[0];
+        assert_eq!(wrong.code, FaultCode::InvalidFormat);
+        let message = "time_zone must be a time zone such as Europe/Berlin; did you mean Europe/Berlin?";
+        assert_eq!(wrong.message, message);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! - [`formats`]: the exact rules of dates, timestamps, money, ids and texts.
 //! - [`check`]: checks a body against the table and reports all faults at once.
 //! - [`typed_text`]: sums, whole numbers and dates as people type them.
-//! - [`search_text`]: the searched words of a record.
+//! - [`search_text`]: the searched words of a record. [`recurrence`]: which task follows a completed one. [`time_zone`]: days.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
 //! - [`problem`]: refusals with status, retry rule and next step.
 //! - [`envelope`], [`headers`], [`paths`], [`key`]: the parts of HTTP messages.
@@ -22,7 +22,9 @@ pub mod key;
 pub mod paths;
 pub mod problem;
 pub mod record;
+pub mod recurrence;
 pub mod resources;
 pub mod schema;
 pub mod search_text;
+pub mod time_zone;
 pub mod typed_text;

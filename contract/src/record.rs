@@ -5,8 +5,9 @@ use uuid::Uuid;
 
 use crate::check::Fields;
 use crate::formats::{Timestamp, parse_id};
+use crate::recurrence;
 use crate::resources::resource;
-use crate::schema::Kind;
+use crate::schema::{Kind, Presence};
 
 /// One record of a kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,23 @@ impl Record {
         let rev = members.shift_remove("rev")?.as_i64()?;
         let created_at = Timestamp::parse(&text(members.shift_remove("created_at"))?)?;
         let updated_at = Timestamp::parse(&text(members.shift_remove("updated_at"))?)?;
+        complete(kind, &mut members);
         Some(Record { kind, id, rev, fields: members, created_at, updated_at })
+    }
+}
+
+/// Adds the fields that a record lacks because it was written before its kind had them: a field with a default has the
+/// default, and the series of a recurring task counts from its due date (contract 3).
+pub fn complete(kind: Kind, fields: &mut Fields) {
+    for field in resource(kind).fields {
+        if let Presence::Default(preset) = field.presence
+            && !fields.contains_key(field.name)
+        {
+            fields.insert(field.name.to_owned(), preset.value());
+        }
+    }
+    if resource(kind).field(recurrence::ANCHOR).is_some() && !fields.contains_key(recurrence::ANCHOR) {
+        recurrence::set_anchor(fields);
     }
 }
 

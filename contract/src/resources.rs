@@ -1,7 +1,7 @@
 //! The table of the six kinds: every field, format, limit, choice and relation of contract 3. Must not know behaviour:
-//! the server decides what follows when a task is done or a room is deleted.
+//! `recurrence` says what follows when a task is done, the server what follows when a room is deleted.
 
-use crate::schema::{Field, Format, Kind, Lines, Presence, Preset, Resource};
+use crate::schema::{COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource};
 
 /// The six resources, in the order of [`Kind::ALL`].
 pub const RESOURCES: [Resource; 6] = [INVENTORY, VEHICLE, DOCUMENT, TASK, ROOM, PROPERTY];
@@ -31,6 +31,9 @@ const fn line(max: usize) -> Format {
     Format::Text { max, lines: Lines::One }
 }
 
+/// Any number of things.
+const COUNT: Format = Format::Count { min: 0, max: COUNT_MAX };
+
 const NOTES: Format = Format::Text { max: 10_000, lines: Lines::Many };
 
 const INVENTORY: Resource = Resource {
@@ -59,7 +62,7 @@ const INVENTORY: Resource = Resource {
             ]),
         ),
         optional("description", "What it looks like, what belongs to it", NOTES),
-        preset("quantity", "How many pieces there are", Format::Count, Preset::Number(1)),
+        preset("quantity", "How many pieces there are", COUNT, Preset::Number(1)),
         optional("make", "Who made it", line(100)),
         optional("model", "The maker's name for it", line(100)),
         optional("serial_number", "The number on its plate", line(100)),
@@ -87,7 +90,7 @@ const VEHICLE: Resource = Resource {
         optional("color", "Its colour", line(200)),
         optional("vin", "Vehicle identification number", Format::Vin),
         optional("license_plate", "What its plate says", line(20)),
-        optional("odometer", "Distance on its odometer, in the unit it shows", Format::Count),
+        optional("odometer", "Distance on its odometer, in the unit it shows", COUNT),
         optional(
             "fuel_type",
             "What it runs on",
@@ -137,7 +140,7 @@ const DOCUMENT: Resource = Resource {
         optional("subject_id", "The item or vehicle it is about", Format::Subject),
         optional("file_name", "Name of its file", line(255)),
         optional("content_type", "Media type of its file", line(100)),
-        optional("size_bytes", "Size of its file in bytes", Format::Count),
+        optional("size_bytes", "Size of its file in bytes", COUNT),
         optional("url", "Where it can be read", Format::Url),
         optional("issued_on", "The day it was issued", Format::Date),
         optional("expires_on", "The last day it holds", Format::Date),
@@ -161,12 +164,24 @@ const TASK: Resource = Resource {
         preset("status", "How far it is", Format::Choice(&["open", "in_progress", "done"]), Preset::Word("open")),
         optional("notes", "How to do it, what is needed", NOTES),
         optional("due_on", "The day it should be done by", Format::Date),
-        read_only("completed_at", "When it was done; set when the status becomes done", Format::Timestamp),
+        Field {
+            name: "completed_at",
+            about: "When it was done: set when the status becomes done, and may be sent with it",
+            format: Format::Timestamp,
+            presence: Presence::OnCompletion,
+        },
         optional(
             "recurrence",
             "How often it comes again",
             Format::Choice(&["daily", "weekly", "monthly", "quarterly", "yearly"]),
         ),
+        preset(
+            "recurrence_every",
+            "It comes again every so many of these periods",
+            Format::Count { min: 1, max: 99 },
+            Preset::Number(1),
+        ),
+        read_only("recurrence_anchor", "The date from which the series counts", Format::Date),
         optional(
             "subject_type",
             "What it is about; null is general",
@@ -205,7 +220,7 @@ const ROOM: Resource = Resource {
             ]),
         ),
         optional("floor", "Which floor it is on", line(50)),
-        optional("area_sq_ft", "Floor area in square feet", Format::Count),
+        optional("area_sq_ft", "Floor area in square feet", COUNT),
         optional("paint_color", "Colour or name of the wall paint", line(100)),
         optional("flooring", "What the floor is made of", line(100)),
         optional("notes", "Anything else worth knowing", NOTES),
@@ -223,6 +238,7 @@ const PROPERTY: Resource = Resource {
         optional("state", "State or region", line(200)),
         optional("postal_code", "Postal code", line(200)),
         optional("country", "Country", line(200)),
+        optional("time_zone", "The zone whose days count for recurring tasks; null is UTC", Format::TimeZone),
         optional(
             "property_type",
             "What sort of home it is",
@@ -237,12 +253,12 @@ const PROPERTY: Resource = Resource {
             ]),
         ),
         optional("year_built", "Year it was built", Format::Year),
-        optional("living_area_sq_ft", "Living area in square feet", Format::Count),
-        optional("lot_area_sq_ft", "Area of the lot in square feet", Format::Count),
-        optional("stories", "Number of stories", Format::Count),
-        optional("bedrooms", "Number of bedrooms", Format::Count),
-        optional("bathrooms", "Number of bathrooms", Format::Count),
-        optional("garage_spaces", "Number of garage spaces", Format::Count),
+        optional("living_area_sq_ft", "Living area in square feet", COUNT),
+        optional("lot_area_sq_ft", "Area of the lot in square feet", COUNT),
+        optional("stories", "Number of stories", COUNT),
+        optional("bedrooms", "Number of bedrooms", COUNT),
+        optional("bathrooms", "Number of bathrooms", COUNT),
+        optional("garage_spaces", "Number of garage spaces", COUNT),
         optional("purchase_date", "When it was bought", Format::Date),
         optional("purchase_price", "What it cost", Format::Money),
         optional("estimated_value", "What it is thought to be worth", Format::Money),
@@ -264,7 +280,7 @@ const PROPERTY: Resource = Resource {
         optional("roof_material", "What the roof is made of", line(200)),
         optional("roof_install_year", "Year the roof was laid", Format::Year),
         optional("electrical_panel_make", "Maker of the electrical panel", line(200)),
-        optional("electrical_panel_amps", "Rating of the electrical panel in amperes", Format::Count),
+        optional("electrical_panel_amps", "Rating of the electrical panel in amperes", COUNT),
         optional("electrical_install_year", "Year the wiring was installed", Format::Year),
         optional("plumbing_material", "What the pipes are made of", line(200)),
         optional("plumbing_install_year", "Year the pipes were laid", Format::Year),

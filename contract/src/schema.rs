@@ -158,11 +158,16 @@ pub struct Field {
 impl Field {
     /// Whether the field may be null.
     pub const fn is_nullable(&self) -> bool {
-        matches!(self.presence, Presence::Optional | Presence::ReadOnly)
+        matches!(self.presence, Presence::Optional | Presence::ReadOnly | Presence::OnCompletion)
     }
 
-    /// Whether a client may set the field.
+    /// Whether a client may set the field with any write.
     pub const fn is_writable(&self) -> bool {
+        !matches!(self.presence, Presence::ReadOnly | Presence::OnCompletion)
+    }
+
+    /// Whether some requests may contain the field.
+    pub const fn is_sendable(&self) -> bool {
         !matches!(self.presence, Presence::ReadOnly)
     }
 
@@ -189,11 +194,13 @@ impl Field {
         let values = match self.format {
             Format::Text { max, .. } => format!("at most {max} characters"),
             Format::Choice(words) => words.join(", "),
-            Format::Count => "an integer from 0".to_owned(),
+            Format::Count { min, max: COUNT_MAX } => format!("an integer from {min}"),
+            Format::Count { min, max } => format!("an integer from {min} to {max}"),
             Format::Year => "an integer from 1000 to 9999".to_owned(),
             Format::Money => "a decimal such as 1299.00".to_owned(),
             Format::Date => "YYYY-MM-DD".to_owned(),
             Format::Timestamp => "YYYY-MM-DDTHH:MM:SS.mmmZ".to_owned(),
+            Format::TimeZone => "a name such as Europe/Berlin".to_owned(),
             Format::Vin => "11 to 17 letters and digits".to_owned(),
             Format::Url => "http or https".to_owned(),
             Format::Reference(kind) => format!("id in {}", kind.collection()),
@@ -228,6 +235,9 @@ pub enum Presence {
     Default(Preset),
     /// Only the server sets the field. May be null.
     ReadOnly,
+    /// The server sets the field when a task is completed. A client may send it only with a write that sets the status
+    /// done (contract 3). May be null.
+    OnCompletion,
 }
 
 /// The default value of a field.
@@ -237,6 +247,16 @@ pub enum Preset {
     Word(&'static str),
     /// The value of a count.
     Number(i64),
+}
+
+impl Preset {
+    /// The default as JSON.
+    pub fn value(self) -> serde_json::Value {
+        match self {
+            Preset::Word(word) => word.into(),
+            Preset::Number(number) => number.into(),
+        }
+    }
 }
 
 /// The values that a field takes (contract 2).
@@ -255,8 +275,13 @@ pub enum Format {
     Url,
     /// One of the listed words.
     Choice(&'static [&'static str]),
-    /// An integer from 0 to [`COUNT_MAX`].
-    Count,
+    /// An integer in a range.
+    Count {
+        /// The least value.
+        min: i64,
+        /// The greatest value.
+        max: i64,
+    },
     /// An integer from 1000 to 9999.
     Year,
     /// A non-negative decimal string with at most 12 integer digits and 2 decimals.
@@ -265,6 +290,8 @@ pub enum Format {
     Date,
     /// A moment in UTC: `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     Timestamp,
+    /// The name of a zone of the tz database, such as `Europe/Berlin`.
+    TimeZone,
     /// The id of a record of the given kind.
     Reference(Kind),
     /// The id of a record of the kind that `subject_type` names.
@@ -273,7 +300,7 @@ pub enum Format {
 
 /// The most characters of a url.
 pub const URL_MAX: usize = 2000;
-/// The greatest count: the largest signed 32-bit integer.
+/// The greatest count where a field has no lower limit: the largest signed 32-bit integer.
 pub const COUNT_MAX: i64 = 2_147_483_647;
 
 /// Whether a text is one line or several.
@@ -293,17 +320,18 @@ impl Format {
             Format::Vin => "vin",
             Format::Url => "url",
             Format::Choice(_) => "choice",
-            Format::Count => "count",
+            Format::Count { .. } => "count",
             Format::Year => "year",
             Format::Money => "money",
             Format::Date => "date",
             Format::Timestamp => "timestamp",
+            Format::TimeZone => "time_zone",
             Format::Reference(_) | Format::Subject => "id",
         }
     }
 
     /// Whether the values are JSON integers. All other formats are JSON strings.
     pub const fn is_integer(self) -> bool {
-        matches!(self, Format::Count | Format::Year)
+        matches!(self, Format::Count { .. } | Format::Year)
     }
 }

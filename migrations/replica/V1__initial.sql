@@ -158,6 +158,16 @@ CREATE TABLE _coalesced (
 ) STRICT;
 CREATE INDEX _coalesced_of ON _coalesced (of_edit);
 
+CREATE TABLE _next_tasks (
+    -- Edits that complete a task of a series, and the next task of each. The replica makes the next task, and the server
+    -- makes the same one (same id) when it has the edit. The row ends when the server has shown the next task, or made none.
+    edit_id   INTEGER PRIMARY KEY,          -- the edit that completes the task
+    task_id   TEXT NOT NULL,                -- the completed task
+    next_edit INTEGER                       -- the create that shows the next task and is never sent; NULL until a program
+                                            -- of Hearth has made it
+) STRICT;
+CREATE INDEX _next_tasks_next ON _next_tasks (next_edit);
+
 CREATE TABLE _undone (
     -- Edits that a person has undone by another edit.
     edit_id INTEGER PRIMARY KEY,

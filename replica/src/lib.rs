@@ -85,7 +85,12 @@ impl Replica {
     /// newest version.
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let (connection, restored) = store::open::read_write_and_report(db)?;
-        Replica::with_connection(connection, db, origin, restored)
+        let replica = Replica::with_connection(connection, db, origin, restored)?;
+        // Another program may lock the database. Then the next program makes the next tasks.
+        match replica.make_next_tasks() {
+            Err(error) if !error.is_busy() && !error.is_write_failure() => Err(error),
+            _ => Ok(replica),
+        }
     }
 
     fn with_connection(
@@ -102,6 +107,17 @@ impl Replica {
     /// What `open` has restored, because another program had removed or altered it. None when nothing was.
     pub fn restored(&self) -> Option<&Restored> {
         self.restored.as_ref()
+    }
+
+    /// Makes the next tasks of recurring tasks that a script has completed. Programs that stay open call this when another
+    /// program has changed the database. True when there was one.
+    pub fn make_next_tasks(&self) -> Result<bool, StoreError> {
+        if !store::edits::next_tasks::make::is_due(&self.connection.borrow())? {
+            return Ok(false);
+        }
+        store::edits::next_tasks::make::make_due(&mut *self.write_connection()?)?;
+        notification::notify(&self.db);
+        Ok(true)
     }
 
     /// Runs several reads in one snapshot, such as the pages of a list. Concurrent writes are not visible to `reads`.

@@ -100,6 +100,8 @@ faults! {
     DependentsDoNotWait = "dependents-do-not-wait",
     /// A blocked edit stays blocked.
     BlockedForever = "blocked-forever",
+    /// The create that shows a next task is sent.
+    NextTaskSent = "next-task-sent",
     /// The mass-delete guard is off.
     MassDeleteUnguarded = "mass-delete-unguarded",
     /// List rows are applied before the feed has caught up.

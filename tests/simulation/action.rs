@@ -24,6 +24,8 @@ pub enum Action {
     WatchTriggers(usize, bool),
     /// A script changes the task with the lowest id, or deletes the task (true). Two replicas then write one record.
     FirstTask(usize, bool),
+    /// A person begins a daily series, or completes the open task of a series that is due first.
+    Series(usize),
     /// A client of the API sends a random write.
     Client,
     /// A client of the API deletes the record with the highest rev.

@@ -4,7 +4,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+use hearth_contract::recurrence;
+use hearth_contract::schema::Kind;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::record::{Fields, RecordKey, Version, marks, new_marks};
 
@@ -60,6 +63,8 @@ pub struct History {
     pub mark_counts: HashMap<(RecordKey, String), u32>,
     key_effects: HashMap<String, KeyEffect>,
     last_event_at: i64,
+    /// The task that the next event must create: the last event completed a recurring task.
+    expected_next: Option<RecordKey>,
 }
 
 impl History {
@@ -99,6 +104,7 @@ impl History {
     /// Removes all events after `head`, as a restore does. The rest becomes the common part with the history before.
     pub fn truncate(&mut self, head: i64) {
         (self.head, self.fork, self.last_event_at) = (head, head, 0);
+        self.expected_next = None;
         for versions in self.versions.values_mut() {
             versions.retain(|version| version.rev <= head);
         }
@@ -148,7 +154,9 @@ impl History {
             (0, None, _, true) | (1, _, true, true) | (2, _, true, false) => {}
             _ => return Err(format!("{name} has the type {event_type}, which cannot follow the version before it")),
         }
+        self.check_next_task(&record, event_type).map_err(|why| format!("{name} {why}"))?;
         if let Some(fields) = &fields {
+            self.expected_next = self.next_task(&record, before.as_deref(), fields);
             let may_repeat = facts.decided_records.contains(&record);
             self.check_image(id, &record, before.as_deref(), fields, may_repeat)
                 .map_err(|why| format!("{name} {why}"))?;
@@ -159,6 +167,32 @@ impl History {
         }
         self.versions.entry(record).or_default().push(Version { rev: id, fields });
         Ok(())
+    }
+
+    /// The task that must follow a version of a record (contract 3): the record is a task of a series that becomes done, and
+    /// the id of the next task was never used.
+    fn next_task(&self, record: &RecordKey, before: Option<&Fields>, after: &Fields) -> Option<RecordKey> {
+        let completes =
+            record.kind == Kind::Task && recurrence::becomes_done(before, after) && recurrence::recurs(after);
+        let id = completes.then(|| Uuid::try_parse(&record.id).ok())??;
+        let id = recurrence::next_id(id).to_string();
+        let is_used = self.versions.keys().any(|known| known.id == id);
+        (!is_used).then_some(RecordKey { kind: Kind::Task, id })
+    }
+
+    /// The id of the next task that the last event calls for; None when nothing is missing.
+    pub fn missing_next_task(&self) -> Option<&str> {
+        self.expected_next.as_ref().map(|next| next.id.as_str())
+    }
+
+    /// Checks that a task of a series is followed by its next task, in the next event.
+    fn check_next_task(&mut self, record: &RecordKey, event_type: i64) -> Result<(), String> {
+        match self.expected_next.take() {
+            Some(next) if next != *record || event_type != 0 => {
+                Err(format!("stands in the place of the next task {}", next.id))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks the record that an event contains, and counts its new marks.

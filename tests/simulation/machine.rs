@@ -271,7 +271,8 @@ impl Machine {
         }
     }
 
-    fn wall_clock(&self, now: i64) -> Timestamp {
+    /// What the wall clock of the machine shows.
+    pub fn wall_clock(&self, now: i64) -> Timestamp {
         WORLD_START.plus_millis(now + self.clock_error)
     }
 }

@@ -117,6 +117,9 @@ impl Model {
             }
             history.add(event, &self.facts)?;
         }
+        if let Some(next) = history.missing_next_task() {
+            return Err(format!("the task {next} was not made with the completion of the task before it"));
+        }
         if history.head != head {
             return Err(format!("the head of the home is {head}, but its last event is {}", history.head));
         }

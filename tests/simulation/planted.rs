@@ -32,7 +32,7 @@ pub struct Search {
 }
 
 /// All planted faults, each with the environment in which the fault has an effect.
-pub const PLANTED: [PlantedCase; 42] = [
+pub const PLANTED: [PlantedCase; 43] = [
     // Faults in the server.
     case(PlantedFault::AckBeforeCommit, &[EnvironmentFault::ServerDiskFull]),
     case(PlantedFault::EventInOwnTransaction, &[EnvironmentFault::ServerCrash]),
@@ -82,6 +82,7 @@ pub const PLANTED: [PlantedCase; 42] = [
     case(PlantedFault::InFlightForgotten, &[EnvironmentFault::Crash, EnvironmentFault::Kill]),
     case(PlantedFault::DependentsDoNotWait, &[EnvironmentFault::Offline, EnvironmentFault::ServerError]),
     case(PlantedFault::BlockedForever, &[EnvironmentFault::InvalidEdit]),
+    case(PlantedFault::NextTaskSent, &[EnvironmentFault::Offline]),
     case(PlantedFault::MassDeleteUnguarded, &[EnvironmentFault::Retention, EnvironmentFault::Offline]),
     case(
         PlantedFault::ListsAheadOfFeed,

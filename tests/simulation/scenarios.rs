@@ -32,7 +32,7 @@ const BACKUP_AND_EDITS: [(i64, Action); 7] = [
 ];
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 8] = [
+pub const SCENARIOS: [Scenario; 9] = [
     Scenario {
         name: "edits of two replicas and of clients",
         retention: None,
@@ -157,6 +157,26 @@ pub const SCENARIOS: [Scenario; 8] = [
             (1150, Action::Kill(0)),
             (1200, Action::LongSleep(30)),
             (3000, Action::Script(0)),
+        ],
+    },
+    Scenario {
+        name: "tasks of a series completed without a network",
+        retention: None,
+        expected_trace: &["completes task", "PATCH /v1/tasks/"],
+        beginning: &[],
+        actions: &[
+            (500, Action::Series(0)),
+            (700, Action::Client),
+            (900, Action::Offline(0, 3000)),
+            (1000, Action::Series(0)),
+            (1050, Action::FirstTask(0, false)),
+            (1100, Action::Series(0)),
+            (1150, Action::Script(0)),
+            // Somebody else completes the first task too, and both next tasks meet.
+            (1200, Action::Series(1)),
+            (1300, Action::FirstTask(1, false)),
+            (1500, Action::Series(0)),
+            (6000, Action::Series(1)),
         ],
     },
     Scenario {

@@ -11,7 +11,6 @@ use hearth_replica::{
 use time::Date;
 
 use crate::keys;
-use crate::parse::dates::NextDue;
 use crate::state::detail::FullRecord;
 use crate::state::session::Session;
 use crate::words::Names;
@@ -250,8 +249,8 @@ pub enum Write {
         seen: Fields,
         /// The title of the record, for the answer.
         title: String,
-        /// The next occurrence, which the server creates when a recurring task is done.
-        again: Option<NextDue>,
+        /// When the task is due that follows a recurring task which this write completes.
+        again: Option<Date>,
     },
     /// Change or delete several records, each on its own.
     Many {

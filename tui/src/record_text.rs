@@ -62,8 +62,8 @@ mod tests {
         let copied = |what| copied_text(what, &row, None, Some(&live())).map(|(text, _)| text);
         assert_eq!(
             copied(CopyTarget::Sql).unwrap(),
-            "INSERT INTO tasks (id, title, priority, status, due_on) \
-             VALUES ('0190', 'Bob''s boiler', 'medium', 'open', '2026-12-01');"
+            "INSERT INTO tasks (id, title, priority, status, due_on, recurrence_every) \
+             VALUES ('0190', 'Bob''s boiler', 'medium', 'open', '2026-12-01', 1);"
         );
         assert_eq!(
             copied(CopyTarget::Curl).unwrap(),

@@ -6,7 +6,6 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 
 use crate::message::{Decision, Write};
-use crate::parse::dates::NextDue;
 use crate::words::{capital, choice, counted, full_day, singular, text_field, with_any_labels, with_labels};
 
 /// The name of an undo step for a decision about an edit: `Undone: the decision about “Kettle”`.
@@ -41,10 +40,7 @@ pub fn done_sentence(write: &Write) -> String {
     match write {
         Write::Create { kind, fields } => format!("New {}: {}", singular(*kind), name_in(fields)),
         Write::Update { fields, title, again, .. } if is_status(fields) => {
-            let again = again.map(|again| match again {
-                NextDue::On(date) => format!("; comes again on {}", full_day(date)),
-                NextDue::Unknown => "; comes again".to_owned(),
-            });
+            let again = again.map(|date| format!("; comes again on {}", full_day(date)));
             let status = capital(&choice(text_field(fields, "status").unwrap_or_default()));
             format!("{status}: {title}{}", again.unwrap_or_default())
         }
@@ -80,11 +76,10 @@ pub fn step_name(write: &Write) -> String {
     }
 }
 
-/// What undo leaves on the server: the next occurrence of a completed recurring task. None: undo leaves nothing.
+/// What undo leaves on the server: the task that follows a completed recurring task. None: undo leaves nothing.
 pub fn remains_note(write: &Write) -> Option<String> {
     match write {
-        Write::Update { again: Some(NextDue::On(date)), .. } => Some(format!("the one for {} stays", full_day(*date))),
-        Write::Update { again: Some(NextDue::Unknown), .. } => Some("the next one stays".to_owned()),
+        Write::Update { again: Some(date), .. } => Some(format!("the one for {} stays", full_day(*date))),
         _ => None,
     }
 }

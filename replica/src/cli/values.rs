@@ -6,7 +6,7 @@ use hearth_contract::check::{Fields, Intent, check, check_field, check_subject};
 use hearth_contract::formats::parse_id;
 use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{COMMON, Field, Format, Kind, Presence, SUBJECT_TYPE};
+use hearth_contract::schema::{COMMON, Field, Format, Kind, SUBJECT_TYPE};
 use hearth_contract::typed_text;
 use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, RowQuery, Sort, Test, WORTH};
 use serde_json::{Number, Value};
@@ -97,11 +97,8 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
             continue;
         };
         // A filter may ask for null in a required field, and for a read-only field.
-        let checked = if value.is_null() || field.presence == Presence::ReadOnly {
-            Ok(value)
-        } else {
-            check_field(field, Intent::Patch, &value)
-        };
+        let checked =
+            if value.is_null() || !field.is_writable() { Ok(value) } else { check_field(field, Intent::Patch, &value) };
         match checked {
             Ok(value) => is(field.name, value),
             Err(fault) => faults.push(fault.message),

@@ -139,6 +139,12 @@ impl StoreError {
             Missing(_) | Emptied(_) | WrongEncoding(_) | MissingTables(_) => true,
             TooManyDamagedCopies(_) | InvalidContent(_) | BeforeRelease | DamagedPages(_) => true,
             StoreError::Sqlite(rusqlite::Error::Utf8Error(..)) => true,
+            // The file ends within a page.
+            StoreError::Sqlite(rusqlite::Error::SqliteFailure(error, _))
+                if error.extended_code == ffi::SQLITE_IOERR_SHORT_READ =>
+            {
+                true
+            }
             _ => matches!(self.code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
         }
     }

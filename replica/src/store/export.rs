@@ -88,7 +88,10 @@ fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
             return Ok(());
         }
         let ids = tx
-            .prepare("SELECT id FROM edits WHERE state IN ('waiting', 'sending')")?
+            .prepare(
+                "SELECT id FROM edits WHERE state IN ('waiting', 'sending')
+                     AND id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL)",
+            )?
             .query_map([], |row| row.get(0))?
             .collect::<Result<Vec<i64>, _>>()?;
         let park = format!(

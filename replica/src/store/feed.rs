@@ -11,7 +11,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
 use crate::model::{FeedBatch, LogLevel, Method, Reconcile};
-use crate::store::edits::{acked, missed_events, recheck, settle};
+use crate::store::edits::{acked, missed_events, next_tasks, recheck, settle};
 use crate::store::reconcile::{self, lost, replay};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
 
@@ -270,6 +270,9 @@ impl<'a> Run<'a> {
         self.write_position(batch, proof, shown, compare.is_none())?;
         self.notice_lost(batch, shown)?;
         let settled = settle::settle(tx, shown, self.now)?;
+        // A heartbeat comes when there is no event to send.
+        let at_present = (batch.is_at_present() || batch.events.is_empty()) && !self.start.reconciling;
+        next_tasks::end::settle_shown(tx, at_present, self.now)?;
         // Most settled edits leave a record without edits, whose row is right already.
         for (kind, id) in self.covered.difference(&settled) {
             base::rebase(tx, *kind, id)?;

@@ -77,12 +77,17 @@ pub(crate) fn edit_tx<T, E: From<rusqlite::Error>>(
 }
 
 /// The ids that the last [`edit_tx`] of this connection created, in order: of queued edits and of superseded history entries.
+/// Without next tasks, which follow from an edit.
 pub(crate) fn last_edit_ids(connection: &Connection) -> Result<Vec<i64>, StoreError> {
     connection.prepare_cached(WRITTEN_IDS)?.execute([])?;
     let text = "SELECT before, last FROM _written_ids";
     let ids: Option<(i64, i64)> =
         connection.prepare_cached(text)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    Ok(ids.map_or_else(Vec::new, |(before, last)| (before + 1..=last).collect()))
+    let Some((before, last)) = ids else { return Ok(Vec::new()) };
+    let mut is_next = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM _next_tasks WHERE next_edit = ?1)")?;
+    let ids = (before + 1..=last).map(|id| Ok((id, is_next.query_row([id], |row| row.get::<_, bool>(0))?)));
+    let ids = ids.collect::<Result<Vec<_>, StoreError>>()?;
+    Ok(ids.into_iter().filter(|(_, is_next)| !is_next).map(|(id, _)| id).collect())
 }
 
 /// The newest edit id; 0 before the first edit.

@@ -6,7 +6,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
-use crate::store::edits::{acked, settle};
+use crate::store::edits::{acked, next_tasks, settle};
 use crate::store::{StoreError, base, rows};
 
 /// Applies a version of a record, with or without edits, when the version is newer than the known one.
@@ -83,6 +83,7 @@ pub(super) fn delete(
         return rows::delete_row(tx, kind, id);
     }
     base::mark_deleted(tx, kind, id, rev)?;
+    next_tasks::end::end_deleted(tx, kind, id, rev, now)?;
     settle::record_is_deleted(tx, kind, id, rev, now)
 }
 

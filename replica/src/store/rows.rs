@@ -1,6 +1,7 @@
 //! Rows of the six typed tables as values. Must not know where a value comes from: the feed, a list, a response or an edit.
 
 use hearth_contract::check::Fields;
+use hearth_contract::record::complete;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Kind};
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
@@ -28,7 +29,7 @@ pub(crate) struct StoredRecord {
 
 impl StoredRecord {
     /// Reads the wire form. A known member of an unexpected type goes to `extra`, as unknown members do: no value is lost, and
-    /// no value of a newer server stops the sync.
+    /// no value of a newer server stops the sync. Members that an older server does not send get their defaults.
     pub(crate) fn from_payload(kind: Kind, rev: i64, payload: &Map<String, Value>) -> StoredRecord {
         let mut stored = StoredRecord { rev: Some(rev), ..StoredRecord::default() };
         let mut extra = Map::new();
@@ -44,6 +45,7 @@ impl StoredRecord {
                 _ => drop(extra.insert(name.clone(), value.clone())),
             }
         }
+        complete(kind, &mut stored.fields);
         stored.extra = (!extra.is_empty()).then(|| Value::Object(extra).to_string());
         stored
     }

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod lists;
+mod next_tasks;
 mod outside;
 mod overlay;
 mod reconcile;

@@ -4,7 +4,7 @@
 use hearth_contract::paths;
 use hearth_contract::problem::ProblemType;
 use hearth_contract::resources::RESOURCES;
-use hearth_contract::schema::{COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
+use hearth_contract::schema::{Field, Format, Lines, Presence, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
 use crate::home::search::QUESTION;
@@ -71,7 +71,7 @@ pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
 }
 
 /// The rules of the field formats, for people (contract 2).
-const FORMATS: [(&str, &str); 10] = [
+const FORMATS: [(&str, &str); 11] = [
     ("id", "a UUID, lower case with hyphens; the one you send on create may be of any version"),
     ("text", "UTF-8 without control characters; several lines where the field says multiline"),
     ("choice", "one of the field's words"),
@@ -79,7 +79,8 @@ const FORMATS: [(&str, &str); 10] = [
     ("timestamp", "YYYY-MM-DDTHH:MM:SS.mmmZ; sent as YYYY-MM-DD or as an RFC 3339 date-time"),
     ("money", "a non-negative decimal string with at most 12 digits and 2 decimals, such as 1299.00"),
     ("year", "an integer from 1000 to 9999"),
-    ("count", "an integer from 0 to 2147483647"),
+    ("count", "an integer from 0 to 2147483647, or in the field's own range"),
+    ("time_zone", "a name of the tz database (IANA), such as Europe/Berlin"),
     ("vin", "11 to 17 of the letters A-Z and digits, without I, O and Q"),
     ("url", "an absolute http or https address"),
 ];
@@ -108,15 +109,9 @@ fn field(field: &Field) -> Value {
     set("format", field.format.as_str().into());
     set("required", (field.presence == Presence::Required).into());
     set("nullable", field.is_nullable().into());
-    set("read_only", (!field.is_writable()).into());
+    set("read_only", (!field.is_sendable()).into());
     if let Presence::Default(preset) = field.presence {
-        set(
-            "default",
-            match preset {
-                Preset::Word(word) => word.into(),
-                Preset::Number(number) => number.into(),
-            },
-        );
+        set("default", preset.value());
     }
     match field.format {
         Format::Text { max, lines } => {
@@ -125,9 +120,9 @@ fn field(field: &Field) -> Value {
         }
         Format::Url => set("max_length", URL_MAX.into()),
         Format::Choice(words) => set("choices", words.into()),
-        Format::Count => {
-            set("minimum", 0.into());
-            set("maximum", COUNT_MAX.into());
+        Format::Count { min, max } => {
+            set("minimum", min.into());
+            set("maximum", max.into());
         }
         Format::Year => {
             set("minimum", 1000.into());
@@ -135,7 +130,7 @@ fn field(field: &Field) -> Value {
         }
         Format::Reference(kind) => set("references", kind.as_str().into()),
         Format::Subject => set("references", "subject_type".into()),
-        Format::Vin | Format::Money | Format::Date | Format::Timestamp => (),
+        Format::Vin | Format::Money | Format::Date | Format::Timestamp | Format::TimeZone => (),
     }
     Value::Object(members)
 }

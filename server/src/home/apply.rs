@@ -7,6 +7,7 @@ use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
 use hearth_contract::record::Record;
+use hearth_contract::recurrence::{self, NextTask};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use hearth_contract::search_text;
@@ -14,7 +15,7 @@ use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::rules;
+use super::{rules, series};
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Entry, Image};
 use crate::store::{HomeNumber, StoreError, Tx, events, field_values, search};
@@ -97,11 +98,11 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         match command {
             Command::Create { kind, body } => {
                 let id = body.id.unwrap_or_else(&mut *ids);
-                self.create(kind, id, body.fields, body.faults, ids)
+                self.create(kind, id, body.fields, body.faults)
             }
             Command::Update { kind, id, body, preconditions } => {
                 let id = id.unwrap_or(self.home.id);
-                self.update(kind, id, body.fields, body.faults, &preconditions, ids)
+                self.update(kind, id, body.fields, body.faults, &preconditions)
             }
             Command::Delete { kind, id, preconditions } => self.delete(kind, id, &preconditions),
         }
@@ -113,9 +114,9 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         id: Uuid,
         mut fields: Fields,
         mut faults: Vec<FieldFault>,
-        ids: Ids<'_>,
     ) -> Result<WriteResult, StoreError> {
         faults.extend(self.missing_references(kind, &fields, None)?);
+        faults.extend(series::implausible_completion(self.tx, &self.home, &fields, None, self.now)?);
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
         }
@@ -127,10 +128,12 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         {
             return Ok(Err(already_exists(id, entry.deleted)));
         }
-        rules::set_completed_at(kind, None, &mut fields, self.now);
-        let follow_up = rules::follow_up(kind, None, &fields, self.now);
+        if kind == Kind::Task {
+            recurrence::set_computed(None, &mut fields, self.now);
+        }
+        let next = series::next_task(self.tx, &self.home, kind, id, None, &fields)?;
         let image = self.save_record(EventType::Created, kind, id, None, fields)?;
-        self.create_follow_up(kind, follow_up, ids)?;
+        self.create_next(next)?;
         Ok(Ok(WriteOutcome::Created(id, image)))
     }
 
@@ -141,7 +144,6 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         changes: Fields,
         mut faults: Vec<FieldFault>,
         preconditions: &Preconditions,
-        ids: Ids<'_>,
     ) -> Result<WriteResult, StoreError> {
         let before = match self.load(kind, id)? {
             Some(before) => before,
@@ -151,6 +153,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if !preconditions.admits(Some(before.rev)) && !planted(PlantedFault::IfMatchIgnored) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
+        faults.extend(series::implausible_completion(self.tx, &self.home, &changes, Some(&before), self.now)?);
         let mut after = before.fields.clone();
         after.extend(changes);
         // When one of the two subject fields is faulty, the other half comes from the old record. Such a pair is not
@@ -162,13 +165,15 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
         }
-        rules::set_completed_at(kind, Some(&before.fields), &mut after, self.now);
+        if kind == Kind::Task {
+            recurrence::set_computed(Some(&before.fields), &mut after, self.now);
+        }
         if after == before.fields {
             return Ok(Ok(WriteOutcome::Current(Some(Image { rev: before.rev, json: before.to_json() }))));
         }
-        let follow_up = rules::follow_up(kind, Some(&before.fields), &after, self.now);
+        let next = series::next_task(self.tx, &self.home, kind, id, Some(&before.fields), &after)?;
         let image = self.save_record(EventType::Updated, kind, id, Some(before), after)?;
-        self.create_follow_up(kind, follow_up, ids)?;
+        self.create_next(next)?;
         Ok(Ok(WriteOutcome::Current(Some(image))))
     }
 
@@ -222,10 +227,10 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         Ok(())
     }
 
-    /// Creates the next occurrence of a recurring task.
-    fn create_follow_up(&mut self, kind: Kind, follow_up: Option<Fields>, ids: Ids<'_>) -> Result<(), StoreError> {
-        if let Some(fields) = follow_up {
-            self.save_record(EventType::Created, kind, ids(), None, fields)?;
+    /// Creates the task that follows a completed task.
+    fn create_next(&mut self, next: Option<NextTask>) -> Result<(), StoreError> {
+        if let Some(NextTask { id, fields }) = next {
+            self.save_record(EventType::Created, Kind::Task, id, None, fields)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! numbers and ids are arguments. Must not know HTTP.
 //!
 //! - [`apply`]: a command becomes records and events, or a refusal. The only place where records change.
-//! - [`rules`]: what the kinds do beyond holding values.
+//! - [`rules`]: how references to deleted records are cleared. [`series`]: which task follows a completed one.
 //! - [`receipts`]: a write with an idempotency key happens once.
 //! - [`cursor`]: the opaque texts that name a place in a list or in the feed.
 //! - [`feed`]: pages of the feed after a cursor, and whether a cursor is still valid.
@@ -22,3 +22,4 @@ pub mod rewind;
 pub mod rules;
 pub mod sandbox;
 pub mod search;
+pub mod series;

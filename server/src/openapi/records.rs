@@ -1,6 +1,6 @@
 //! The schemas of a kind, from the resource table: record, create, patch, list and bulk. Must not know operations.
 
-use hearth_contract::schema::{COMMON, COUNT_MAX, Field, Format, Lines, Presence, Preset, Resource, URL_MAX};
+use hearth_contract::schema::{COMMON, Field, Format, Lines, Presence, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
 use super::examples;
@@ -84,15 +84,12 @@ fn create(resource: &Resource) -> Value {
 
 /// The fields that a client may send. A patch has no defaults, because absent fields keep their values.
 fn writable(resource: &Resource, is_patch: bool) -> Map<String, Value> {
-    let fields = resource.fields.iter().filter(|field| field.is_writable());
+    let fields = resource.fields.iter().filter(|field| field.is_sendable());
     fields
         .map(|field| {
             let mut schema = value(resource, field, true);
             if let (Presence::Default(preset), false, None) = (field.presence, is_patch, schema.get("$ref")) {
-                schema["default"] = match preset {
-                    Preset::Word(word) => word.into(),
-                    Preset::Number(number) => number.into(),
-                };
+                schema["default"] = preset.value();
             }
             (field.name.to_owned(), schema)
         })
@@ -162,12 +159,14 @@ fn value(resource: &Resource, field: &Field, is_sent: bool) -> Value {
         Format::Url => {
             json!({ "type": "string", "format": "uri", "maxLength": URL_MAX, "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@:\\s]" })
         }
-        Format::Count => json!({ "type": "integer", "minimum": 0, "maximum": COUNT_MAX }),
+        Format::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Format::Year => json!({ "type": "integer", "minimum": 1000, "maximum": 9999 }),
         Format::Money if is_sent => json!({ "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,2})?$" }),
         Format::Money => json!({ "type": "string", "pattern": "^(0|[1-9][0-9]{0,11})\\.[0-9]{2}$" }),
         Format::Date => json!({ "type": "string", "format": "date" }),
         Format::Timestamp => json!({ "type": "string", "format": "date-time" }),
+        // The names are too many for an enum.
+        Format::TimeZone => json!({ "type": "string", "pattern": "^[A-Za-z0-9_+/-]+$", "examples": ["Europe/Berlin"] }),
         Format::Reference(_) | Format::Subject => json!({ "type": "string", "format": "uuid" }),
         Format::Choice(_) => Value::Null,
     };

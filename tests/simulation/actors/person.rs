@@ -1,9 +1,10 @@
 //! A person at the terminal UI of a machine: edits, decisions, answers to a reconcile. Must not know how sync works.
 
 use hearth_contract::check::Fields;
+use hearth_contract::recurrence::{COMPLETED_AT, DONE, STATUS};
 use hearth_contract::schema::Kind;
 use hearth_replica::{EditError, Resolution};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 
 use super::super::machine::Machine;
@@ -12,8 +13,9 @@ use super::super::observer::{self, OpenEdit};
 use super::super::rng::SimRng;
 use super::record_picker::{fields_of, pick_record, title_field};
 
-/// Creates, changes or deletes a record. Returns the line for the trace. Err: the edit failed for no valid reason.
-pub fn edit_record(machine: &Machine, rng: &mut SimRng, mark: &str) -> Result<String, String> {
+/// Creates, changes or deletes a record at a time of the world. Returns the line for the trace. Err: the edit failed for no
+/// valid reason.
+pub fn edit_record(machine: &Machine, now: i64, rng: &mut SimRng, mark: &str) -> Result<String, String> {
     let screen = &machine.screen;
     let database = &machine.script_connection;
     let (what, done) = match rng.between(0, 9) {
@@ -25,7 +27,12 @@ pub fn edit_record(machine: &Machine, rng: &mut SimRng, mark: &str) -> Result<St
             let Some((kind, id)) = pick_record(database, rng, &Kind::COLLECTIONS) else {
                 return Ok("has nothing to edit".into());
             };
-            let fields = changed_fields(database, rng, kind, mark);
+            let mut fields = changed_fields(database, rng, kind, mark);
+            let status = fields.get(STATUS).and_then(|status| status.as_str());
+            if status == Some(DONE) && !is_done(database, &id) && rng.chance(800) {
+                // Without this, the clock of the real machine counts, which the server refuses.
+                fields.insert(COMPLETED_AT.into(), machine.wall_clock(now).to_string().into());
+            }
             (format!("changes {kind} {id} {mark}"), screen.update(kind, &id, &fields))
         }
         7 => {
@@ -37,6 +44,30 @@ pub fn edit_record(machine: &Machine, rng: &mut SimRng, mark: &str) -> Result<St
                 return Ok("has nothing to delete".into());
             };
             (format!("deletes {kind} {id}"), screen.delete(kind, &id))
+        }
+    };
+    match done {
+        Ok(()) => Ok(what),
+        Err(error) => refusal(what, error, "edit"),
+    }
+}
+
+/// Completes the open task of a series that is due first. Without such a task, begins a daily series.
+pub fn work_on_series(machine: &Machine, now: i64, mark: &str) -> Result<String, String> {
+    let text = "SELECT id FROM tasks WHERE recurrence IS NOT NULL AND status <> 'done' ORDER BY due_on, id LIMIT 1";
+    let open: Option<String> = machine
+        .script_connection
+        .prepare_cached(text)
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)).optional())
+        .map_err(unreadable)?;
+    let (what, done) = match open {
+        Some(id) => {
+            let fields = json!({ STATUS: DONE, COMPLETED_AT: machine.wall_clock(now), "notes": mark });
+            (format!("completes task {id} {mark}"), machine.screen.update(Kind::Task, &id, &fields_of(fields)))
+        }
+        None => {
+            let fields = json!({ "title": mark, "recurrence": "daily", "due_on": "2099-01-01" });
+            (format!("begins a series {mark}"), machine.screen.create(Kind::Task, &fields_of(fields)).map(drop))
         }
     };
     match done {
@@ -144,12 +175,21 @@ fn new_record(database: &Connection, rng: &mut SimRng, mark: &str) -> (Kind, Fie
                 fields.insert("subject_id".into(), id.into());
             }
             if kind == Kind::Task && rng.chance(300) {
-                fields.insert("recurrence".into(), "monthly".into());
+                fields.insert("recurrence".into(), rng.pick(&["daily", "monthly"]).into());
+                fields.insert("recurrence_every".into(), rng.between(1, 3).into());
+            }
+            if kind == Kind::Task && rng.chance(500) {
+                fields.insert("due_on".into(), rng.pick(&["2098-12-31", "2099-01-31"]).into());
             }
         }
         _ => {}
     }
     (kind, fields)
+}
+
+fn is_done(database: &Connection, task: &str) -> bool {
+    let text = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?1 AND status = 'done')";
+    database.prepare_cached(text).and_then(|mut s| s.query_row([task], |row| row.get(0))).unwrap_or(false)
 }
 
 fn changed_fields(database: &Connection, rng: &mut SimRng, kind: Kind, mark: &str) -> Fields {

@@ -6,8 +6,8 @@ use super::super::machine::Machine;
 use super::super::rng::SimRng;
 use super::record_picker::{pick_record, title_field};
 
-/// Runs one statement that writes. Returns the line for the trace. Err: the statement failed for no valid reason.
-pub fn run_statement(machine: &Machine, rng: &mut SimRng, mark: &str) -> Result<String, String> {
+/// Runs one statement that writes, at a time of the world. Returns the line for the trace. Err: the statement failed for no valid reason.
+pub fn run_statement(machine: &Machine, now: i64, rng: &mut SimRng, mark: &str) -> Result<String, String> {
     let database = &machine.script_connection;
     let kind = rng.pick(&[Kind::Task, Kind::Task, Kind::Room, Kind::Inventory, Kind::Vehicle]);
     let (table, title) = (kind.collection(), title_field(kind));
@@ -27,7 +27,9 @@ pub fn run_statement(machine: &Machine, rng: &mut SimRng, mark: &str) -> Result<
             )
         }
         7 => format!(
-            "UPDATE tasks SET status = 'done', notes = '{mark}' WHERE id = (SELECT min(id) FROM tasks WHERE status <> 'done')"
+            "UPDATE tasks SET status = 'done', completed_at = '{}', notes = '{mark}'
+                 WHERE id = (SELECT min(id) FROM tasks WHERE status <> 'done')",
+            machine.wall_clock(now)
         ),
         8 => match (pick_record(database, rng, &[Kind::Room]), pick_record(database, rng, &[Kind::Inventory])) {
             (Some((_, room)), Some((_, item))) => {

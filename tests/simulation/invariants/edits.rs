@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use hearth_contract::resources::resource;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -121,6 +122,7 @@ fn check_outcome(
         "merged" if !changed_nothing(reason.as_deref()) && !was_applied(model, &effect) => {
             return Err(format!("edit {id} is sentence to be merged, but the server never had the values: {reason:?}"));
         }
+        "superseded" if is_next_task(reason.as_deref()) => check_next_task(view, edit)?,
         "superseded" if !was_superseded(ledger, model, *id, &effect) => {
             return Err(format!("edit {id} is sentence to be superseded, but nothing superseded the edit: {reason:?}"));
         }
@@ -133,6 +135,33 @@ fn check_outcome(
 /// True when the edit ended because there was nothing to send.
 fn changed_nothing(reason: Option<&str>) -> bool {
     reason.is_some_and(|why| why.contains("never sent") || why.contains("changes nothing"))
+}
+
+/// True when the edit was the create of a next task, which is never sent.
+fn is_next_task(reason: Option<&str>) -> bool {
+    let reasons = [
+        "the server has made the task itself",
+        "the server has made no next task",
+        "the task is deleted on the server",
+    ];
+    reason.is_some_and(|why| reasons.contains(&why))
+}
+
+/// Checks why the create of a next task ended: the server has or had the task, or has none at the position of the replica.
+fn check_next_task(view: &View<'_>, edit: &SettledEdit) -> Result<(), String> {
+    let SettledEdit { id, record, reason, .. } = edit;
+    let was_there = view.model.find_history(|history| history.versions.contains_key(record)).is_some();
+    // A replica that was away need not learn of a task that was made and deleted meanwhile.
+    let there = view.model.current().version_at(record, view.state.position);
+    let is_there = there.is_some_and(|version| version.fields.is_some());
+    let is_true = match reason.as_deref() {
+        Some("the server has made no next task") => !is_there,
+        _ => was_there,
+    };
+    match is_true || view.model.was_restored() {
+        true => Ok(()),
+        false => Err(format!("edit {id} of the next task {record} ended wrongly: {reason:?}")),
+    }
 }
 
 /// True when another change replaces the edit: a later local delete, a delete on the server, or a decision of a person.
@@ -196,7 +225,10 @@ fn without_reverted_fields(settled: &[SettledEdit], edit: &SettledEdit, mut effe
 /// since the edit, because a server that was restored to an older backup confirms the delete of an unknown record.
 fn was_applied(model: &Model, edit: &LedgerEdit) -> bool {
     let LedgerEdit { record, method, patch, since, .. } = edit;
-    let has_patch = |fields: &Fields| patch.iter().all(|(name, value)| fields.get(name) == Some(value));
+    // Fields that the server computes may differ: somebody else may have completed the task before.
+    let is_computed = |name: &str| resource(record.kind).field(name).is_some_and(|field| !field.is_writable());
+    let written: Vec<_> = patch.iter().filter(|(name, _)| !is_computed(name)).collect();
+    let has_patch = |fields: &Fields| written.iter().all(|(name, value)| fields.get(*name) == Some(*value));
     let had_patch = |history: &&History| {
         let versions = history.versions.get(record);
         versions.is_some_and(|versions| versions.iter().any(|version| version.fields.as_deref().is_some_and(has_patch)))

@@ -21,6 +21,7 @@ impl World {
             | Action::Import(_)
             | Action::WatchTriggers(..)
             | Action::FirstTask(..)
+            | Action::Series(_)
             | Action::InvalidEdit(_)
             | Action::Decide(_)
             | Action::AnswerReconcile(_)
@@ -35,14 +36,21 @@ impl World {
     /// A person or a script writes to the database of a replica.
     fn act_on_replica(&mut self, action: Action, rng: &mut SimRng, mark: &str) -> Result<(), String> {
         let (machine, actor, text) = match action {
-            Action::Person(machine) => (machine, "person", person::edit_record(&self.machines[machine], rng, mark)?),
-            Action::Script(machine) => (machine, "script", script::run_statement(&self.machines[machine], rng, mark)?),
+            Action::Person(machine) => {
+                (machine, "person", person::edit_record(&self.machines[machine], self.now, rng, mark)?)
+            }
+            Action::Script(machine) => {
+                (machine, "script", script::run_statement(&self.machines[machine], self.now, rng, mark)?)
+            }
             Action::Import(machine) => (machine, "script", script::import_tasks(&self.machines[machine], rng, mark)?),
             Action::WatchTriggers(machine, begin) => {
                 (machine, "script", script::set_watch_triggers(&mut self.machines[machine], begin)?)
             }
             Action::FirstTask(machine, delete) => {
                 (machine, "script", script::write_first_task(&self.machines[machine], mark, delete)?)
+            }
+            Action::Series(machine) => {
+                (machine, "person", person::work_on_series(&self.machines[machine], self.now, mark)?)
             }
             Action::InvalidEdit(machine) => {
                 (machine, "script", script::write_invalid_edit(&self.machines[machine], rng, mark)?)

@@ -13,6 +13,7 @@ mod keys;
 mod mcp;
 mod order;
 mod reading;
+mod recurrence;
 mod resources;
 mod robustness;
 mod search;

@@ -113,6 +113,8 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("due_on", Date),
             ("completed_at", ReadOnly),
             ("recurrence", Choice("daily weekly monthly quarterly yearly")),
+            ("recurrence_every", Periods),
+            ("recurrence_anchor", ReadOnly),
             ("subject_type", SubjectType("home inventory vehicle room")),
             ("subject_id", Reference),
             ("assignee", Line(100)),
@@ -129,6 +131,7 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("state", Line(200)),
             ("postal_code", Line(200)),
             ("country", Line(200)),
+            ("time_zone", Zone),
             ("property_type", Choice("single_family townhouse condo apartment multi_family manufactured other")),
             ("year_built", Year),
             ("living_area_sq_ft", Count),
@@ -172,8 +175,12 @@ const KINDS: [(&str, &str, Fields); 6] = [
 type Fields = &'static [(&'static str, Rule)];
 
 /// The fields with a default value: collection, field, JSON text of the default.
-const DEFAULTS: [(&str, &str, &str); 3] =
-    [("inventory", "quantity", "1"), ("tasks", "priority", "\"medium\""), ("tasks", "status", "\"open\"")];
+const DEFAULTS: [(&str, &str, &str); 4] = [
+    ("inventory", "quantity", "1"),
+    ("tasks", "priority", "\"medium\""),
+    ("tasks", "status", "\"open\""),
+    ("tasks", "recurrence_every", "1"),
+];
 
 #[derive(Clone, Copy)]
 enum Rule {
@@ -188,9 +195,11 @@ enum Rule {
     Year,
     Vin,
     Url,
+    Periods,
+    Zone,
     ReadOnly,
 }
-use Rule::{Choice, Count, Date, Line, Lines, Money, ReadOnly, Reference, SubjectType, Url, Vin, Year};
+use Rule::{Choice, Count, Date, Line, Lines, Money, Periods, ReadOnly, Reference, SubjectType, Url, Vin, Year, Zone};
 
 /// Values that a rule accepts, each with the stored form; None: stored as sent.
 fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
@@ -212,6 +221,8 @@ fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
         Year => same(&[json!(1000), json!(9999)]),
         Vin => vec![(json!("1hgcm82633a004352"), Some(json!("1HGCM82633A004352"))), (json!("ABCDEFGH123"), None)],
         Url => same(&[json!("https://example.org/a?b=c#d"), json!("http://localhost:8080/")]),
+        Periods => same(&[json!(1), json!(99)]),
+        Zone => same(&[json!("Europe/Berlin"), json!("US/Pacific"), json!("UTC")]),
         ReadOnly => Vec::new(),
     }
 }
@@ -283,6 +294,17 @@ fn bad(rule: Rule) -> Vec<(Value, &'static str)> {
             (json!("https://"), "invalid_format"),
             (json!(format!("https://example.org/{}", "x".repeat(2000))), "too_long"),
         ],
+        Periods => vec![
+            (json!(0), "out_of_range"),
+            (json!(100), "out_of_range"),
+            (json!(1.5), "wrong_type"),
+            (json!("2"), "wrong_type"),
+        ],
+        Zone => ["europe/berlin", "Berlin", "+01:00", "Europe/Berlin ", ""]
+            .map(|text| (json!(text), "invalid_format"))
+            .into_iter()
+            .chain([(json!(1), "wrong_type")])
+            .collect(),
         ReadOnly => vec![(json!("2026-06-01T00:00:00Z"), "read_only"), (Value::Null, "read_only")],
     }
 }

@@ -4,6 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::Row;
+use time::Date;
 
 use super::model::{App, Layer};
 use crate::keys::{Action, Context, CopyTarget};
@@ -136,7 +137,8 @@ impl App {
                 hidden => self.push_layer(Layer::Confirm(bulk_done_question(records, hidden))),
             };
         }
-        let Some(write) = self.current_record().and_then(toggled_status) else { return Vec::new() };
+        let today = self.now.today();
+        let Some(write) = self.current_record().and_then(|row| toggled_status(row, today)) else { return Vec::new() };
         // A finished task moves down; the cursor stays on its line, on the next task.
         if context == Context::List {
             self.list_mut().into_iter().for_each(List::release_selection);
@@ -260,7 +262,7 @@ const fn consequence(kind: Kind) -> &'static str {
 }
 
 /// The write that marks an open task as done, or opens a finished task again. None: the row is no task.
-fn toggled_status(row: &Row) -> Option<Write> {
+fn toggled_status(row: &Row, today: Date) -> Option<Write> {
     if row.kind != Kind::Task {
         return None;
     }
@@ -269,7 +271,7 @@ fn toggled_status(row: &Row) -> Option<Write> {
     let mut whole = row.fields.clone();
     whole.extend(fields.clone());
     let (kind, id, title) = (row.kind, row.id.clone(), row.title.clone());
-    let again = dates::next_due(kind, &whole);
+    let again = dates::next_due(kind, &whole, today);
     // The write does not depend on the status that the user saw.
     Some(Write::Update { kind, id, fields, seen: Fields::new(), title, again })
 }

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::parse_date;
+use hearth_contract::recurrence;
 use hearth_contract::schema::Kind;
-use serde_json::Value;
 use time::{Date, Duration, Month, Weekday};
 
 use crate::words::direction::Direction;
@@ -163,32 +163,10 @@ pub fn months_on(date: Date, months: i32) -> Option<Date> {
     Date::from_calendar_date(year, month, date.day().min(last)).ok()
 }
 
-/// When the next occurrence of a recurring task is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NextDue {
-    /// On a known day: one period after the due day.
-    On(Date),
-    /// Unknown on this device: the task has no due day, and the server counts from the day on which the edit arrives.
-    Unknown,
-}
-
-/// When the next occurrence is due that the server creates for a completed recurring task. None: the server creates
-/// none.
-pub fn next_due(kind: Kind, fields: &Fields) -> Option<NextDue> {
-    let text = |name: &str| fields.get(name).and_then(Value::as_str);
-    if kind != Kind::Task || text("status") != Some("done") {
-        return None;
-    }
-    let period = text("recurrence")?;
-    let Some(due) = text("due_on").and_then(parse_date) else { return Some(NextDue::Unknown) };
-    let next = match period {
-        "daily" => due.checked_add(Duration::days(1)),
-        "weekly" => due.checked_add(Duration::weeks(1)),
-        "monthly" => months_on(due, 1),
-        "quarterly" => months_on(due, 3),
-        _ => months_on(due, 12),
-    };
-    next.map(NextDue::On)
+/// When the task is due that follows a task which is completed today. None: no task follows.
+pub fn next_due(kind: Kind, fields: &Fields, today: Date) -> Option<Date> {
+    let is_completed = kind == Kind::Task && recurrence::is_done(fields);
+    is_completed.then(|| recurrence::next_dates(fields, today))?.map(|dates| dates.due)
 }
 
 fn month_end(date: Date) -> Option<Date> {
@@ -370,15 +348,15 @@ mod tests {
     }
 
     #[test]
-    fn recurring_task_is_due_one_period_later() {
+    fn completed_task_is_due_again() {
+        let today = parse_date("2026-11-22").unwrap();
         let next = |status: &str, due: Option<&str>, period: Option<&str>| {
             let fields = serde_json::json!({ "status": status, "due_on": due, "recurrence": period });
-            next_due(Kind::Task, fields.as_object().unwrap())
+            next_due(Kind::Task, fields.as_object().unwrap(), today).map(format_date)
         };
-        let on = |day: &str| parse_date(day).map(NextDue::On);
-        assert_eq!(next("done", Some("2026-01-31"), Some("monthly")), on("2026-02-28"));
-        assert_eq!(next("done", Some("2026-11-22"), Some("weekly")), on("2026-11-29"));
-        assert_eq!(next("done", None, Some("daily")), Some(NextDue::Unknown), "the server counts from its own day");
+        assert_eq!(next("done", Some("2027-01-31"), Some("monthly")).as_deref(), Some("2027-02-28"));
+        assert_eq!(next("done", Some("2026-11-01"), Some("weekly")).as_deref(), Some("2026-11-29"));
+        assert_eq!(next("done", None, Some("daily")).as_deref(), Some("2026-11-23"));
         assert_eq!(next("open", Some("2026-11-22"), Some("weekly")), None);
         assert_eq!(next("done", Some("2026-11-22"), None), None);
     }

@@ -106,7 +106,7 @@ fn alternatives(kind: Kind, name: &str, sign: &str, value: &str, today: Date) ->
     let values: Vec<&str> = split_at_commas(value).filter(|value| !value.trim_matches('"').trim().is_empty()).collect();
     let whole = one(value);
     let is_number = find_field(kind, name)
-        .is_ok_and(|field| matches!(field.format, Format::Money | Format::Count | Format::Year))
+        .is_ok_and(|field| matches!(field.format, Format::Money | Format::Count { .. } | Format::Year))
         || is_worth(kind, name);
     if sign.starts_with(['<', '>']) || values.len() < 2 && value == values.concat() || is_number && whole.is_ok() {
         return whole;
@@ -244,7 +244,7 @@ fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<S
         }
         Format::Choice(words) => choice_word(name, words, value)?.to_owned(),
         Format::Money => sum(value)?,
-        Format::Count | Format::Year => {
+        Format::Count { .. } | Format::Year => {
             typed_text::parse_whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
         }
         _ => value.to_owned(),

@@ -2,6 +2,7 @@
 //! or positions on the screen.
 
 use hearth_contract::formats::parse_date;
+use hearth_contract::recurrence;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::{Change, EditProgress, Method, Pending, Related, Row};
@@ -198,6 +199,12 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
     for field in resource(row.kind).fields {
         // The name of the subject includes its type.
         if field.name == SUBJECT_TYPE && row.names.contains_key(SUBJECT_ID) {
+            continue;
+        }
+        // The recurrence includes the number of periods. The anchor matters where it is not the due day.
+        let date = |name: &str| words::text_field(&row.fields, name);
+        let is_due_day = date(recurrence::ANCHOR).is_none() || date(recurrence::ANCHOR) == date(recurrence::DUE_ON);
+        if field.name == recurrence::EVERY || (field.name == recurrence::ANCHOR && is_due_day) {
             continue;
         }
         let text = match field.format {

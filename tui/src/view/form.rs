@@ -1,6 +1,6 @@
 //! Draws a form: labels, editors, a hint for the focused field, and faults under the fields. Must not change the form.
 
-use hearth_contract::schema::{Format, Presence, SUBJECT_TYPE};
+use hearth_contract::schema::{COUNT_MAX, Format, Presence, SUBJECT_TYPE};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -297,7 +297,9 @@ fn hint(form: &Form, entry: &Entry, now: Now) -> String {
     let how = match field.format {
         Format::Date => format!("such as {}", Direction::of(field).examples()),
         Format::Money => format!("such as {MONEY_EXAMPLES}"),
-        Format::Count | Format::Year => "a whole number".to_owned(),
+        Format::Count { max: COUNT_MAX, .. } | Format::Year => "a whole number".to_owned(),
+        Format::Count { min, max } => format!("a whole number from {min} to {max}"),
+        Format::TimeZone => "such as Europe/Berlin".to_owned(),
         Format::Url => "an http or https address".to_owned(),
         Format::Reference(_) | Format::Subject if form.targets().is_empty() => {
             "not needed for the home itself".to_owned()

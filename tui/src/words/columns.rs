@@ -115,12 +115,12 @@ fn column_of(kind: Kind, name: &'static str) -> Column {
     let format = resource(kind).field(name).map(|field| field.format);
     let (width, grow, right) = match format {
         Some(Format::Money) => (11, 0, true),
-        Some(Format::Count | Format::Year) => (8, 0, true),
+        Some(Format::Count { .. } | Format::Year) => (8, 0, true),
         Some(Format::Date) => (13, 0, false),
         Some(Format::Choice(_)) => (12, 0, false),
         Some(Format::Reference(_) | Format::Subject) => (12, 2, false),
         Some(Format::Timestamp) => (16, 0, false),
-        Some(Format::Text { .. } | Format::Vin | Format::Url) => (14, 2, false),
+        Some(Format::TimeZone | Format::Text { .. } | Format::Vin | Format::Url) => (14, 2, false),
         None if name == WORTH => (11, 0, true),
         None => (16, 0, false),
     };
@@ -267,7 +267,7 @@ pub fn orders(kind: Kind, chosen: Option<&[&'static str]>) -> Vec<Order> {
         if all.iter().all(|order| order.column != *name) {
             let format = resource(kind).field(name).map(|field| field.format);
             let descending = match format {
-                Some(Format::Money | Format::Count | Format::Year | Format::Timestamp) | None => true,
+                Some(Format::Money | Format::Count { .. } | Format::Year | Format::Timestamp) | None => true,
                 Some(_) => false,
             };
             all.push(Order { column: name, label: column_name(kind, name).to_lowercase().into(), descending });

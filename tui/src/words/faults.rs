@@ -18,7 +18,7 @@ pub fn fault_sentence(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> 
     match (field.map(|field| field.format), fault.code) {
         (Some(Format::Date), FaultCode::InvalidFormat) => format!("{typed} is no day: try {days}"),
         (Some(Format::Money), FaultCode::InvalidFormat) => format!("{typed} is no sum: try {MONEY_EXAMPLES}"),
-        (Some(Format::Count | Format::Year), FaultCode::WrongType) => format!("{typed} is no whole number"),
+        (Some(Format::Count { .. } | Format::Year), FaultCode::WrongType) => format!("{typed} is no whole number"),
         _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Required => "Choose what it is about.".to_owned(),
         _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Inconsistent => {
             "Leave it empty, or choose another type of subject.".to_owned()

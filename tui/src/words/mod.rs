@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::parse_date;
+use hearth_contract::recurrence;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind};
 use hearth_replica::{Row, WORTH};
@@ -36,6 +37,9 @@ pub fn field_value(now: Now, field: &Field, row: &Row) -> String {
             Some(name) => name.clone(),
             None => json_text(id),
         },
+        (_, Some(Value::String(period))) if field.name == "recurrence" => {
+            recurrence_text(period, row.fields.get(recurrence::EVERY).and_then(Value::as_i64).unwrap_or(1))
+        }
         (format, Some(value)) => formatted(now, format, value),
     }
 }
@@ -57,11 +61,24 @@ fn formatted(now: Now, format: Format, value: &Value) -> String {
     match format {
         Format::Choice(_) => choice(&text),
         Format::Money => money(&text),
-        Format::Count => value.as_i64().map_or(text, grouped),
+        Format::Count { .. } => value.as_i64().map_or(text, grouped),
         Format::Date => parse_date(&text).map_or(text, |date| day(now.today(), date)),
         Format::Timestamp => moment(now, &text),
         _ => text,
     }
+}
+
+/// How often a task comes again: `monthly`, or `every 2 months`.
+pub fn recurrence_text(period: &str, every: i64) -> String {
+    let unit = match period {
+        _ if every == 1 => return choice(period),
+        "daily" => "days",
+        "weekly" => "weeks",
+        "monthly" => "months",
+        "quarterly" => "quarters",
+        _ => "years",
+    };
+    format!("every {every} {unit}")
 }
 
 /// A JSON value as text, a string without its quotes. Empty for null.
@@ -89,6 +106,11 @@ pub fn label(kind: Kind, field: &Field) -> String {
 
 /// The name of a field in a sentence: `hvac_make` is `HVAC make`.
 pub fn field_word(field: &Field) -> String {
+    match field.name {
+        recurrence::EVERY => return "Every".to_owned(),
+        recurrence::ANCHOR => return "Counted from".to_owned(),
+        _ => {}
+    }
     let label = field.label();
     let (first, rest) = label.split_once(' ').unwrap_or((&label, ""));
     match first {

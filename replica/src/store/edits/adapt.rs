@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use hearth_contract::check::Fields;
+use hearth_contract::recurrence;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS, is_subject};
 use rusqlite::{Connection, OptionalExtension};
@@ -47,6 +48,8 @@ fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &Bas
         patch.shift_remove(&name);
         base.shift_remove(&name);
     }
+    recurrence::drop_orphans(patch);
+    recurrence::drop_orphans(base);
 }
 
 /// Completes half a subject. A subject is one value in two fields, and an edit of one half keeps the other half. When

@@ -3,6 +3,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, ProblemType};
+use hearth_contract::record::complete;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome};
 use crate::store::edits::prepared::{self, PreparedEdit};
 use crate::store::edits::reason::Reason;
-use crate::store::edits::{acked, names, normalize, outbox, settle};
+use crate::store::edits::{acked, completion_time, names, next_tasks, normalize, outbox, settle};
 use crate::store::merge::{BaseImage, MergeResult, three_way_merge};
 use crate::store::{StoreError, base, gate, log};
 
@@ -29,7 +30,8 @@ pub(crate) fn matching_rev(connection: &Connection, edit: i64, record: &Fields) 
         return Ok(None);
     };
     let rev = record.get("rev").and_then(Value::as_i64);
-    let known = BaseImage { rev, fields: record.clone(), deleted: false };
+    let mut known = BaseImage { rev, fields: record.clone(), deleted: false };
+    complete(kind, &mut known.fields);
     Ok(rev.filter(|_| three_way_merge(kind, method, &patch, &base, Some(&known)) == MergeResult::AlreadyThere))
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn record_outcomes(
             }
             let position = tx.query_row("SELECT position FROM _sync", [], |row| row.get(0))?;
             settle::settle(tx, position, now)?;
+            next_tasks::end::settle_shown(tx, false, now)?;
         }
         Ok(())
     })
@@ -151,6 +154,12 @@ impl<'a> Change<'a> {
 fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Timestamp) -> Result<(), StoreError> {
     if let Some(done) = planted_outcome(tx, edit, outcome) {
         return done;
+    }
+    if let WriteOutcome::Rejected { problem, .. } = outcome
+        && completion_time::is_refused(problem)
+        && completion_time::leave_to_server(tx, edit)?
+    {
+        return Ok(());
     }
     let Some(Change { state, reason, problem, next_attempt_at }) = Change::of(outcome, now) else { return Ok(()) };
     let (sentence, problem) = (reason.sentence(), problem.map(Value::to_string));

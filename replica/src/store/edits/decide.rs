@@ -12,7 +12,7 @@ use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
 use crate::store::edits::revert::{consequences, later_edits, revert, update_later_bases};
-use crate::store::edits::{adapt, outbox, parts, undo};
+use crate::store::edits::{adapt, next_tasks, outbox, parts, undo};
 use crate::store::merge::{MergeResult, three_way_merge};
 use crate::store::{StoreError, base, gate};
 
@@ -139,13 +139,16 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
             found.name, found.kind
         )));
     }
+    if next_tasks::is_next(tx, edit)? {
+        return Err(refused(format!("{}: the server makes this task; change the task itself instead", found.name)));
+    }
     if found.method == Method::Delete {
         return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
     }
     if found.state == EditState::Conflict && compare(tx, &found)? == MergeResult::DeletedThere {
         return Err(refused(deleted_there_sentence(&found)));
     }
-    set_fields(tx, &mut found, fields)?;
+    set_fields(tx, &mut found, fields, now)?;
     // Other values do not say which side wins.
     if found.state == EditState::Conflict && matches!(compare(tx, &found)?, MergeResult::Conflict(_)) {
         return Err(refused(both_differ_sentence(&found.name)));
@@ -161,7 +164,12 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
 }
 
 /// Sets fields of an edit. The values are checked as those of any change.
-pub(super) fn set_fields(tx: &Transaction<'_>, found: &mut PendingEdit, fields: &Fields) -> Result<(), EditError> {
+pub(super) fn set_fields(
+    tx: &Transaction<'_>,
+    found: &mut PendingEdit,
+    fields: &Fields,
+    now: Timestamp,
+) -> Result<(), EditError> {
     let PendingEdit { id, kind, .. } = *found;
     let before = base::overlay(tx, kind, &found.record, id)?.map(|stored| stored.fields).unwrap_or_default();
     for (name, value) in fields {
@@ -190,6 +198,7 @@ pub(super) fn set_fields(tx: &Transaction<'_>, found: &mut PendingEdit, fields: 
     if let Some(fault) = faults.into_iter().next() {
         return Err(refused(fault.message));
     }
+    next_tasks::computed::update(tx, found, &before, now)?;
     let later = later_edits(tx, kind, &found.record, id)?;
     // A later edit of a field that this edit no longer changes begins with the value before this edit.
     let mut values = before;

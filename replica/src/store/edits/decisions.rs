@@ -6,7 +6,7 @@ use rusqlite::{Connection, Transaction};
 use crate::model::Origin;
 use crate::store::edits::error::EditError;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused};
-use crate::store::edits::plan;
+use crate::store::edits::{next_tasks, plan};
 use crate::store::gate;
 
 /// The outcome of one decision, before the edits that depend on others are marked.
@@ -43,6 +43,7 @@ pub(super) fn decide_each<T: Copy>(
         }
         if outcomes.iter().any(|outcome| matches!(outcome, Ok(DecisionOutcome::Done(_) | DecisionOutcome::Resend(..))))
         {
+            next_tasks::make::make(tx)?;
             gate::with_guards_off(tx, plan::mark)?;
         }
         outcomes.into_iter().map(|outcome| finish_outcome(tx, outcome)).collect()

@@ -54,6 +54,8 @@ fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
         "UPDATE _acked SET edit_id = ?2 WHERE edit_id = ?1",
         "UPDATE _blocked SET edit_id = ?2 WHERE edit_id = ?1",
         "UPDATE _blocked SET by_edit = ?2 WHERE by_edit = ?1",
+        "UPDATE _next_tasks SET edit_id = ?2 WHERE edit_id = ?1",
+        "UPDATE _next_tasks SET next_edit = ?2 WHERE next_edit = ?1",
         "UPDATE _already_applied SET edit_id = ?2 WHERE edit_id = ?1",
         "UPDATE _coalesced SET edit_id = iif(edit_id = of_edit, ?2, edit_id), of_edit = ?2 WHERE of_edit = ?1",
     ] {

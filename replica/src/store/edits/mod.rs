@@ -3,8 +3,9 @@
 //! - Making: [`write`](mod@write), [`list`], [`history`], [`names`].
 //! - Sending: [`plan`] chooses the edits ([`readiness`] decides, [`create_deps`] prevents circles), [`prepare`] merges an edit
 //!   with the server's version ([`adapt`], [`coalesce`]), and [`push`] freezes the request in the [`outbox`].
-//! - Confirming: [`answers`] records responses, [`acked`] what the server has, [`already_applied`] what it had before,
+//! - Confirming: [`answers`] records responses ([`completion_time`]: one refusal needs no person), [`acked`] what the server has, [`already_applied`] what it had before,
 //!   [`missed_events`] what may have been applied without a response, and [`settle`] ends edits.
+//! - [`next_tasks`]: the tasks that follow completed recurring tasks, shown before the server makes them.
 //! - Deciding: [`decide`], [`resolve`] and [`undo`], several in one transaction ([`decisions`]); [`recheck`] ends conflicts
 //!   that no longer need a decision.
 
@@ -13,6 +14,7 @@ pub(crate) mod adapt;
 mod already_applied;
 pub(crate) mod answers;
 mod coalesce;
+mod completion_time;
 mod create_deps;
 pub(crate) mod decide;
 mod decisions;
@@ -22,6 +24,7 @@ pub(crate) mod history;
 mod list;
 pub(crate) mod missed_events;
 mod names;
+pub(crate) mod next_tasks;
 pub(crate) mod normalize;
 pub(crate) mod outbox;
 mod parts;

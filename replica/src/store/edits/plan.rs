@@ -136,7 +136,9 @@ fn candidates_text() -> String {
                 CASE e.method WHEN 'create' THEN (
                     SELECT d.record_id FROM _undone u
                         JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _coalesced WHERE edit_id = u.edit_id), u.edit_id)
-                    WHERE u.by_edit = e.id AND d.method = 'delete') END
+                    WHERE u.by_edit = e.id AND d.method = 'delete') END,
+                (SELECT n.task_id FROM _next_tasks n WHERE n.next_edit = e.id),
+                EXISTS (SELECT 1 FROM _next_tasks n WHERE n.edit_id = e.id)
          FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id LEFT JOIN _blocked b ON b.edit_id = e.id
          WHERE (e.state <> 'sent'
              OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL AND NOT s.awaits_record))
@@ -158,6 +160,10 @@ struct Candidate {
     targets: Vec<String>,
     /// For a create that replaces a deleted record: the id of the deleted record.
     replaces: Option<String>,
+    /// For the create of a next task: the completed task. The create is never sent.
+    follows: Option<String>,
+    /// True when the edit completes a task of a series.
+    completes: bool,
     bytes: usize,
 }
 
@@ -173,6 +179,9 @@ impl Candidate {
             (Some(_), false) => RequestState::Frozen,
             (Some(_), true) => RequestState::GivenUp,
         };
+        let follows: Option<String> = row
+            .get::<_, Option<String>>(13)?
+            .filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::NextTaskSent));
         let precondition = Precondition::from_columns(row.get(8)?, row.get(9)?);
         Ok(Candidate {
             id: row.get(0)?,
@@ -181,8 +190,11 @@ impl Candidate {
             facts: Facts { method: row.get(7)?, state: row.get(5)?, request, precondition },
             key,
             blocked_by: row.get(11)?,
-            targets: references(kind, texts)?,
+            // Nothing waits for a request that is never sent.
+            targets: if follows.is_some() { Vec::new() } else { references(kind, texts)? },
             replaces: row.get(12)?,
+            follows,
+            completes: row.get(14)?,
             bytes: texts[0].len() + OPERATION_BYTES,
         })
     }
@@ -234,6 +246,12 @@ impl<'a> Pass<'a> {
     /// Examines the next edit. False when the pass ends.
     fn take(&mut self, edit: Candidate) -> Result<bool, StoreError> {
         let before = self.ready.len();
+        if let Some(task) = &edit.follows {
+            let decision = self.next_task_readiness(&edit, task);
+            self.carry_out(&edit, None, decision);
+            self.hold(&edit, decision.holds(), None);
+            return self.goes_on(edit.id);
+        }
         let own = self.of_record.get(&edit.record).copied();
         let others = self.held_by_others(&edit, own)?;
         let dependencies = Dependencies {
@@ -255,6 +273,15 @@ impl<'a> Pass<'a> {
             *count += 1;
         }
         self.goes_on(edit.id)
+    }
+
+    /// The create of a next task waits for the edit that completes the task before, and is blocked with it.
+    fn next_task_readiness(&self, edit: &Candidate, completed: &str) -> Readiness {
+        match self.of_record.get(completed) {
+            _ if matches!(edit.facts.state, EditState::Rejected | EditState::Conflict) => Readiness::NeedsPerson,
+            Some(holder) if holder.holds == Holds::UntilPersonActs => Readiness::BlockedBy(holder.edit),
+            _ => Readiness::Wait,
+        }
     }
 
     /// The strictest hold on an edit by edits of other records.
@@ -348,15 +375,15 @@ impl<'a> Pass<'a> {
                 }
                 self.ready.push(ReadyEdits { edits: vec![id], kind, is_frozen: false, bytes });
                 // An edit that was sent before may have been applied. Later edits must not join: the event of the
-                // earlier attempt would confirm them too.
-                key.is_none().then_some(index)
+                // earlier attempt would confirm them too. The server must see each completion, to make the next task.
+                (key.is_none() && !edit.completes).then_some(index)
             }
             (Readiness::Join, _) => {
                 let first = own.and_then(|holder| holder.chain)?;
                 let ready = self.ready.get_mut(first).filter(|ready| ready.edits.len() < CHAIN_EDITS_MAX)?;
                 ready.edits.push(id);
                 ready.bytes += bytes;
-                Some(first)
+                (!edit.completes).then_some(first)
             }
             _ => None,
         }

@@ -3,6 +3,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::recurrence;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 use serde_json::Value;
@@ -154,6 +155,8 @@ fn apply_policy(
         prepared.patch.shift_remove(conflict.field);
         prepared.base.shift_remove(conflict.field);
     }
+    recurrence::drop_orphans(&mut prepared.patch);
+    recurrence::drop_orphans(&mut prepared.base);
     if prepared.patch.is_empty() {
         settle::finish(tx, edit, EditOutcome::Superseded, Some("the profile keeps the value on the server"), now)?;
         log(

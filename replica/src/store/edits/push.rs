@@ -2,6 +2,7 @@
 //! request is a verb, a path and a body. Must not know HTTP, or the time of an attempt.
 
 use hearth_contract::check::Fields;
+use hearth_contract::check::sendable;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
@@ -13,6 +14,7 @@ use uuid::Uuid;
 use crate::model::{ConflictPolicy, Method, OwnEvent};
 use crate::store::edits::acked::id_list;
 use crate::store::edits::coalesce::coalesce;
+use crate::store::edits::next_tasks;
 use crate::store::edits::outbox::{forget_request, frozen_keys};
 use crate::store::edits::prepare::prepare;
 use crate::store::edits::prepared::{PreparedEdit, load, text};
@@ -59,7 +61,11 @@ pub(crate) fn freeze(
     now: Timestamp,
 ) -> Result<Vec<Option<Request>>, StoreError> {
     gate::sync_tx(connection, |tx| {
-        wanted.iter().map(|NewRequest { groups, new_key }| freeze_one(tx, groups, new_key, policy, now)).collect()
+        let freeze = |NewRequest { groups, new_key }: &NewRequest| freeze_one(tx, groups, new_key, policy, now);
+        let frozen = wanted.iter().map(freeze).collect::<Result<_, _>>()?;
+        // An edit of which nothing was left to send may have completed a task.
+        next_tasks::end::settle_shown(tx, false, now)?;
+        Ok(frozen)
     })
 }
 
@@ -168,10 +174,12 @@ fn single_request(prepared: &PreparedEdit) -> Result<Frozen, StoreError> {
         Method::Create => {
             let mut body = Map::new();
             body.insert("id".to_owned(), record.as_str().into());
-            body.extend(prepared.patch.clone());
+            body.extend(sendable(*kind, &prepared.patch));
             ("POST", paths::collection(*kind), Some(Value::Object(body).to_string()))
         }
-        Method::Update => ("PATCH", paths::record(*kind, id), Some(Value::Object(prepared.patch.clone()).to_string())),
+        Method::Update => {
+            ("PATCH", paths::record(*kind, id), Some(Value::Object(sendable(*kind, &prepared.patch)).to_string()))
+        }
         Method::Delete => ("DELETE", paths::record(*kind, id), None),
     })
 }
@@ -186,7 +194,7 @@ fn bulk_request(kind: Kind, fit: &[(PreparedEdit, Option<i64>)]) -> Frozen {
         #[serde(skip_serializing_if = "Option::is_none")]
         if_match: Option<i64>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        data: Option<&'a Fields>,
+        data: Option<Fields>,
     }
     #[derive(Serialize)]
     struct Body<'a> {
@@ -196,7 +204,7 @@ fn bulk_request(kind: Kind, fit: &[(PreparedEdit, Option<i64>)]) -> Frozen {
         method: method.as_str(),
         id: record,
         if_match: *if_match,
-        data: (*method != Method::Delete).then_some(patch),
+        data: (*method != Method::Delete).then(|| sendable(kind, patch)),
     });
     let body = text(&Body { operations: operations.collect() });
     ("POST", format!("{}{BULK}", paths::collection(kind)), Some(body))

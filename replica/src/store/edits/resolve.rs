@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::recurrence;
 use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
@@ -184,6 +185,8 @@ fn resolve_fields(
         found.patch.shift_remove(conflict.field);
         found.base.shift_remove(conflict.field);
     }
+    recurrence::drop_orphans(&mut found.patch);
+    recurrence::drop_orphans(&mut found.base);
     if found.patch.is_empty() {
         return take_theirs(tx, &found, false, now);
     }
@@ -208,7 +211,7 @@ fn resolve_fields(
         let mine: Fields =
             typed.keys().map(|name| (name.clone(), found.patch.get(name).cloned().unwrap_or_default())).collect();
         settle::keep_loser(tx, edit, &mine, &typed, &format!("of edit {edit}: you wrote another value"), now)?;
-        set_fields(tx, &mut found, &typed)?;
+        set_fields(tx, &mut found, &typed, now)?;
     }
     let text = format!("{}: settled; the change goes to the server", found.name);
     resend(tx, found, text)

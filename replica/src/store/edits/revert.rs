@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, Method};
-use crate::store::edits::parts;
 use crate::store::edits::pending::PendingEdit;
 use crate::store::edits::settle::finish;
+use crate::store::edits::{next_tasks, parts};
 use crate::store::{StoreError, base, rows};
 
 /// Reverts an edit that was never applied and cannot be applied any more. Later edits of the record stay in their
@@ -46,7 +46,8 @@ pub(crate) fn revert(
     } else {
         update_later_bases(tx, edit, &later, &rows::parse_object(&patch)?, &rows::parse_object(&base)?)?;
     }
-    base::rebase(tx, kind, &record)
+    base::rebase(tx, kind, &record)?;
+    next_tasks::end::settle_shown(tx, false, now)
 }
 
 /// The unsent create that makes a deleted record anew; None once the new record has later edits.
@@ -101,11 +102,15 @@ pub(crate) fn update_later_bases(
 /// Phrases about the edits that depend on a reverted create: later edits of its record end too, and the server will
 /// refuse edits that name the record.
 pub(super) fn consequences(tx: &Connection, found: &PendingEdit) -> Result<(String, String), StoreError> {
+    let with_next = match next_tasks::next_of(tx, found.id)? {
+        Some(next) if !next_tasks::is_edited(tx, next)? => ", with the next task that follows it",
+        _ => "",
+    };
     if found.method != Method::Create {
-        return Ok(Default::default());
+        return Ok((with_next.to_owned(), String::new()));
     }
     let with = match later_edits(tx, found.kind, &found.record, found.id)?.len() {
-        0 => String::new(),
+        0 => with_next.to_owned(),
         1 => ", with a later change of it, which is nothing without it".to_owned(),
         many => format!(", with {many} later changes of it, which are nothing without it"),
     };

@@ -165,7 +165,8 @@ fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
 /// its last part.
 fn newest_changes(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
-        "SELECT id FROM edits UNION ALL SELECT edit_id FROM _coalesced
+        "SELECT id FROM edits WHERE id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL)
+         UNION ALL SELECT edit_id FROM _coalesced
          UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
          EXCEPT SELECT by_edit FROM _undone WHERE edit_id NOT IN
              (SELECT id FROM edit_history WHERE outcome NOT IN ('confirmed', 'merged')) ORDER BY id DESC",

@@ -10,8 +10,22 @@ use uuid::{Builder, Uuid};
 
 use crate::model::Origin;
 use crate::store::edits::error::EditError;
+use crate::store::edits::next_tasks;
 use crate::store::merge::normalized;
 use crate::store::{gate, rows};
+
+/// Runs `work` in an edit transaction, and makes the next tasks of the tasks that it completes.
+fn edit<T>(
+    connection: &mut Connection,
+    origin: Origin,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, EditError>,
+) -> Result<T, EditError> {
+    gate::edit_tx(connection, origin, |tx| {
+        let value = work(tx)?;
+        next_tasks::make::make(tx)?;
+        Ok(value)
+    })
+}
 
 /// Creates a record. Gives its id, a UUID in lower case.
 pub(crate) fn create(
@@ -20,7 +34,7 @@ pub(crate) fn create(
     kind: Kind,
     fields: &Fields,
 ) -> Result<String, EditError> {
-    gate::edit_tx(connection, origin, |tx| create_in(tx, kind, fields))
+    edit(connection, origin, |tx| create_in(tx, kind, fields))
 }
 
 /// Updates the fields of a record that differ. The first update of the home's profile creates the profile.
@@ -31,7 +45,7 @@ pub(crate) fn update(
     id: &str,
     fields: &Fields,
 ) -> Result<(), EditError> {
-    gate::edit_tx(connection, origin, |tx| update_in(tx, kind, id, fields))
+    edit(connection, origin, |tx| update_in(tx, kind, id, fields))
 }
 
 /// [`update`], unless a field of `seen` now has a value that is neither the seen nor the wanted one. False when nothing
@@ -44,7 +58,7 @@ pub(crate) fn update_seen(
     fields: &Fields,
     seen: &Fields,
 ) -> Result<bool, EditError> {
-    gate::edit_tx(connection, origin, |tx| {
+    edit(connection, origin, |tx| {
         let is = is_as_seen(tx, kind, id, fields, seen)?;
         if is {
             update_in(tx, kind, id, fields)?;

@@ -4,7 +4,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 
 use crate::model::LogLevel;
-use crate::store::edits::{missed_events, recheck, settle};
+use crate::store::edits::{missed_events, next_tasks, recheck, settle};
 use crate::store::reconcile::{listing, lost, sentences};
 use crate::store::{StoreError, gate, log, unknown_revs};
 
@@ -30,6 +30,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         listing::clear(tx)?;
         unknown_revs::clear_known(tx)?;
         settle::settle(tx, position, now)?;
+        next_tasks::end::settle_shown(tx, true, now)?;
         missed_events::clear_disproved_marks(tx)?;
         recheck::recheck_all(tx, now)?;
         log(tx, LogLevel::Info, &sentences::reconcile_done(gone, restored, lost::is_any_offered(tx)?))

@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
 use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
-use crate::store::edits::settle;
+use crate::store::edits::{next_tasks, settle};
 use crate::store::reconcile::progress::advance;
 use crate::store::reconcile::{listing, lost, sentences};
 use crate::store::{StoreError, base, gate, log, rows};
@@ -74,6 +74,7 @@ fn delete(
     )?;
     if record.has_edits {
         base::mark_deleted(tx, kind, &record.id, as_of)?;
+        next_tasks::end::end_deleted(tx, kind, &record.id, as_of, now)?;
         return settle::record_is_deleted(tx, kind, &record.id, as_of, now);
     }
     lost::keep_last_version(tx, kind, &record.id, as_of)?;

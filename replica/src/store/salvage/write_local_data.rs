@@ -52,6 +52,7 @@ const RESET_UNPROVEN: &str = "
     DELETE FROM _coalesced WHERE of_edit NOT IN (SELECT id FROM edits)
         OR edit_id <> of_edit AND edit_id IN (SELECT id FROM edits);
     DELETE FROM _outbox WHERE edit_id NOT IN (SELECT id FROM edits);
+    DELETE FROM _next_tasks WHERE next_edit NOT IN (SELECT id FROM edits);
     -- The edit was being moved to the history when the file broke. Sent again with its key, the server tells the outcome.
     DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _coalesced);
     DELETE FROM _overwritten WHERE edit_id NOT IN (SELECT id FROM edit_history);
@@ -83,7 +84,8 @@ fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Resul
         return Ok(tx.execute(
             "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy',
                  reason = 'The database was damaged and does not tell which home this edit is for. If it is for this home, \
-                 retry sends it.'",
+                 retry sends it.'
+             WHERE id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL)",
             [],
         )?);
     };

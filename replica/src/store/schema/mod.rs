@@ -1,9 +1,10 @@
 //! The tables, triggers, views and indexes that are generated from the contract's resource table. Must not know edits or events.
 //!
 //! - [`renew`]: is the database made from this description, and is everything there? [`table_sql`]: the typed tables.
-//! - [`triggers`], [`trigger_sql`], [`rules`], [`mod@search`], [`protected`]: the triggers. [`views`]; [`order`]: the indexes behind the lists.
+//! - [`triggers`], [`trigger_sql`], [`rules`], [`computed`], [`mod@search`], [`protected`]: the triggers. [`views`]; [`order`]: the indexes behind the lists.
 //! - [`worth`]: what an item is worth. [`user_objects`]: what people have added to the replica's tables.
 
+mod computed;
 pub(crate) mod order;
 mod plain_words;
 pub(super) mod protected;

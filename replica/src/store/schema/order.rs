@@ -130,11 +130,13 @@ fn value_key(kind: Kind, name: &str, format: Format) -> String {
         // Sums and counts are usually listed from the greatest down, so rows without a value sort first: a space is less than a
         // digit.
         Format::Money => format!("CASE WHEN {name} IS NULL THEN ' ' ELSE printf('%018.2f', CAST({name} AS REAL)) END"),
-        Format::Count | Format::Year => format!("CASE WHEN {name} IS NULL THEN ' ' ELSE printf('%010d', {name}) END"),
+        Format::Count { .. } | Format::Year => {
+            format!("CASE WHEN {name} IS NULL THEN ' ' ELSE printf('%010d', {name}) END")
+        }
         Format::Date if name == "issued_on" => format!("coalesce({name}, ' ')"),
         Format::Choice(_) => choice_rank(kind, name),
         // char(1) ends the text, because a text may be the beginning of another; '1' sorts rows without a text last.
-        Format::Text { .. } | Format::Vin | Format::Url => {
+        Format::Text { .. } | Format::Vin | Format::Url | Format::TimeZone => {
             format!("coalesce('0' || lower(substr({name}, 1, 40)) || char(1), '1')")
         }
         Format::Date | Format::Timestamp | Format::Reference(_) | Format::Subject => {

@@ -2,7 +2,7 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 21] = [
+pub(crate) const TABLES: [&str; 22] = [
     "_schema",
     "_sync",
     "_base",
@@ -14,6 +14,7 @@ pub(crate) const TABLES: [&str; 21] = [
     "_outbox",
     "_acked",
     "_coalesced",
+    "_next_tasks",
     "_undone",
     "_blocked",
     "_already_applied",

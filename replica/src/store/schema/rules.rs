@@ -1,9 +1,8 @@
 //! The contract's formats as SQL conditions for triggers. The sentences are those of `hearth_contract::check`. Must not use a
 //! function that stock SQLite 3.40 lacks, because any program may fire the triggers.
 
-use hearth_contract::schema::{
-    COUNT_MAX, Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
-};
+use hearth_contract::schema::{Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX};
+use hearth_contract::time_zone;
 
 /// One rule for a new row: the row is refused with the sentence when the condition holds.
 pub(crate) struct Rule {
@@ -27,7 +26,7 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
         Presence::Default(_) => {
             rules.push(Rule { broken_when: format!("{value} IS NULL"), sentence: format!("{name} cannot be null") });
         }
-        Presence::Optional | Presence::ReadOnly => {}
+        Presence::Optional | Presence::ReadOnly | Presence::OnCompletion => {}
     }
     match field.format {
         Format::Text { max, lines } => rules.extend(text_rules(field, max, lines)),
@@ -40,8 +39,8 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
             let list = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
             rules.push(rule(format!("{value} NOT IN ({list})"), format!("must be one of {}", words.join(", "))));
         }
-        Format::Count => {
-            rules.push(rule(format!("{value} NOT BETWEEN 0 AND {COUNT_MAX}"), format!("must be from 0 to {COUNT_MAX}")))
+        Format::Count { min, max } => {
+            rules.push(rule(format!("{value} NOT BETWEEN {min} AND {max}"), format!("must be from {min} to {max}")))
         }
         Format::Year => {
             rules.push(rule(format!("{value} NOT BETWEEN 1000 AND 9999"), "must be from 1000 to 9999".to_owned()));
@@ -57,17 +56,29 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
         )),
         // The modifier makes SQLite calculate the date; without the modifier 30 February is returned unchanged.
         Format::Date => rules.push(rule(
-            format!("{value} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' OR date({value}, '+0 days') IS NOT {value}"),
+            format!("{value} NOT GLOB '{DATE}' OR date({value}, '+0 days') IS NOT {value}"),
             "must be a calendar date written YYYY-MM-DD".to_owned(),
         )),
-        // Every timestamp field is read-only.
-        Format::Timestamp => {}
+        Format::Timestamp => rules.push(rule(
+            format!(
+                "({value} NOT GLOB '{DATE}' AND {value} NOT GLOB '{DATE}T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*[Z0-9]') \
+                 OR date(substr({value}, 1, 10), '+0 days') IS NOT substr({value}, 1, 10) OR strftime('%s', {value}) IS NULL"
+            ),
+            "must be a timestamp such as 2026-06-01T12:00:00Z".to_owned(),
+        )),
+        Format::TimeZone => {
+            let names = time_zone::names().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+            rules.push(rule(format!("{value} NOT IN ({names})"), "must be a time zone such as Europe/Berlin".to_owned()));
+        }
         Format::Reference(_) | Format::Subject => {
             rules.push(rule(not_canonical_id(&value), "must be a UUID with hyphens, in lower case".to_owned()));
         }
     }
     rules
 }
+
+/// A GLOB pattern for the form of a date.
+const DATE: &str = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]";
 
 /// A rule for a value that is not null. The condition is SQL; the text follows the name of the field.
 fn value_rule(field: &Field, condition: &str, text: &str) -> Rule {

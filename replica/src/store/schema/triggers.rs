@@ -8,7 +8,7 @@ use hearth_contract::schema::{Field, Presence, Resource};
 
 use super::rules::Rule;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, trigger};
-use super::{rules, search};
+use super::{computed, rules, search};
 use crate::store::sql_words::NOW;
 use crate::store::unknown_revs;
 
@@ -21,6 +21,7 @@ pub(crate) fn table_triggers(resource: &Resource) -> Vec<String> {
         all.push(after_delete(resource));
     }
     all.push(after_insert(resource));
+    all.extend(computed::after_update(resource));
     all.extend(search::triggers(resource));
     all
 }
@@ -63,12 +64,15 @@ fn before_insert(resource: &Resource) -> String {
     }
     for field in resource.fields {
         if !field.is_writable() {
-            body.push(refuse(&rule(format!("NEW.{} IS NOT NULL", field.name), set_by_server(field.name))));
-            continue;
+            let allowed = computed::may_be_written(field, computed::Statement::Insert);
+            let is_refused = format!("NEW.{} IS NOT NULL AND NOT ({allowed})", field.name);
+            body.push(refuse(&rule(is_refused, computed::refusal(field))));
         }
-        // NULL stands for the default.
-        let has_default = matches!(field.presence, Presence::Default(_));
-        body.extend(rules::field_rules(field).iter().skip(has_default.into()).map(refuse));
+        if field.is_sendable() {
+            // NULL stands for the default.
+            let has_default = matches!(field.presence, Presence::Default(_));
+            body.extend(rules::field_rules(field).iter().skip(has_default.into()).map(refuse));
+        }
     }
     body.extend(rules::subject_rules(resource).iter().map(refuse));
     // REPLACE and upsert both fire this trigger. When the row exists, by id or by rowid, an upsert fires BEFORE UPDATE next,
@@ -92,7 +96,10 @@ fn before_update(resource: &Resource) -> String {
     for field in resource.fields {
         let changed = changed(field);
         if !field.is_writable() {
-            body.push(refuse(&rule(changed, set_by_server(field.name))));
+            let allowed = computed::may_be_written(field, computed::Statement::Update);
+            body.push(refuse(&rule(format!("{changed} AND NOT ({allowed})"), computed::refusal(field))));
+        }
+        if !field.is_sendable() {
             continue;
         }
         // Only changed columns are checked: a value that a newer server allows must not prevent changes of other columns.
@@ -128,11 +135,14 @@ fn after_insert(resource: &Resource) -> String {
         id = "coalesce((SELECT home_id FROM _sync), NEW.id)".to_owned();
         body.push(format!("UPDATE {table} SET id = {id} WHERE id = NEW.id;"));
     }
+    body.extend(computed::set_columns(resource, computed::Statement::Insert));
     // The values are read from the table: a person's trigger may have changed or deleted the row before this trigger.
-    let set = field_rows(resource, |field| Some(format!("t.{} IS NOT NULL", field.name)), &[("v", "t")]);
+    let all = resource.fields.iter();
+    let set = field_rows(all, |field| Some(format!("t.{} IS NOT NULL", field.name)), &[("v", "t")]);
     let patch = format!("(SELECT json_group_object(n, v) FROM ({set}))");
     body.push(queue(resource, "t.id", method, &patch, "'{}'", &format!("{table} t WHERE t.id = {id}")));
     body.push(refuse_invalid_text());
+    body.extend(computed::note_completion(resource, computed::Statement::Insert));
     body.push(LOWER_GATE.to_owned());
     trigger(resource, "after_insert", "AFTER INSERT", CLOSED, &body)
 }
@@ -140,8 +150,9 @@ fn after_insert(resource: &Resource) -> String {
 /// Queues the edit before the row changes: a change by a person's AFTER trigger is then a later edit of its own.
 fn queue_update(resource: &Resource) -> String {
     let any = writable(resource).map(changed).collect::<Vec<_>>().join(" OR ");
-    let set = field_rows(resource, |field| Some(changed(field)), &[("v", "NEW"), ("w", "OLD")]);
-    let body = [
+    let mut set = field_rows(writable(resource), |field| Some(changed(field)), &[("v", "NEW"), ("w", "OLD")]);
+    set.push_str(&computed::changed_rows(resource));
+    let mut body = vec![
         RAISE_GATE.to_owned(),
         keep_base_image(
             resource,
@@ -149,8 +160,9 @@ fn queue_update(resource: &Resource) -> String {
         ),
         queue(resource, "OLD.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &format!("({set})")),
         refuse_invalid_text(),
-        LOWER_GATE.to_owned(),
     ];
+    body.extend(computed::note_completion(resource, computed::Statement::Update));
+    body.push(LOWER_GATE.to_owned());
     trigger(
         resource,
         "queue_update",
@@ -161,7 +173,7 @@ fn queue_update(resource: &Resource) -> String {
 }
 
 fn after_delete(resource: &Resource) -> String {
-    let set = field_rows(resource, |_| None, &[("w", "OLD")]);
+    let set = field_rows(writable(resource), |_| None, &[("w", "OLD")]);
     let body = [
         RAISE_GATE.to_owned(),
         keep_base_image(resource, "OLD"),
@@ -216,10 +228,14 @@ fn refuse_invalid_text() -> String {
     )
 }
 
-/// A UNION of one row for each writable field: the field's name as `n`, and its value in each of the given rows. `only` gives a
+/// A UNION of one row for each of the fields: the field's name as `n`, and its value in each of the given rows. `only` gives a
 /// field's condition.
-fn field_rows(resource: &Resource, only: impl Fn(&Field) -> Option<String>, values: &[(&str, &str)]) -> String {
-    writable(resource)
+fn field_rows(
+    fields: impl Iterator<Item = &'static Field>,
+    only: impl Fn(&Field) -> Option<String>,
+    values: &[(&str, &str)],
+) -> String {
+    fields
         .map(|field| {
             let values: String = values.iter().map(|(name, row)| format!(", {row}.{} AS {name}", field.name)).collect();
             let only = only(field).map(|condition| format!(" WHERE {condition}")).unwrap_or_default();
@@ -233,6 +249,7 @@ fn writable(resource: &Resource) -> impl Iterator<Item = &'static Field> {
     resource.fields.iter().filter(|field| field.is_writable())
 }
 
-fn set_by_server(name: &str) -> String {
+/// The message to a writer of a column that only the server sets.
+pub(super) fn set_by_server(name: &str) -> String {
     format!("{name} is set by the server and cannot be written")
 }

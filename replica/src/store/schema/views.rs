@@ -120,6 +120,8 @@ WITH c AS (
     SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was,
            CASE WHEN c.method <> 'delete' THEN m.value END AS mine, json_extract(c.there, '$.' || m.key) AS theirs
     FROM c, json_each(CASE c.method WHEN 'delete' THEN c.base ELSE c.patch END) m
+    -- These columns follow from others.
+    WHERE m.key NOT IN ('completed_at', 'recurrence_anchor')
 ), g AS (
     SELECT f.*, coalesce(theirs <> mine, (theirs IS NULL) <> (mine IS NULL)) AS is_not_mine,
            coalesce(theirs <> was, (theirs IS NULL) <> (was IS NULL)) AS is_not_was
@@ -135,7 +137,7 @@ ORDER BY id";
 
 const TASKS_DUE: &str = "
 -- Open tasks, overdue first, with the name of their subject.
-SELECT t.id, t.title, t.due_on, CAST(t.due_on < strftime('%Y-%m-%d', 'now') AS INTEGER) AS overdue, t.priority, t.status, t.assignee, t.recurrence,
+SELECT t.id, t.title, t.due_on, CAST(t.due_on < strftime('%Y-%m-%d', 'now') AS INTEGER) AS overdue, t.priority, t.status, t.assignee, t.recurrence, t.recurrence_every,
        t.subject_type, coalesce(i.name, v.name, r.name, CASE t.subject_type WHEN 'home' THEN 'home' END) AS subject
 FROM tasks t
 LEFT JOIN inventory i ON t.subject_type = 'inventory' AND i.id = t.subject_id

@@ -88,7 +88,7 @@ impl Wreck {
     /// Asserts that a new connection sees the edits and their rows.
     fn assert_carried_over(&self) {
         let db = open::read_write(&self.db).unwrap();
-        let task = r#"{"title":"Sweep","priority":"medium","status":"open"}"#;
+        let task = r#"{"title":"Sweep","priority":"medium","status":"open","recurrence_every":1}"#;
         assert_eq!(
             rows_of(&db, "SELECT id, method, patch, state FROM edits"),
             json!([[1, "update", r#"{"floor":"2"}"#, "waiting"], [2, "create", task, "waiting"]])
@@ -257,7 +257,14 @@ fn lost_edits_are_inferred_from_rows() {
         wreck.scene.rows(edits),
         json!([
             [6, "update", r#"{"floor":"2"}"#, "1", null, "rejected"],
-            [5, "create", r#"{"title":"Sweep","priority":"medium","status":"open"}"#, null, null, "rejected"],
+            [
+                5,
+                "create",
+                r#"{"title":"Sweep","priority":"medium","status":"open","recurrence_every":1}"#,
+                null,
+                null,
+                "rejected"
+            ],
             [4, "delete", "{}", null, "T3", "rejected"]
         ])
     );

@@ -40,7 +40,24 @@ fn wrong_values_get_contract_sentences() {
         ("UPDATE tasks SET priority = 'hihg'", "priority must be one of low, medium, high, urgent"),
         ("UPDATE tasks SET due_on = '2026-02-30'", "due_on must be a calendar date written YYYY-MM-DD"),
         ("UPDATE tasks SET due_on = '26-02-03'", "due_on must be a calendar date written YYYY-MM-DD"),
-        ("UPDATE tasks SET completed_at = '2026-02-03'", "completed_at is set by the server and cannot be written"),
+        (
+            "UPDATE tasks SET completed_at = '2026-02-03'",
+            "completed_at is set by the server; it can be written only by the statement that sets status done",
+        ),
+        (
+            "UPDATE tasks SET status = 'done', completed_at = 'yesterday'",
+            "completed_at must be a timestamp such as 2026-06-01T12:00:00Z",
+        ),
+        (
+            "UPDATE tasks SET status = 'done', completed_at = '2026-02-30T12:00:00Z'",
+            "completed_at must be a timestamp such as 2026-06-01T12:00:00Z",
+        ),
+        (
+            "UPDATE tasks SET recurrence_anchor = '2026-02-03'",
+            "recurrence_anchor is set by the server and cannot be written",
+        ),
+        ("UPDATE tasks SET recurrence_every = 100", "recurrence_every must be from 1 to 99"),
+        ("UPDATE property SET time_zone = 'europe/berlin'", "time_zone must be a time zone such as Europe/Berlin"),
         ("UPDATE tasks SET rev = 3", "rev is set by the server and cannot be written"),
         ("UPDATE tasks SET title = NULL", "title is required"),
         ("UPDATE tasks SET title = char(8195)", "title must not be blank"),

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::disk::{block_cause, ignore_disk_full};
 use super::messages::{DriverEvent, Moment, StepOutput};
 use super::state::Engine;
-use crate::store::edits::edit_ids;
+use crate::store::edits::{edit_ids, next_tasks};
 use crate::store::{StoreError, connection, control, disk_reserve, reconcile, stream_finding, sync_state};
 use crate::sync::core::{Action, Event, Millis, Request};
 use crate::sync::wire;
@@ -30,6 +30,7 @@ impl Engine {
             ignore_disk_full(self.write(|c| sync_state::set_daemon(c, Some(process), now.wall)))?;
         }
         ignore_disk_full(self.retry_busy(edit_ids::repair))?;
+        ignore_disk_full(self.write_due_next_tasks())?;
         let known_refusal = self.retry_busy(|c| sync_state::key_refusal(c))?;
         self.phase_log.set_known_refusal(known_refusal);
         if let Some((cause, reason)) = disk_failure {
@@ -67,6 +68,8 @@ impl Engine {
                 if std::mem::replace(&mut self.data_version, data_version) == data_version {
                     return Ok(StepOutput::default());
                 }
+                // A script may have completed a task.
+                ignore_disk_full(self.write_due_next_tasks())?;
                 let control = self.control_event()?;
                 return self.run(now, [control, Event::EditsChanged]);
             }
@@ -91,6 +94,14 @@ impl Engine {
             DriverEvent::StopRequested => Event::StopRequested,
         };
         self.run(now, [event])
+    }
+
+    /// Makes the next tasks of recurring tasks that were completed with plain SQL.
+    fn write_due_next_tasks(&mut self) -> Result<(), StoreError> {
+        match self.retry_busy(|c| next_tasks::make::is_due(c))? {
+            true => self.write(next_tasks::make::make_due),
+            false => Ok(()),
+        }
     }
 
     /// Saves that no process syncs any longer.

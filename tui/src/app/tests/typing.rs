@@ -171,7 +171,7 @@ fn create_sends_filled_fields_and_closes() {
     keys(&mut app, &["tab", "h"]);
     let effects = press(&mut app, "ctrl-s");
     let [Effect::Write(write)] = &effects[..] else { panic!("{effects:?}") };
-    let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open" });
+    let fields = json!({ "title": "Buy filter", "priority": "high", "status": "open", "recurrence_every": 1 });
     assert_eq!(*write, Write::Create { kind: Kind::Task, fields: fields.as_object().cloned().unwrap() });
     assert_eq!(press(&mut app, "ctrl-s"), [], "saving twice makes one record");
     // From now on a crash loses nothing.

@@ -6,11 +6,12 @@ use hearth_contract::problem::FieldFault;
 use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::Row;
 use serde_json::Value;
+use time::Date;
 
 use super::{Entry, Form, FormRequest};
 use crate::message::{Decision, Write};
 use crate::now::Now;
-use crate::parse::dates::{self, NextDue};
+use crate::parse::dates;
 use crate::state::editor::Editor;
 use crate::state::picker::{Picker, Reference};
 use crate::words::{self, faults};
@@ -57,7 +58,7 @@ impl Form {
                     kind,
                     id,
                     seen: self.values_seen(&fields),
-                    again: self.next_occurrence(&fields),
+                    again: self.next_due(&fields),
                     fields,
                     title,
                 }
@@ -66,11 +67,11 @@ impl Form {
         }
     }
 
-    /// The next occurrence of a recurring task that the form marks as done.
-    fn next_occurrence(&self, sent: &Fields) -> Option<NextDue> {
+    /// When the task is due that follows a recurring task which the form marks as done.
+    fn next_due(&self, sent: &Fields) -> Option<Date> {
         let mut whole = self.before.clone();
         whole.extend(sent.clone());
-        sent.contains_key("status").then(|| dates::next_due(self.kind, &whole))?
+        sent.contains_key("status").then(|| dates::next_due(self.kind, &whole, self.today))?
     }
 
     /// The values before the change of the sent fields. A subject has two fields, which belong together.

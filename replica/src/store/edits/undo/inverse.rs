@@ -3,10 +3,12 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::recurrence::{self, STATUS};
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
+use uuid::Uuid;
 
-use super::restorable::{complete_subject, left_phrase, remove_dead_references, restorable_fields};
+use super::restorable::{complete_subject, left_phrase, remove_dead_references, restorable_fields, writable};
 use crate::model::{EditOutcome, Method, Settled};
 use crate::store::edits::error::EditError;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused};
@@ -73,7 +75,7 @@ impl UndoFields {
     fn compare(tx: &Transaction<'_>, past: &PastEdit<'_>, present: &Fields) -> Result<UndoFields, EditError> {
         let mut fields = UndoFields::default();
         let already_applied = already_applied::fields_of(tx, past.id)?;
-        for (name, value) in past.patch {
+        for (name, value) in &writable(past.kind, past.patch) {
             let before = past.base.get(name).cloned().unwrap_or_default();
             let now = normalized(past.kind, name, present.get(name));
             // A change that only wrote the same value differently has changed nothing.
@@ -128,22 +130,26 @@ fn inverse_update(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<String, E
             ),
         }));
     }
-    let next = next_task_phrase(kind, &present.fields, &set);
+    let next = next_task_phrase(tx, past, &present.fields, &set)?;
     write::update_in(tx, kind, record, &set)?;
     let back = set.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let kept = if changed.is_empty() { String::new() } else { format!("; changed since, and left: {names}") };
     Ok(format!("{name}: {back} as before{kept}{}{next}", left_phrase(&dead)))
 }
 
-/// A phrase about the next task, which the server makes when a recurring task is done (contract 3). The next task
-/// cannot be told from any other, and undo leaves it.
-fn next_task_phrase(kind: Kind, present: &Fields, set: &Fields) -> &'static str {
-    let is_done = present.get("status").is_some_and(|status| status == "done");
-    let recurs = present.get("recurrence").is_some_and(|recurrence| !recurrence.is_null());
-    match kind == Kind::Task && is_done && recurs && set.contains_key("status") {
-        true => "; its next one, which the server makes when it is done, is left: done again, it makes another",
-        false => "",
+/// A phrase about the next task of a recurring task that is done no more. Undo leaves the next task (contract 3).
+fn next_task_phrase(
+    tx: &Transaction<'_>,
+    past: &PastEdit<'_>,
+    present: &Fields,
+    set: &Fields,
+) -> Result<&'static str, EditError> {
+    if past.kind != Kind::Task || !recurrence::is_done(present) || !set.contains_key(STATUS) {
+        return Ok("");
     }
+    let next = Uuid::try_parse(past.record).map(|id| recurrence::next_id(id).to_string()).unwrap_or_default();
+    let is_there = rows::load_row(tx, Kind::Task, &next)?.is_some();
+    Ok(if is_there { "; its next one is left, and done again, it makes no other" } else { "" })
 }
 
 /// Notes which edit undoes a change, or makes a reverted change again.
@@ -183,7 +189,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
         _ => {
             let before = newest_of(tx, kind, record)?;
             let present = rows::load_row(tx, kind, record)?.unwrap_or_default();
-            let mut values = past.patch.clone();
+            let mut values = writable(kind, past.patch);
             let dead = remove_dead_references(tx, kind, &mut values, &present.fields)?;
             write::update_in(tx, kind, record, &values).map_err(|error| explain_missing(error, past))?;
             if values.is_empty() && !dead.is_empty() {

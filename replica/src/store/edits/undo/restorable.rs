@@ -37,6 +37,12 @@ pub(super) fn restorable_fields(
     Ok((living, phrase))
 }
 
+/// The values of a patch that can be written: the others follow from them.
+pub(super) fn writable(kind: Kind, patch: &Fields) -> Fields {
+    let is_writable = |name: &str| resource(kind).field(name).is_none_or(|field| field.is_writable());
+    patch.iter().filter(|(name, _)| is_writable(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// Removes references to deleted records from new values, and gives the names of the fields. A subject is removed as a
 /// whole.
 pub(super) fn remove_dead_references(

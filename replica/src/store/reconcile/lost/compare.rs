@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::event::Event;
+use hearth_contract::record::complete;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
@@ -240,15 +241,22 @@ pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result
         })?;
     Ok((key.is_some() && event.idempotency_key == key)
         || match &event.payload {
-            Some(record) => shows(lost.kind, record, &rows::parse_object(&patch)?),
+            Some(record) => {
+                let mut record = record.clone();
+                complete(lost.kind, &mut record);
+                shows(lost.kind, &record, &rows::parse_object(&patch)?)
+            }
             None => false,
         })
 }
 
-/// True when a record has these values. Values are normalized as the server stores values.
+/// True when a record has these values. Values are normalized as the server stores values. Fields that the server computes
+/// prove nothing.
 fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
     values.iter().all(|(name, value)| match resource(kind).field(name) {
-        Some(field) => check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name),
-        None => true,
+        Some(field) if field.is_writable() => {
+            check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name)
+        }
+        _ => true,
     })
 }

@@ -1,5 +1,7 @@
 //! Reverted edits and undo.
 
+use hearth_contract::recurrence::next_id;
+
 use super::*;
 
 #[test]
@@ -25,21 +27,27 @@ fn undo_confirmed_leaves_later_changes() {
 
 #[test]
 fn undo_of_done_task_names_next_task() {
-    for recurrence in [json!("monthly"), Value::Null] {
+    for recurs in [json!("monthly"), Value::Null] {
         let with = |id, status: &str| {
-            let fields = json!({ "title": "Filter", "status": status, "recurrence": recurrence });
+            let fields = json!({ "title": "Filter", "status": status, "recurrence": recurs });
             event(id, "updated", "task", TASK, fields)
         };
         let mut scene = Scene::new();
         scene.hear(vec![with(5, "open")]);
         scene.does("UPDATE tasks SET status = 'done'");
         scene.confirm(1, with(6, "done"));
+        let next = next_id(uuid::Uuid::try_parse(TASK).unwrap()).to_string();
+        let of_next = json!({ "title": "Filter", "status": "open", "recurrence": "monthly" });
+        if !recurs.is_null() {
+            scene.hear(vec![event(7, "created", "task", &next, of_next)]);
+        }
         let sentence = scene.undo(None).unwrap().sentence;
-        let next = "; its next one, which the server makes when it is done, is left: done again, it makes another";
-        assert_eq!(sentence, format!("“Filter”: status as before{}", if recurrence.is_null() { "" } else { next }));
-        // A second redo would make another record, and reverts none.
-        scene.confirm(2, with(7, "open"));
+        let left = "; its next one is left, and done again, it makes no other";
+        assert_eq!(sentence, format!("“Filter”: status as before{}", if recurs.is_null() { "" } else { left }));
+        scene.confirm(2, with(8, "open"));
         assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Filter”: status as before");
+        let tasks = if recurs.is_null() { "1" } else { "2" };
+        assert_eq!(scene.one("SELECT count(*) FROM tasks"), tasks);
     }
 }
 

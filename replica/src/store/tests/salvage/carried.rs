@@ -283,3 +283,16 @@ fn unreadable_user_table_stops_nothing() {
     assert!(report.lost.iter().any(|lost| lost == UNLISTED), "{:?}", report.lost);
     wreck.assert_carried_over();
 }
+
+#[test]
+fn rebuild_keeps_next_tasks_unsent() {
+    let mut wreck = Wreck::new();
+    wreck.scene.does("UPDATE tasks SET recurrence = 'daily', status = 'done'");
+    crate::store::edits::next_tasks::make::make_due(&mut wreck.scene.db).unwrap();
+    let wreck = wreck.checkpointed();
+    wreck.break_page_of("rooms");
+    assert_eq!(wreck.rebuilt().edits, 4);
+    let next = "SELECT e.method, e.state, t.status FROM _next_tasks n JOIN edits e ON e.id = n.next_edit
+                JOIN tasks t ON t.id = e.record_id";
+    assert_eq!(wreck.scene.row(next), json!(["create", "waiting", "open"]));
+}

@@ -1,0 +1,136 @@
+//! The end of the creates that show next tasks. The server has shown the next task: its values replace ours, and later edits
+//! stay. Or the server has made none: a next task that nobody edited vanishes, and an edited one becomes an ordinary create.
+//! Must not know how the server's records arrive.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use crate::model::{EditOutcome, EditState, LogLevel};
+use crate::store::edits::next_tasks::is_edited;
+use crate::store::edits::reason::set_state;
+use crate::store::edits::settle;
+use crate::store::{StoreError, base, log, rows};
+
+/// A create that shows a next task.
+struct Shown {
+    /// The edit that completes the task before.
+    completion: i64,
+    /// The completed task.
+    task: String,
+    /// The create.
+    edit: i64,
+    /// The next task.
+    record: String,
+}
+
+/// Ends the creates of next tasks about which the server's decision is known. `at_present`: the rows show the present state of
+/// the server.
+pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestamp) -> Result<(), StoreError> {
+    if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _next_tasks)")?.query_row([], |row| row.get(0))? {
+        return Ok(());
+    }
+    // A person has given up the next task itself.
+    tx.prepare_cached(
+        "DELETE FROM _next_tasks WHERE next_edit IS NOT NULL AND next_edit NOT IN (SELECT id FROM edits)",
+    )?
+    .execute([])?;
+    for shown in all_shown(tx)? {
+        if is_known_there(tx, &shown.record)? {
+            end(tx, &shown, "the server has made the task itself", now)?;
+        } else if !may_still_come(tx, &shown, at_present)? {
+            if is_edited(tx, shown.edit)? {
+                release(tx, &shown)?;
+            } else {
+                end(tx, &shown, "the server has made no next task", now)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Ends the create of a next task that the server has deleted. Later edits of the task wait for a person, as those of any
+/// deleted record: the base image gets the values of the create, if the replica never had the server's. `rev`: the task was
+/// deleted at this position or before.
+pub(crate) fn end_deleted(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    record: &str,
+    rev: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if kind != Kind::Task {
+        return Ok(());
+    }
+    let Some(shown) = all_shown(tx)?.into_iter().find(|shown| shown.record == record) else { return Ok(()) };
+    if base::load(tx, kind, record)?.is_none()
+        && is_edited(tx, shown.edit)?
+        && let Some(stored) = base::overlay(tx, kind, record, shown.edit.saturating_add(1))?
+    {
+        base::save(tx, kind, record, &rows::StoredRecord { rev: Some(rev), ..stored })?;
+        base::mark_deleted(tx, kind, record, rev)?;
+    }
+    end(tx, &shown, "the task is deleted on the server", now)
+}
+
+fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT n.edit_id, n.task_id, e.id, e.record_id FROM _next_tasks n JOIN edits e ON e.id = n.next_edit ORDER BY e.id",
+    )?;
+    let found = statement.query_map([], |row| {
+        Ok(Shown { completion: row.get(0)?, task: row.get(1)?, edit: row.get(2)?, record: row.get(3)? })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// True when the server has or had the next task.
+fn is_known_there(tx: &Connection, record: &str) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)
+                    OR EXISTS (SELECT 1 FROM _tombstones WHERE record_id = ?2)";
+    Ok(tx.prepare_cached(text)?.query_row((Kind::Task.as_str(), record), |row| row.get(0))?)
+}
+
+/// True while the server may still make the next task: the completion is pending, or the feed has not passed it.
+fn may_still_come(tx: &Connection, shown: &Shown, at_present: bool) -> Result<bool, StoreError> {
+    let pending = "SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)
+                       OR EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)";
+    if tx.prepare_cached(pending)?.query_row([shown.completion], |row| row.get(0))? {
+        return Ok(true);
+    }
+    let outcome: Option<EditOutcome> = tx
+        .prepare_cached("SELECT outcome FROM edit_history WHERE id = ?1")?
+        .query_row([shown.completion], |row| row.get(0))
+        .optional()?;
+    if outcome.is_some_and(|outcome| !matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged)) {
+        return Ok(false);
+    }
+    // The event of the next task follows that of the completed one directly, in the same transaction.
+    let has_passed = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile)
+                          AND (?2 OR position > coalesce((SELECT rev FROM tasks WHERE id = ?1), 0)) FROM _sync";
+    let has_passed: bool = tx.prepare_cached(has_passed)?.query_row((&shown.task, at_present), |row| row.get(0))?;
+    Ok(!has_passed)
+}
+
+/// Ends a create in favour of the server. The row shows the server's version and the later edits.
+fn end(tx: &Transaction<'_>, shown: &Shown, reason: &str, now: Timestamp) -> Result<(), StoreError> {
+    forget(tx, shown)?;
+    settle::finish(tx, shown.edit, EditOutcome::Superseded, Some(reason), now)?;
+    base::rebase(tx, Kind::Task, &shown.record)
+}
+
+/// Makes a create an ordinary one, which is sent with its later edits.
+fn release(tx: &Transaction<'_>, shown: &Shown) -> Result<(), StoreError> {
+    forget(tx, shown)?;
+    set_state(tx, shown.edit, EditState::Waiting, None)?;
+    let edit = shown.edit;
+    log(
+        tx,
+        LogLevel::Info,
+        &format!("Edit {edit}: the server has made no next task; the edited task goes to the server."),
+    )
+}
+
+fn forget(tx: &Transaction<'_>, shown: &Shown) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM _next_tasks WHERE next_edit = ?1")?.execute([shown.edit])?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Makes the next tasks of tasks that were completed here. The triggers note the completions, because SQL cannot compute the
+//! id of the next task. Must not know who completed a task.
+
+use hearth_contract::check::Fields;
+use hearth_contract::recurrence::{NextTask, next_task};
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::model::{EditState, Method, Origin};
+use crate::store::edits::reason::{Reason, set_state};
+use crate::store::{StoreError, base, gate, rows};
+
+const DUE: &str = "SELECT edit_id, task_id FROM _next_tasks WHERE next_edit IS NULL ORDER BY edit_id";
+
+/// True when a completion has no next task yet.
+pub(crate) fn is_due(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(connection.prepare_cached(&format!("SELECT EXISTS ({DUE})"))?.query_row([], |row| row.get(0))?)
+}
+
+/// [`make`] in a transaction of its own.
+pub(crate) fn make_due(connection: &mut Connection) -> Result<(), StoreError> {
+    gate::sync_tx(connection, make)
+}
+
+/// Makes the next task of each completion that has none yet.
+pub(crate) fn make(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let due: Vec<(i64, String)> =
+        tx.prepare_cached(DUE)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    if due.is_empty() {
+        return Ok(());
+    }
+    gate::with_guards_off(tx, |tx| due.iter().try_for_each(|(edit, task)| make_next(tx, *edit, task)))
+}
+
+/// Makes the next task of one completion. Without a next task, the completion needs no note.
+fn make_next(tx: &Transaction<'_>, edit: i64, task: &str) -> Result<(), StoreError> {
+    let made = match completion(tx, edit)? {
+        Some(completion) => match next_of_task(tx, edit, task)? {
+            Some(next) => Some(insert(tx, edit, &completion, &next)?),
+            None => None,
+        },
+        None => None,
+    };
+    match made {
+        Some(next) => {
+            tx.prepare_cached("UPDATE _next_tasks SET next_edit = ?2 WHERE edit_id = ?1")?.execute((edit, next))?
+        }
+        None => tx.prepare_cached("DELETE FROM _next_tasks WHERE edit_id = ?1")?.execute([edit])?,
+    };
+    Ok(())
+}
+
+/// Who completed a task, and when.
+struct Completion {
+    origin: Origin,
+    created_at: String,
+}
+
+/// The edit that completes a task. None when the edit has ended: then the server has it, or a person has given it up.
+fn completion(tx: &Connection, edit: i64) -> Result<Option<Completion>, StoreError> {
+    let text = "SELECT origin, created_at FROM edits WHERE id = ?1
+                UNION ALL SELECT origin, created_at FROM _coalesced WHERE edit_id = ?1 LIMIT 1";
+    let read = |row: &rusqlite::Row<'_>| Ok(Completion { origin: row.get(0)?, created_at: row.get(1)? });
+    Ok(tx.prepare_cached(text)?.query_row([edit], read).optional()?)
+}
+
+/// The task that follows a completed task, from its values after the edit. None also when the id of the next task is known
+/// to be used: each task has one successor.
+fn next_of_task(tx: &Connection, edit: i64, task: &str) -> Result<Option<NextTask>, StoreError> {
+    let Ok(id) = Uuid::try_parse(task) else { return Ok(None) };
+    let Some(completed) = base::overlay(tx, Kind::Task, task, edit.saturating_add(1))? else { return Ok(None) };
+    let zone: Option<String> =
+        tx.prepare_cached("SELECT time_zone FROM property")?.query_row([], |row| row.get(0)).optional()?.flatten();
+    let Some(next) = next_task(id, &completed.fields, zone.as_deref()) else { return Ok(None) };
+    Ok(if is_used(tx, &next.id.to_string())? { None } else { Some(next) })
+}
+
+/// True when a record has or had this id, here or on the server.
+fn is_used(tx: &Connection, id: &str) -> Result<bool, StoreError> {
+    for kind in Kind::ALL {
+        if rows::load_row(tx, kind, id)?.is_some() {
+            return Ok(true);
+        }
+    }
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?1)
+                    OR EXISTS (SELECT 1 FROM _tombstones WHERE record_id = ?1)";
+    Ok(tx.prepare_cached(text)?.query_row([id], |row| row.get(0))?)
+}
+
+/// Writes the row of a next task, and the create that holds it. Gives the number of the create.
+fn insert(tx: &Transaction<'_>, edit: i64, completion: &Completion, next: &NextTask) -> Result<i64, StoreError> {
+    let id = next.id.to_string();
+    let at = Some(completion.created_at.clone());
+    let stored = rows::StoredRecord {
+        fields: next.fields.clone(),
+        created_at: at.clone(),
+        updated_at: at,
+        ..rows::StoredRecord::default()
+    };
+    rows::write_row(tx, Kind::Task, &id, &stored)?;
+    let patch: Fields = next.fields.clone().into_iter().filter(|(_, value)| !value.is_null()).collect();
+    tx.prepare_cached(
+        "INSERT INTO edits (kind, record_id, method, patch, base, origin, created_at) VALUES (?1, ?2, ?3, ?4, '{}', ?5, ?6)",
+    )?
+    .execute((
+        Kind::Task.as_str(),
+        &id,
+        Method::Create,
+        Value::Object(patch).to_string(),
+        completion.origin,
+        &completion.created_at,
+    ))?;
+    let made = tx.last_insert_rowid();
+    let why = format!("the server makes this task when it has edit {edit}");
+    set_state(tx, made, EditState::Waiting, Some(Reason::Told(None, &why)))?;
+    Ok(made)
+}

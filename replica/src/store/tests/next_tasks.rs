@@ -1,0 +1,153 @@
+//! The tasks that follow completed recurring tasks, as the replica shows them before the server does.
+
+use hearth_contract::check::Fields;
+use hearth_contract::event::Event;
+use hearth_contract::recurrence::next_id;
+use hearth_contract::schema::Kind;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{HOME, Scene, TASK, at, event};
+use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin, ReconcileCause, WriteOutcome};
+use crate::store::edits::{self, decide, next_tasks, undo};
+use crate::store::{gate, reconcile};
+
+mod computed;
+mod ends;
+mod unsent;
+
+/// The id of the task that follows [`TASK`].
+fn next() -> String {
+    after(TASK)
+}
+
+/// The id of the task that follows a task.
+fn after(id: &str) -> String {
+    next_id(Uuid::try_parse(id).unwrap()).to_string()
+}
+
+/// A monthly task of the server, due on 31 January.
+fn monthly(id: i64, status: &str) -> Event {
+    of_series(id, TASK, status, "2026-01-31")
+}
+
+fn of_series(id: i64, record: &str, status: &str, due: &str) -> Event {
+    let fields = json!({
+        "title": "Filter", "priority": "medium", "status": status, "due_on": due, "recurrence": "monthly",
+        "recurrence_every": 1, "recurrence_anchor": "2026-01-31",
+    });
+    event(id, "updated", "task", record, fields)
+}
+
+fn body(request: &crate::store::edits::push::Request) -> Value {
+    serde_json::from_str(request.body.as_deref().unwrap()).unwrap()
+}
+
+impl Scene {
+    /// A scene with the task of [`monthly`], which a person has completed in the terminal UI: edits 1 and 2.
+    fn completed() -> Scene {
+        let mut scene = Scene::new();
+        scene.hear(vec![monthly(5, "open")]);
+        scene.complete(TASK);
+        scene
+    }
+
+    /// A person completes a task in the terminal UI, on 5 January.
+    fn complete(&mut self, id: &str) {
+        let done: Fields =
+            json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }).as_object().cloned().unwrap();
+        edits::update(&mut self.db, Origin::Tui, Kind::Task, id, &done).unwrap();
+    }
+
+    /// Title, status, due date, anchor and rev of the next task; null without a row.
+    fn next_task(&self) -> Value {
+        let text = "SELECT title, status, due_on, recurrence_anchor, rev FROM tasks WHERE id = ";
+        self.rows(&format!("{text}'{}'", next()))[0].clone()
+    }
+
+    /// The server accepts the completion and shows it.
+    fn confirm_completion(&mut self) {
+        let groups = self.ready_groups();
+        self.freeze(&groups[..1], ConflictPolicy::Ask).expect("a request");
+        self.answer(groups[0][0], WriteOutcome::Sent { rev: Some(6) });
+        self.hear(vec![monthly(6, "done")]);
+    }
+}
+
+#[test]
+fn completed_task_shows_next_at_once() {
+    let mut scene = Scene::completed();
+    assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]));
+    assert_eq!(scene.one("SELECT completed_at FROM tasks WHERE status = 'done'"), "2026-01-05T18:00:00.000Z");
+    assert_eq!(scene.rows("SELECT method, origin FROM edits"), json!([["update", "tui"], ["create", "tui"]]));
+    let why = "the server makes this task when it has edit 1";
+    assert_eq!(scene.row("SELECT state, reason FROM edits WHERE id = 2"), json!(["waiting", why]));
+    // Only the completion is sent. The server computes the anchor.
+    assert_eq!(scene.ready_groups(), [[1]]);
+    let request = scene.send(1);
+    assert_eq!(body(&request), json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }));
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    assert_eq!(scene.ready_groups(), [[0; 0]; 0], "the next task is never sent");
+    assert_eq!(gate::last_edit_ids(&scene.db).unwrap(), [1], "one step to undo");
+}
+
+#[test]
+fn next_task_found_by_search_like_any() {
+    let scene = Scene::completed();
+    assert_eq!(scene.one("SELECT count(*) FROM search WHERE search MATCH 'filter'"), "2");
+}
+
+#[test]
+fn script_completion_gets_next_from_next_program() {
+    let mut scene = Scene::new();
+    scene.hear(vec![monthly(5, "open")]);
+    scene.does("UPDATE tasks SET status = 'done', completed_at = '2026-01-05'");
+    assert_eq!(scene.next_task(), Value::Null);
+    assert!(next_tasks::make::is_due(&scene.db).unwrap());
+    // The rows at the time of the completion count.
+    scene.does("UPDATE tasks SET title = 'Later'");
+    next_tasks::make::make_due(&mut scene.db).unwrap();
+    assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]));
+    assert_eq!(scene.one("SELECT origin FROM edits WHERE method = 'create'"), "sql");
+    assert!(!next_tasks::make::is_due(&scene.db).unwrap());
+}
+
+#[test]
+fn day_of_completion_is_in_home_time_zone() {
+    let mut scene = Scene::new();
+    let daily = json!({ "title": "Cat", "status": "open", "recurrence": "daily", "due_on": null });
+    scene.hear(vec![
+        event(4, "created", "property", HOME, json!({ "time_zone": "Europe/Berlin" })),
+        event(5, "created", "task", TASK, daily),
+    ]);
+    scene.does("UPDATE tasks SET status = 'done', completed_at = '2026-01-31T23:30:00Z'");
+    next_tasks::make::make_due(&mut scene.db).unwrap();
+    assert_eq!(scene.next_task(), json!(["Cat", "open", "2026-02-02", "2026-02-01", null]));
+}
+
+#[test]
+fn used_id_makes_no_next() {
+    for known in [
+        event(4, "updated", "task", &next(), json!({ "title": "Next", "status": "done" })),
+        event(4, "created", "room", &next(), json!({ "name": "Hall" })),
+        event(4, "deleted", "task", &next(), Value::Null),
+    ] {
+        let mut scene = Scene::new();
+        scene.hear(vec![known, monthly(5, "open")]);
+        scene.complete(TASK);
+        assert_eq!(scene.row("SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _next_tasks)"), json!([1, 0]));
+    }
+}
+
+#[test]
+fn reopened_task_makes_no_second_next() {
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET status = 'open' WHERE id = '{TASK}'"));
+    scene.complete(TASK);
+    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "2");
+    // The server must see the first completion: later edits are not coalesced with it.
+    assert_eq!(scene.ready_groups(), [[1]]);
+    scene.confirm_completion();
+    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(scene.ready_groups(), [[3, 4]]);
+}

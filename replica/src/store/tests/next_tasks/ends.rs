@@ -1,0 +1,172 @@
+//! How a next task that only this replica shows ends.
+
+use super::*;
+
+#[test]
+fn server_next_replaces_ours_without_a_word() {
+    let mut scene = Scene::completed();
+    scene.confirm_completion();
+    assert_eq!(
+        scene.next_task(),
+        json!(["Filter", "open", "2026-02-28", "2026-01-31", null]),
+        "the event of the next task follows"
+    );
+    let other =
+        json!({ "title": "Theirs", "status": "open", "due_on": "2026-03-31", "recurrence_anchor": "2026-01-31" });
+    scene.hear(vec![event(7, "created", "task", &next(), other)]);
+    assert_eq!(scene.next_task(), json!(["Theirs", "open", "2026-03-31", "2026-01-31", 7]));
+    assert_eq!(
+        (scene.outcomes(), scene.states()),
+        (vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded)], vec![])
+    );
+    assert_eq!(scene.row("SELECT (SELECT count(*) FROM _next_tasks), (SELECT count(*) FROM _base)"), json!([0, 0]));
+    assert_eq!(scene.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "0");
+}
+
+#[test]
+fn edits_of_next_wait_and_go_as_updates() {
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
+    scene.does(&format!("UPDATE tasks SET notes = 'x' WHERE id = '{}'", next()));
+    assert_eq!(scene.ready_groups(), [[1]]);
+    scene.confirm_completion();
+    assert_eq!(scene.ready_groups(), [[0; 0]; 0]);
+    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", 7]));
+    assert_eq!(scene.ready_groups(), [[3, 4]]);
+    let request = scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).unwrap();
+    assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(7)));
+    assert_eq!(body(&request), json!({ "title": "Mine", "notes": "x" }));
+}
+
+#[test]
+fn deleted_next_is_deleted_on_server() {
+    let mut scene = Scene::completed();
+    scene.does(&format!("DELETE FROM tasks WHERE id = '{}'", next()));
+    assert_eq!(scene.next_task(), Value::Null);
+    scene.confirm_completion();
+    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!((scene.next_task(), scene.ready_groups()), (Value::Null, vec![vec![3]]));
+    assert_eq!(scene.send(3).verb, "DELETE");
+}
+
+#[test]
+fn next_task_meets_one_of_other_completion() {
+    // Somebody else completed the task too. Nothing of our edit is left, and both next tasks are one.
+    let mut scene = Scene::completed();
+    scene.hear(vec![monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", 7]));
+    let groups = scene.ready_groups();
+    assert!(scene.freeze(&groups, ConflictPolicy::Ask).is_none());
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged), (2, EditOutcome::Superseded)]);
+}
+
+#[test]
+fn next_that_server_does_not_make_vanishes() {
+    let mut scene = Scene::completed();
+    scene.is_at_present(5);
+    scene.confirm_completion();
+    scene.hear(vec![event(7, "created", "room", HOME, json!({ "name": "Hall" }))]);
+    assert_eq!(scene.next_task(), Value::Null, "the feed has passed the place of the next task");
+    assert_eq!(
+        (scene.outcomes(), scene.states()),
+        (vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded)], vec![])
+    );
+    // The same when the server says that there is nothing more.
+    let mut scene = Scene::completed();
+    scene.is_at_present(5);
+    scene.confirm_completion();
+    assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]));
+    scene.is_at_present(6);
+    assert_eq!(scene.next_task(), Value::Null);
+    // And when a stream has nothing more to send.
+    let mut scene = Scene::completed();
+    scene.is_at_present(5);
+    scene.confirm_completion();
+    scene.hear(Vec::new());
+    assert_eq!(scene.next_task(), Value::Null);
+}
+
+#[test]
+fn edited_next_that_server_does_not_make_is_created() {
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
+    scene.confirm_completion();
+    scene.is_at_present(6);
+    assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", null]));
+    assert_eq!(scene.ready_groups(), [[2, 3]]);
+    let request = scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).unwrap();
+    let created = body(&request);
+    assert_eq!((&created["id"], &created["title"]), (&json!(next()), &json!("Mine")));
+    assert!(created.get("recurrence_anchor").is_none() && created.get("completed_at").is_none());
+}
+
+#[test]
+fn next_that_server_deleted_ends() {
+    let mut scene = Scene::completed();
+    scene.hear(vec![event(6, "deleted", "task", &next(), Value::Null)]);
+    assert_eq!((scene.next_task(), scene.states()), (Value::Null, vec![EditState::Waiting]));
+    // An edit of the next task waits for a person, as that of any deleted record.
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
+    scene.hear(vec![event(6, "deleted", "task", &next(), Value::Null)]);
+    assert_eq!(scene.row("SELECT state, reason_code FROM edits WHERE id = 3"), json!(["conflict", "deleted_there"]));
+    assert_eq!(scene.next_task()[0], "Mine", "the row stays");
+}
+
+#[test]
+fn next_is_blocked_with_its_completion() {
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "forbidden" }) });
+    assert_eq!(
+        (scene.plan(), scene.states()),
+        (vec![], vec![EditState::Rejected, EditState::Blocked, EditState::Blocked])
+    );
+    decide::retry(&mut scene.db, 1).unwrap();
+    assert_eq!(
+        (scene.plan(), scene.states()),
+        (vec![1], vec![EditState::Waiting, EditState::Waiting, EditState::Waiting])
+    );
+}
+
+#[test]
+fn undone_completion_takes_next_along() {
+    let mut scene = Scene::completed();
+    let said = undo::undo(&mut scene.db, Origin::Tui, None, at(0)).unwrap().sentence;
+    assert_eq!(said, "“Filter”: the change is taken back, with the next task that follows it; it was never sent");
+    assert_eq!(scene.column("SELECT status FROM tasks"), json!(["open"]));
+    assert_eq!(scene.row("SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _next_tasks)"), json!([0, 0]));
+    // Done again, it has a next task again: nobody else ever saw the id.
+    undo::undo(&mut scene.db, Origin::Tui, Some(1), at(0)).unwrap();
+    assert_eq!(scene.next_task()[0], "Filter");
+}
+
+#[test]
+fn edited_next_outlives_discarded_completion() {
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
+    decide::discard(&mut scene.db, Origin::Cli, 1, at(0)).unwrap();
+    assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", null]));
+    assert_eq!(scene.ready_groups(), [[2, 3]], "a task of its own");
+}
+
+#[test]
+fn reconcile_settles_next_tasks() {
+    for made in [true, false] {
+        let mut scene = Scene::completed();
+        scene.send(1);
+        scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+        let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Gap { resume: "c".to_owned() });
+        assert!(begun.unwrap().is_some());
+        let mut events = vec![monthly(6, "done")];
+        events.extend(made.then(|| of_series(7, &next(), "open", "2026-02-28")));
+        scene.hear(events);
+        assert_eq!(scene.one("SELECT count(*) FROM _next_tasks"), if made { "0" } else { "1" });
+        reconcile::finish(&mut scene.db, at(0)).unwrap();
+        let shown = json!(["Filter", "open", "2026-02-28", "2026-01-31", 7]);
+        assert_eq!(scene.next_task(), if made { shown } else { Value::Null });
+        assert_eq!(scene.states(), []);
+    }
+}
