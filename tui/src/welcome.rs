@@ -96,6 +96,7 @@ pub fn ask_connection(
 }
 
 /// What has happened on the screen.
+#[expect(clippy::large_enum_variant, reason = "one is alive at once; a box would cost more than it saves")]
 enum Next {
     /// The home is connected; its name.
     Connected(String),

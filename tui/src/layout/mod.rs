@@ -1,6 +1,7 @@
 //! The layout of the screen in lines and columns. The application state computes page sizes from the layout, and views
 //! draw by the same numbers. Must not know what is drawn.
 
+pub mod columns;
 pub mod tabs;
 
 /// The least width of the terminal, in columns.

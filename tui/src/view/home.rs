@@ -20,8 +20,14 @@ use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{clean_line, fit, width, wrap};
 use crate::words::{self, choice, day};
 
-/// The width of a day in the attention list.
+/// The usual width of a day in the attention list.
 const DAY: usize = 13;
+/// The most columns of the details beside a title that is cut.
+const BESIDE: usize = 16;
+/// The least columns of title and details together that show details.
+const BESIDE_FROM: usize = 34;
+/// The empty columns before a day, without the gap after the day.
+const INDENT: usize = 1;
 
 pub(super) fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
@@ -55,7 +61,7 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
             _ => None,
         })
         .collect();
-    let beside = beside_columns(&entries, usize::from(text.width));
+    let widths = Widths::of(&entries, usize::from(text.width));
     let mut entries = entries.iter();
     for (row, line) in rows(text).zip(lines.iter().skip(top)) {
         match line {
@@ -79,7 +85,7 @@ fn attention(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
             HomeLine::Entry(at, _) => {
                 let Some(entry) = entries.next() else { continue };
                 let selected = *at == app.home.selected;
-                frame.render_widget(entry_line(app, theme, entry, beside, usize::from(row.width), selected), row);
+                frame.render_widget(entry_line(app, theme, entry, widths, usize::from(row.width), selected), row);
                 if selected {
                     frame.buffer_mut().set_style(row, theme.selected());
                 }
@@ -126,42 +132,50 @@ impl EntryText {
     }
 }
 
-/// The most columns of the details beside a title that is cut.
-const BESIDE: usize = 16;
-/// The least columns of title and details together that show details.
-const BESIDE_FROM: usize = 34;
-
-/// The columns of the day of an entry.
-fn day_columns(columns: usize) -> usize {
-    DAY.min(columns / 2)
+/// The columns of the parts of an entry; the title has the rest.
+#[derive(Clone, Copy)]
+struct Widths {
+    /// The day.
+    day: usize,
+    /// The details beside the title; 0: hidden.
+    beside: usize,
 }
 
-/// The columns of the details beside the titles: what the details need, but not more than titles leave or [`BESIDE`].
-fn beside_columns(entries: &[EntryText], columns: usize) -> usize {
-    let rest = columns.saturating_sub(day_columns(columns) + 2);
-    if rest < BESIDE_FROM {
-        return 0;
+impl Widths {
+    /// The widths for these entries: a title is cut only when the days and the details leave no unused columns.
+    fn of(entries: &[EntryText], columns: usize) -> Widths {
+        let most = |text: fn(&EntryText) -> &str| {
+            entries.iter().map(|entry| width(&clean_line(text(entry)))).max().unwrap_or(0)
+        };
+        let (on, title, more) = (most(|entry| &entry.on), most(|entry| &entry.title), most(|entry| &entry.more));
+        let usual = DAY.min(columns / 2);
+        let rest = |day: usize| columns.saturating_sub(day + 2);
+        // The details beside the title are hidden first.
+        let beside = |rest: usize| match rest {
+            0..BESIDE_FROM => 0,
+            rest => more.min(BESIDE.min(rest / 3).max(rest.saturating_sub(title + 1))),
+        };
+        let (all, least) = (rest(usual), beside(rest(usual)));
+        let is_cut = title + least + usize::from(least > 0) > all;
+        let day = if is_cut { usual.min(on + INDENT) } else { usual };
+        Widths { day, beside: beside(rest(day)) }
     }
-    let most =
-        |text: fn(&EntryText) -> &str| entries.iter().map(|entry| width(&clean_line(text(entry)))).max().unwrap_or(0);
-    let (title, more) = (most(|entry| &entry.title), most(|entry| &entry.more));
-    more.min(BESIDE.min(rest / 3).max(rest.saturating_sub(title + 1)))
 }
 
 fn entry_line<'a>(
     app: &App,
     theme: &Theme,
     entry: &EntryText,
-    beside: usize,
+    widths: Widths,
     columns: usize,
     selected: bool,
 ) -> Line<'a> {
     let look = |tone: Tone| if selected { ratatui::style::Style::new() } else { theme.tone(tone) };
-    let when = day_columns(columns);
-    let rest = columns.saturating_sub(when + 2);
+    let Widths { day, beside } = widths;
+    let rest = columns.saturating_sub(day + 2);
     let EntryText { on, tone, title, more } = entry;
     let mut spans = vec![
-        Span::styled(padded(app, &format!("  {on}"), when + 1, false), look(*tone)),
+        Span::styled(padded(app, &format!("  {on}"), day + 1, false), look(*tone)),
         Span::raw(" "),
         Span::raw(padded(app, title, rest.saturating_sub(beside + usize::from(beside > 0)), false)),
     ];

@@ -410,6 +410,17 @@ fn form_shows_refusal_in_full() {
 }
 
 #[test]
+fn home_cuts_no_title_beside_unused_space() {
+    let mut app = household();
+    letter(&mut app, '1');
+    let title = "Book the embassy appointment soon";
+    let due = vec![task("a", title, Some("2026-11-18")), task("b", "Mow", Some("2026-11-19"))];
+    let overview = Overview { overdue: 2, due, expiring: Vec::new(), ..overview() };
+    app.update(now(), Message::Answer(Answer::Overview(app.home.ticket, Ok(overview))));
+    assert_says(&screen(&mut app, 80, 24), &[title]);
+}
+
+#[test]
 fn home_counts_more_tasks_and_marks_days() {
     let mut app = household();
     letter(&mut app, '1');
