@@ -62,6 +62,7 @@ mod tests {
                 "vehicle.purchase_date",
                 "document.issued_on",
                 "task.completed_at",
+                "task.recurrence_anchor",
                 "property.purchase_date",
                 "property.estimated_value_on",
                 "property.hvac_last_serviced_on",

@@ -200,7 +200,7 @@ mod tests {
         for (name, query) in VIEWS {
             let statement = create_view(name, query);
             assert!(statement.contains(" */ AS SELECT ") && !statement.contains('\n'), "{statement}");
-            assert!(!statement.contains("--"), "a comment would hide the rest of the line: {statement}");
+            assert!(!statement.contains("-- "), "a comment would hide the rest of the line: {statement}");
         }
     }
 }
