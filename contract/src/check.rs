@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+pub use crate::fields::Fields;
 use crate::formats;
 use crate::problem::{FAULTS_MAX, FaultCode, FieldFault, QUOTED_NAME_MAX, nearest, shorten};
 use crate::recurrence;
@@ -16,9 +17,6 @@ use crate::typed_text::without_group_points;
 
 /// The most digits of a number that a refusal quotes.
 const INTEGER_DIGITS_MAX: usize = 12;
-
-/// Field values by name, normalized (contract 2).
-pub type Fields = Map<String, Value>;
 
 /// The purpose of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! - [`schema`]: the types that describe a resource: kind, field, format.
 //! - [`resources`]: the table of the six kinds. Validation, discovery, replica columns and forms read the table.
 //! - [`formats`]: the exact rules of dates, timestamps, money, ids and texts.
-//! - [`check`]: checks a body against the table and reports all faults at once.
+//! - [`fields`], [`check`]: values by field name; checks a body against the table and reports all faults at once.
 //! - [`typed_text`]: sums, whole numbers and dates as people type them.
 //! - [`search_text`]: the searched words of a record. [`recurrence`]: which task follows a completed one. [`time_zone`]: days.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
@@ -16,6 +16,7 @@ pub mod check;
 pub mod command;
 pub mod envelope;
 pub mod event;
+pub mod fields;
 pub mod formats;
 pub mod headers;
 pub mod key;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use time::{Date, Duration, Month};
 use uuid::Uuid;
 
-use crate::check::Fields;
+use crate::fields::Fields;
 use crate::formats::{Timestamp, format_date, parse_date};
 use crate::time_zone;
 

@@ -237,7 +237,7 @@ async fn tool_schemas_match_resource_table() {
     let create = &of("svc_create_task")["inputSchema"];
     assert_eq!(create["required"], json!(["title"]));
     assert_eq!(create["properties"]["priority"]["enum"], json!(["low", "medium", "high", "urgent"]));
-    assert!(create["properties"]["completed_at"].is_null());
+    assert!(create["properties"]["completed_at"].is_object() && create["properties"]["recurrence_anchor"].is_null());
     assert_eq!(of("svc_list_tasks")["inputSchema"]["properties"]["limit"]["maximum"], 100);
     assert_eq!(of("svc_get_vehicle")["inputSchema"]["required"], json!(["id"]));
     // Each advertised parameter is accepted.
