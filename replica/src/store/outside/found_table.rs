@@ -10,12 +10,13 @@ use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{OptionalExtension, Row, Transaction};
 use serde_json::Value;
 
+use crate::model::LogLevel;
 use crate::store::rows::sql_to_json;
 use crate::store::schema::table_sql::{
     add_missing_columns, column_names, columns, create_table, has_own_shape, has_own_text,
 };
 use crate::store::sql_words::quoted;
-use crate::store::{StoreError, synced_rows};
+use crate::store::{StoreError, log, synced_rows};
 
 /// A typed table as found.
 pub(super) struct FoundTable {
@@ -26,6 +27,8 @@ pub(super) struct FoundTable {
     pub is_replaced: bool,
     /// Columns of a replaced table that are not the replica's.
     added: Vec<String>,
+    /// The CREATE statements of people's indexes and triggers on a replaced table.
+    objects: Vec<String>,
 }
 
 /// A row as found.
@@ -69,17 +72,16 @@ pub(super) fn take(tx: &Transaction<'_>, resource: &Resource) -> Result<FoundTab
         false => Vec::new(),
     };
     let rows = if present.is_empty() { Vec::new() } else { read_rows(tx, resource, &missing, &added)? };
-    if is_replaced {
-        replace(tx, resource, &added)?;
-    } else {
+    let objects = if is_replaced { replace(tx, resource, &added)? } else { Vec::new() };
+    if !is_replaced {
         add_missing_columns(tx, resource)?;
     }
-    Ok(FoundTable { rows, missing, is_replaced, added })
+    Ok(FoundTable { rows, missing, is_replaced, added, objects })
 }
 
 impl FoundTable {
-    /// Writes the values of added columns into the rows that a replaced table has again.
-    pub(super) fn write_added_values(&self, tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
+    /// Gives a replaced table, once it has its rows again, the values of added columns and people's indexes and triggers.
+    pub(super) fn finish(&self, tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
         for (index, name) in self.added.iter().enumerate() {
             let text = format!("UPDATE {} SET {} = ?2 WHERE id = ?1", resource.kind.collection(), quoted(name));
             let mut update = tx.prepare(&text)?;
@@ -87,6 +89,16 @@ impl FoundTable {
                 if let (Some(id), Some(value)) = (row.id(), row.added.get(index)) {
                     update.execute((id, value))?;
                 }
+            }
+        }
+        for text in &self.objects {
+            if let Err(error) = tx.execute_batch(text) {
+                let name = text.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+                log(
+                    tx,
+                    LogLevel::Warning,
+                    &format!("{name} on {} could not be made again: {error}.", resource.kind.collection()),
+                )?;
             }
         }
         Ok(())
@@ -120,8 +132,9 @@ fn value_of(cell: ValueRef<'_>) -> Value {
     }
 }
 
-/// Puts the replica's own table in the place of the table as found, and makes people's objects on the table again.
-fn replace(tx: &Transaction<'_>, resource: &Resource, added: &[String]) -> Result<(), StoreError> {
+/// Puts the replica's own table in the place of the table as found. Returns the CREATE statements of people's indexes and
+/// triggers on the table.
+fn replace(tx: &Transaction<'_>, resource: &Resource, added: &[String]) -> Result<Vec<String>, StoreError> {
     let table = resource.kind.collection();
     let mut statement = tx.prepare(
         "SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND type IN ('index', 'trigger') AND sql IS NOT NULL
@@ -137,12 +150,7 @@ fn replace(tx: &Transaction<'_>, resource: &Resource, added: &[String]) -> Resul
     for name in added {
         tx.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {} ANY", quoted(name)))?;
     }
-    for text in objects {
-        if let Err(error) = tx.execute_batch(&text) {
-            tracing::warn!(%error, table, "an object of another program could not be made again");
-        }
-    }
-    Ok(())
+    Ok(objects)
 }
 
 /// Gives renamed columns their names back. A column of another name counts as a missing column when most rows have the known

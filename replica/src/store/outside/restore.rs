@@ -97,7 +97,7 @@ fn restore_in(tx: &Transaction<'_>) -> Result<Restored, StoreError> {
     for resource in &RESOURCES {
         let table = found_table::take(tx, resource)?;
         let comparison = compare(tx, resource, &table)?;
-        table.write_added_values(tx, resource)?;
+        table.finish(tx, resource)?;
         restored.set_back += comparison.set_back;
         let (now, later) = held::divide(comparison.changes, comparison.known, table.is_replaced);
         held::hold(tx, &later)?;

@@ -186,6 +186,21 @@ fn transformed_table_becomes_own_again() {
 }
 
 #[test]
+fn objects_of_people_stay_on_replaced_table() {
+    let mut scene = Scene::with_rooms(10);
+    let theirs = made_anew("SELECT id, name, floor FROM rooms");
+    scene.outsider(&format!(
+        "{theirs} CREATE INDEX by_floor ON rooms (floor); CREATE TABLE fired (id TEXT);
+         CREATE TRIGGER fires AFTER UPDATE ON rooms WHEN (SELECT open FROM _gate) = 0 BEGIN INSERT INTO fired VALUES (NEW.id); END"
+    ));
+    assert_eq!((scene.reopened().edits, scene.one("SELECT count(*) FROM fired")), (0, "0".to_owned()));
+    scene.does("UPDATE rooms SET floor = '3' WHERE name = 'Room 3'");
+    assert_eq!(scene.one("SELECT count(*) FROM fired"), "1");
+    assert_eq!(scene.one("SELECT count(*) FROM sqlite_schema WHERE name = 'by_floor'"), "1");
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
+}
+
+#[test]
 fn dropped_table_returns_whole() {
     let mut scene = Scene::with_rooms(3);
     scene.does("UPDATE rooms SET name = 'Hall' WHERE name = 'Room 1'");
