@@ -8,7 +8,7 @@ use serde_json::json;
 use super::super::context::Context;
 use super::super::failure::Failure;
 use super::super::{output, text};
-use super::explain;
+use super::file::explain;
 
 /// Writes the copy and reports what the copy holds.
 pub(super) fn write(context: &Context, replica: &Replica, file: &Path) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use hearth_replica::{Replica, Row};
 use serde_json::Value;
 
 use super::super::text::value_text;
-use super::{ExportError, each_row};
+use super::file::{ExportError, each_row};
 
 /// The style of the page: dark text on white, also on paper; a table is not torn inside a row.
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b}\

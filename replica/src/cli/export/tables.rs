@@ -9,7 +9,7 @@ use hearth_replica::{Replica, Row};
 use serde_json::{Map, Value, json};
 
 use super::super::text::{csv_cell, csv_line};
-use super::{ExportError, each_row};
+use super::file::{ExportError, each_row};
 
 /// The order of the records in a file: the oldest comes first.
 const ORDER: &str = "created_at";
