@@ -5,8 +5,8 @@
 use hearth_contract::recurrence::{ANCHOR, COMPLETED_AT, DONE, SERIES_FIELDS, STATUS};
 use hearth_contract::schema::{Field, Presence, Resource};
 
+use super::trigger_sql::set_by_server;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, trigger};
-use super::triggers::set_by_server;
 use crate::store::sql_words::NOW;
 
 /// The statement that fires a trigger.

@@ -47,3 +47,8 @@ pub(crate) fn trigger(resource: &Resource, name: &str, when: &str, condition: &s
 pub(crate) fn changed(field: &Field) -> String {
     format!("NEW.{0} IS NOT OLD.{0}", field.name)
 }
+
+/// The refusal of a write to a column that only the server sets.
+pub(crate) fn set_by_server(name: &str) -> String {
+    format!("{name} is set by the server and cannot be written")
+}

@@ -7,7 +7,7 @@
 use hearth_contract::schema::{Field, Presence, Resource};
 
 use super::rules::Rule;
-use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, trigger};
+use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, set_by_server, trigger};
 use super::{computed, rules, search};
 use crate::store::sql_words::NOW;
 use crate::store::unknown_revs;
@@ -247,9 +247,4 @@ fn field_rows(
 
 fn writable(resource: &Resource) -> impl Iterator<Item = &'static Field> {
     resource.fields.iter().filter(|field| field.is_writable())
-}
-
-/// The message to a writer of a column that only the server sets.
-pub(super) fn set_by_server(name: &str) -> String {
-    format!("{name} is set by the server and cannot be written")
 }
