@@ -279,7 +279,11 @@ mod tests {
         let (home, room) = (HomeNumber(1), (Kind::Room, Uuid::nil()));
         for created in 1..=BATCHES {
             let name = format!("hall {created}");
-            db.write(move |tx| Ok(index(tx, home, created, true, room, &name, ""))).await.unwrap();
+            let write = db.write(move |tx| {
+                index(tx, home, created, true, room, &name, "");
+                Ok(())
+            });
+            write.await.unwrap();
         }
         assert!(segments(&db).await > 2);
         let limit = Instant::now() + Duration::from_secs(60);
