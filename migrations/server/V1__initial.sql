@@ -114,6 +114,8 @@ CREATE VIRTUAL TABLE search USING fts5(
     record UNINDEXED,   -- id of the record
     tokenize = 'ascii'  -- words end at spaces; characters beyond ASCII are letters
 );
+-- The writer merges the segments of the index in the background, down to one of each level: a search reads every segment.
+INSERT INTO search (search, rank) VALUES ('usermerge', 2);
 
 -- The response to each write that had an idempotency key, to answer a retry (contract 6.4).
 CREATE TABLE receipts (

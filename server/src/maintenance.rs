@@ -19,8 +19,8 @@ const DETECT_EVERY: Duration = Duration::from_millis(400);
 const CLEANUP_EVERY_MAX: Duration = Duration::from_secs(60);
 /// The shortest time between two cleanups. A retention of a few seconds must not occupy the writer.
 const CLEANUP_EVERY_MIN: Duration = Duration::from_millis(250);
-/// Time between two checks whether the writer is idle.
-const IDLE_CHECK_EVERY: Duration = Duration::from_secs(5);
+/// Time between two rounds of merging the search index and of truncating the write-ahead log.
+const TIDY_UP_EVERY: Duration = Duration::from_secs(5);
 /// How far the wall clock may run ahead of the monotonic clock between two cleanups. Beyond this limit, one cleanup is
 /// skipped: a clock that is wrong for a moment, as after a boot, must not delete data of several days.
 const CLOCK_JUMP_MAX: Duration = Duration::from_secs(3600);
@@ -36,8 +36,8 @@ pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
     let mut detect = tokio::time::interval(DETECT_EVERY);
     // The first cleanup waits, because the clock of a machine may be wrong just after the boot.
     let mut cleanup = tokio::time::interval_at(Instant::now() + cleanup_every, cleanup_every);
-    let mut idle_check = tokio::time::interval(IDLE_CHECK_EVERY);
-    idle_check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut tidy_up = tokio::time::interval(TIDY_UP_EVERY);
+    tidy_up.set_missed_tick_behavior(MissedTickBehavior::Delay);
     detect.set_missed_tick_behavior(MissedTickBehavior::Delay);
     cleanup.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut shutdown = app.shutdown.clone();
@@ -50,8 +50,8 @@ pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
             () = shutdown.requested() => return,
             _ = detect.tick() => maintenance.detect_external_writes().await,
             () = ready(()), if maintenance.is_cleaning_up() => maintenance.cleanup_step().await,
-            _ = idle_check.tick() => {
-                db.checkpoint_if_idle();
+            _ = tidy_up.tick() => {
+                db.tidy_up();
                 Ok(())
             }
             _ = cleanup.tick() => maintenance.begin_cleanup().await,

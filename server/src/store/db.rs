@@ -85,9 +85,10 @@ impl Db {
         &self.counters
     }
 
-    /// Truncates the write-ahead log if no write happened since the last call. To be called every few seconds.
-    pub fn checkpoint_if_idle(&self) {
-        self.writer.checkpoint_if_idle();
+    /// Merges the search index while no write waits, and truncates the write-ahead log if no write happened since the last
+    /// call. To be called every few seconds.
+    pub fn tidy_up(&self) {
+        self.writer.tidy_up();
     }
 
     /// Refuses new work, finishes the queued work, and checkpoints. The write-ahead log is removed unless another

@@ -89,6 +89,19 @@ pub(super) fn apply_changes(conn: &Connection, mut changes: Vec<SearchChange>) -
     Ok(())
 }
 
+/// Pages of the index that one step of a merge writes: some milliseconds.
+const MERGE_PAGES: i64 = 128;
+
+/// Merges some segments of the index, in a transaction of its own. Each batch adds a segment, and a search and a merge at a
+/// commit read them all: without merges in the background, both cost more the more homes write. True: nothing is left to
+/// merge.
+pub(super) fn merge_step(conn: &Connection) -> rusqlite::Result<bool> {
+    let before = conn.total_changes();
+    conn.prepare_cached("INSERT INTO search (search, rank) VALUES ('merge', ?1)")?.execute([MERGE_PAGES])?;
+    // As FTS5 documents: a merge that did nothing changes fewer than two rows.
+    Ok(conn.total_changes() - before < 2)
+}
+
 fn apply_change(conn: &Connection, change: SearchChange, is_new_row: bool) -> rusqlite::Result<()> {
     match change {
         SearchChange::Put { rowid, record: (kind, id), title, body, .. } => {
@@ -234,7 +247,11 @@ fn base36(digit: u64) -> char {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
+    use crate::store::Db;
+    use crate::store::notifier::Notifier;
 
     #[test]
     fn no_code_begins_another_code() {
@@ -246,5 +263,36 @@ mod tests {
         sorted.sort();
         assert!(sorted.windows(2).all(|pair| !pair[1].starts_with(&pair[0])));
         assert_eq!(with_code("1a", " two  words "), "1atwo 1awords");
+    }
+
+    /// The number of segments of the index. A search reads every segment.
+    async fn segments(db: &Db) -> i64 {
+        let count = "SELECT count(DISTINCT id >> 37) FROM search_data WHERE id > 10";
+        db.read(move |tx| Ok(tx.conn.query_row(count, [], |row| row.get(0))?)).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn segments_are_merged_in_background() {
+        const BATCHES: i64 = 60;
+        let dir = tempfile::tempdir().unwrap();
+        let db = Db::open(dir.path(), Notifier::default(), 1).unwrap();
+        let (home, room) = (HomeNumber(1), (Kind::Room, Uuid::nil()));
+        for created in 1..=BATCHES {
+            let name = format!("hall {created}");
+            let write = db.write(move |tx| {
+                index(tx, home, created, true, room, &name, "");
+                Ok(())
+            });
+            write.await.unwrap();
+        }
+        assert!(segments(&db).await > 2);
+        let limit = Instant::now() + Duration::from_secs(60);
+        while segments(&db).await > 1 {
+            assert!(Instant::now() < limit, "{} segments", segments(&db).await);
+            db.tidy_up();
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(db.read(move |tx| count(tx, home)).await.unwrap(), BATCHES);
+        db.close().await;
     }
 }

@@ -54,8 +54,8 @@ pub(super) trait Job: Send {
 /// A message to the writer thread.
 enum Message {
     Write(Box<dyn Job>),
-    /// Truncate the write-ahead log if no write came since the last such message.
-    CheckpointIfIdle,
+    /// Merge the search index, and truncate the write-ahead log if no write came since the last such message.
+    TidyUp,
 }
 
 /// Jobs that may wait in the queue. Further callers wait until there is room (back-pressure).
@@ -64,6 +64,8 @@ const QUEUE_MAX: usize = 1024;
 const BATCH_MAX: usize = 512;
 /// Time after which a batch takes no further jobs: a limit on the wait of its first job.
 const BATCH_TIME_MAX: Duration = Duration::from_millis(20);
+/// Time for merges of the search index after one message. A waiting job ends the merges earlier.
+const MERGE_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// The sending side of the writer.
 pub(super) struct Writer {
@@ -79,6 +81,8 @@ struct Worker {
     conn: Connection,
     wal: Wal,
     shared: Shared,
+    /// Whether the search index has nothing to merge.
+    is_search_merged: bool,
 }
 
 /// The parts of the store that a batch must coordinate with.
@@ -99,7 +103,7 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         let shared = Shared { notifier, inline_readers: Arc::default(), counters: counters.clone(), runtime: None };
         let wal = Wal::replace_autocheckpoint(&mut conn)?;
-        let caller_worker = Some(Mutex::new(Worker { conn, wal, shared }));
+        let caller_worker = Some(Mutex::new(Worker { conn, wal, shared, is_search_merged: false }));
         Ok(Writer { messages: Mutex::default(), thread: Mutex::default(), counters, caller_worker })
     }
 
@@ -116,7 +120,7 @@ impl Writer {
         let shared = Shared { notifier, inline_readers, counters: counters.clone(), runtime };
         let wal = Wal::replace_autocheckpoint(&mut conn)?;
         let writer = move || {
-            Worker { conn, wal, shared }.run(queue);
+            Worker { conn, wal, shared, is_search_merged: false }.run(queue);
             drop(users);
         };
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
@@ -139,10 +143,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Asks the thread to truncate the write-ahead log if no write came since the last call.
-    pub(super) fn checkpoint_if_idle(&self) {
+    /// Asks the thread to merge the search index, and to truncate the write-ahead log if no write came since the last call.
+    pub(super) fn tidy_up(&self) {
         if let Some(messages) = &*self.messages.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = messages.try_send(Message::CheckpointIfIdle);
+            let _ = messages.try_send(Message::TidyUp);
         }
     }
 
@@ -177,12 +181,13 @@ impl Worker {
                         *left = left.checked_sub(1)?;
                         match queue.try_recv() {
                             Ok(Message::Write(next)) => Some(next),
-                            Ok(Message::CheckpointIfIdle) | Err(_) => None,
+                            Ok(Message::TidyUp) | Err(_) => None,
                         }
                     });
                 }
-                Message::CheckpointIfIdle => {
-                    let Worker { conn, wal, shared } = &mut self;
+                Message::TidyUp => {
+                    self.merge_search_index(|| !queue.is_empty());
+                    let Worker { conn, wal, shared, .. } = &mut self;
                     shared.inline_readers.during_write(|| wal.checkpoint_truncate_if_idle(conn));
                 }
             }
@@ -192,7 +197,27 @@ impl Worker {
     /// Writes one batch: a first job, and the jobs that `more` gives.
     fn write(&mut self, first: Box<dyn Job>, more: impl FnMut() -> Option<Box<dyn Job>>) {
         run_batch(&self.conn, first, more, &self.shared);
+        self.is_search_merged = false;
         // After the results were sent: only the next write waits for the checkpoint.
+        self.checkpoint_if_due();
+    }
+
+    /// Merges the search index step by step, until nothing is left to merge, a job waits, or the time is over.
+    fn merge_search_index(&mut self, is_job_waiting: impl Fn() -> bool) {
+        let started = Instant::now();
+        while !self.is_search_merged && !is_job_waiting() && started.elapsed() < MERGE_TIME_MAX {
+            match self.shared.inline_readers.during_write(|| search::merge_step(&self.conn)) {
+                Ok(is_merged) => self.is_search_merged = is_merged,
+                Err(error) => {
+                    tracing::debug!(%error, "the search index was not merged; the next round tries again");
+                    return;
+                }
+            }
+            self.checkpoint_if_due();
+        }
+    }
+
+    fn checkpoint_if_due(&mut self) {
         if self.wal.is_checkpoint_due() {
             self.shared.inline_readers.during_write(|| self.wal.checkpoint_if_due(&self.conn));
         }
