@@ -142,12 +142,14 @@ fn is_next_task(reason: Option<&str>) -> bool {
     let reasons = [
         "the server has made the task itself",
         "the server has made no next task",
+        "the change from which it follows never reaches the server",
         "the task is deleted on the server",
     ];
     reason.is_some_and(|why| reasons.contains(&why))
 }
 
 /// Checks why the create of a next task ended: the server has or had the task, or has none at the position of the replica.
+/// A completion that never reaches the server is checked as an edit of its own.
 fn check_next_task(view: &View<'_>, edit: &SettledEdit) -> Result<(), String> {
     let SettledEdit { id, record, reason, .. } = edit;
     let was_there = view.model.find_history(|history| history.versions.contains_key(record)).is_some();
@@ -156,6 +158,7 @@ fn check_next_task(view: &View<'_>, edit: &SettledEdit) -> Result<(), String> {
     let is_there = there.is_some_and(|version| version.fields.is_some());
     let is_true = match reason.as_deref() {
         Some("the server has made no next task") => !is_there,
+        Some("the change from which it follows never reaches the server") => true,
         _ => was_there,
     };
     match is_true || view.model.was_restored() {

@@ -201,10 +201,9 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
         if field.name == SUBJECT_TYPE && row.names.contains_key(SUBJECT_ID) {
             continue;
         }
-        // The recurrence includes the number of periods. The anchor matters where it is not the due day.
-        let date = |name: &str| words::text_field(&row.fields, name);
-        let is_due_day = date(recurrence::ANCHOR).is_none() || date(recurrence::ANCHOR) == date(recurrence::DUE_ON);
-        if field.name == recurrence::EVERY || (field.name == recurrence::ANCHOR && is_due_day) {
+        // The recurrence includes the number of periods. The anchor matters where a short month hides the day.
+        let is_hidden = field.name == recurrence::EVERY || (field.name == recurrence::ANCHOR && !is_clamped(row));
+        if is_hidden {
             continue;
         }
         let text = match field.format {
@@ -242,6 +241,13 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
         }
     }
     out.all
+}
+
+/// Whether a task of a series is due on another day of the month than the series has.
+fn is_clamped(row: &Row) -> bool {
+    let day = |name: &str| words::text_field(&row.fields, name).and_then(|date| date.get(8..));
+    let is_of_months = !matches!(words::text_field(&row.fields, recurrence::RECURRENCE), Some("daily" | "weekly"));
+    is_of_months && day(recurrence::ANCHOR).is_some() && day(recurrence::ANCHOR) != day(recurrence::DUE_ON)
 }
 
 /// The lines of a record, its related records and its changes.
@@ -427,6 +433,24 @@ mod tests {
         let visible = detail.scroll..detail.scroll + page.height;
         assert!(visible.contains(&detail.selected), "line {} of {visible:?}", detail.selected);
         detail.lines(page)[detail.selected].text.clone()
+    }
+
+    #[test]
+    fn series_shows_period_and_hidden_day() {
+        for (recurs, every, due, shown) in [
+            ("monthly", 1, "2026-12-31", vec!["monthly"]),
+            ("monthly", 2, "2027-02-28", vec!["every 2 months", "Sat 31 Oct 2026"]),
+            ("weekly", 3, "2027-02-28", vec!["every 3 weeks"]),
+        ] {
+            let fields = json!({ "title": "Rent", "due_on": due, "recurrence": recurs, "recurrence_every": every });
+            let mut row = record(Kind::Task, "a", fields);
+            row.fields.insert(recurrence::ANCHOR.to_owned(), "2026-10-31".into());
+            let lines = lines(now(), &row, 60, true, false);
+            let of_series =
+                lines.iter().filter(|line| ["Recurrence", "Every", "Counted from"].contains(&line.label.as_str()));
+            let found: Vec<&str> = of_series.map(|line| line.text.split(", ").next().unwrap_or_default()).collect();
+            assert_eq!(found, shown);
+        }
     }
 
     #[test]

@@ -116,6 +116,25 @@ fn ticket_of(done: &StepOutput, path: &str) -> u64 {
 }
 
 #[test]
+fn script_completion_gets_next_task_without_contact() {
+    let mut scene = Scene::live();
+    scene.report(DriverEvent::StreamEnded { reason: "the network is gone".to_owned() });
+    let script = Connection::open(&scene.directory.path().join("replica.db")).unwrap();
+    script
+        .execute_batch(
+            "INSERT INTO tasks (title, recurrence, due_on, status) VALUES ('Bins', 'weekly', '2026-01-05', 'done')",
+        )
+        .unwrap();
+    let tasks = || script.query_row("SELECT count(*) FROM tasks", [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(tasks(), 1);
+    assert!(scene.report(DriverEvent::DatabaseChanged).has_written, "other programs are notified");
+    assert_eq!(tasks(), 2);
+    // The engine finds the words of the new row too.
+    let found = "SELECT count(*) FROM search WHERE search MATCH 'bins'";
+    assert_eq!(script.query_row(found, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+}
+
+#[test]
 fn answer_from_before_restore_is_stale() {
     let mut scene = Scene::live();
     scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();

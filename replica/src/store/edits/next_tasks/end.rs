@@ -38,12 +38,17 @@ pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestam
     for shown in all_shown(tx)? {
         if is_known_there(tx, &shown.record)? {
             end(tx, &shown, "the server has made the task itself", now)?;
-        } else if !may_still_come(tx, &shown, at_present)? {
-            if is_edited(tx, shown.edit)? {
-                release(tx, &shown)?;
-            } else {
-                end(tx, &shown, "the server has made no next task", now)?;
-            }
+            continue;
+        }
+        let why = match server_decision(tx, &shown, at_present)? {
+            ServerDecision::Open => continue,
+            ServerDecision::NotAsked => "the change from which it follows never reaches the server",
+            ServerDecision::NotMade => "the server has made no next task",
+        };
+        if is_edited(tx, shown.edit)? {
+            release(tx, &shown, why)?;
+        } else {
+            end(tx, &shown, why, now)?;
         }
     }
     Ok(())
@@ -90,25 +95,34 @@ fn is_known_there(tx: &Connection, record: &str) -> Result<bool, StoreError> {
     Ok(tx.prepare_cached(text)?.query_row((Kind::Task.as_str(), record), |row| row.get(0))?)
 }
 
-/// True while the server may still make the next task: the completion is pending, or the feed has not passed it.
-fn may_still_come(tx: &Connection, shown: &Shown, at_present: bool) -> Result<bool, StoreError> {
+/// What the server has decided about a next task that it has not shown.
+enum ServerDecision {
+    /// Nothing yet: the completion is pending, or the feed has not passed it.
+    Open,
+    /// Nothing ever: the completion was given up, and does not reach the server.
+    NotAsked,
+    /// The server has the completion, and has made no next task.
+    NotMade,
+}
+
+fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<ServerDecision, StoreError> {
     let pending = "SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)
                        OR EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)";
     if tx.prepare_cached(pending)?.query_row([shown.completion], |row| row.get(0))? {
-        return Ok(true);
+        return Ok(ServerDecision::Open);
     }
     let outcome: Option<EditOutcome> = tx
         .prepare_cached("SELECT outcome FROM edit_history WHERE id = ?1")?
         .query_row([shown.completion], |row| row.get(0))
         .optional()?;
     if outcome.is_some_and(|outcome| !matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged)) {
-        return Ok(false);
+        return Ok(ServerDecision::NotAsked);
     }
     // The event of the next task follows that of the completed one directly, in the same transaction.
     let has_passed = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile)
                           AND (?2 OR position > coalesce((SELECT rev FROM tasks WHERE id = ?1), 0)) FROM _sync";
     let has_passed: bool = tx.prepare_cached(has_passed)?.query_row((&shown.task, at_present), |row| row.get(0))?;
-    Ok(!has_passed)
+    Ok(if has_passed { ServerDecision::NotMade } else { ServerDecision::Open })
 }
 
 /// Ends a create in favour of the server. The row shows the server's version and the later edits.
@@ -119,15 +133,11 @@ fn end(tx: &Transaction<'_>, shown: &Shown, reason: &str, now: Timestamp) -> Res
 }
 
 /// Makes a create an ordinary one, which is sent with its later edits.
-fn release(tx: &Transaction<'_>, shown: &Shown) -> Result<(), StoreError> {
+fn release(tx: &Transaction<'_>, shown: &Shown, reason: &str) -> Result<(), StoreError> {
     forget(tx, shown)?;
     set_state(tx, shown.edit, EditState::Waiting, None)?;
-    let edit = shown.edit;
-    log(
-        tx,
-        LogLevel::Info,
-        &format!("Edit {edit}: the server has made no next task; the edited task goes to the server."),
-    )
+    let text = format!("Edit {}: {reason}; the edited task goes to the server.", shown.edit);
+    log(tx, LogLevel::Info, &text)
 }
 
 fn forget(tx: &Transaction<'_>, shown: &Shown) -> Result<(), StoreError> {

@@ -113,7 +113,7 @@ fn insert(tx: &Transaction<'_>, edit: i64, completion: &Completion, next: &NextT
         &completion.created_at,
     ))?;
     let made = tx.last_insert_rowid();
-    let why = format!("the server makes this task when it has edit {edit}");
+    let why = format!("it follows from edit {edit}");
     set_state(tx, made, EditState::Waiting, Some(Reason::Told(None, &why)))?;
     Ok(made)
 }
