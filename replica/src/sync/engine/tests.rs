@@ -119,7 +119,7 @@ fn ticket_of(done: &StepOutput, path: &str) -> u64 {
 fn script_completion_gets_next_task_without_contact() {
     let mut scene = Scene::live();
     scene.report(DriverEvent::StreamEnded { reason: "the network is gone".to_owned() });
-    let script = Connection::open(&scene.directory.path().join("replica.db")).unwrap();
+    let script = Connection::open(scene.directory.path().join("replica.db")).unwrap();
     script
         .execute_batch(
             "INSERT INTO tasks (title, recurrence, due_on, status) VALUES ('Bins', 'weekly', '2026-01-05', 'done')",
