@@ -24,22 +24,22 @@ pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<RebuildReport, StoreError
 
 /// Asks the process that syncs a database for a rebuild.
 pub fn request_rebuild(db: &Path) -> Result<(), StoreError> {
-    store::salvage::wish::make(db)
+    store::salvage::rebuild_request::make(db)
 }
 
 /// True while the process that syncs has not begun the requested rebuild.
 pub fn is_rebuild_requested(db: &Path) -> bool {
-    store::salvage::wish::is_made(db)
+    store::salvage::rebuild_request::is_made(db)
 }
 
 /// Takes the request for a rebuild back.
 pub fn withdraw_rebuild(db: &Path) {
-    store::salvage::wish::take(db);
+    store::salvage::rebuild_request::take(db);
 }
 
 /// The result of the requested rebuild, once. None while there is none.
 pub fn take_rebuild_report(db: &Path) -> Option<RebuildReport> {
-    store::salvage::wish::take_answer(db)
+    store::salvage::rebuild_request::take_answer(db)
 }
 
 /// Tells the process that syncs that a reader has met damage. The process looks through the file at once.

@@ -44,7 +44,7 @@ pub async fn supervise_sync(
             Err(SyncError::RebuildWanted) => tracing::info!("a person wants a rebuild"),
             ended => return ended,
         }
-        salvage::wish::take(&config.db);
+        salvage::rebuild_request::take(&config.db);
         lock = retake_lock(config)?;
         let db = config.db.clone();
         // A rebuild takes long; on a thread of its own the other tasks keep running.
@@ -53,7 +53,7 @@ pub async fn supervise_sync(
         (rescue, lock) =
             rebuilt_lock.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
         if is_wanted {
-            salvage::wish::answer(&config.db, &rescue)?;
+            salvage::rebuild_request::answer(&config.db, &rescue)?;
         }
         rebuilt(&rescue);
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use hearth_replica::doctor::shell_quoted;
 use hearth_replica::log::{self, LogFormat};
 use hearth_replica::sync::{SyncConfig, SyncLock, Until};
-use hearth_replica::{Phase, RebuildReport, Replica};
+use hearth_replica::{Phase, RebuildReport, Replica, Status};
 use serde_json::json;
 
 use super::context::Context;
@@ -43,10 +43,7 @@ impl Rebuild {
         let replica = context.open_or_create()?;
         let now = replica.status()?;
         if context.json {
-            output::json(&json!({
-                "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path),
-                "edits": rescue.edits, "lost": rescue.lost, "parked": rescue.parked,
-            }))?;
+            write_json(&rescue, &now)?;
         } else {
             output::line(&format!("In step with the server at position {}.", now.position))?;
         }
@@ -61,6 +58,15 @@ impl Rebuild {
             None => failure,
         })
     }
+}
+
+/// Writes what a rebuild kept and lost as JSON.
+fn write_json(rescue: &RebuildReport, now: &Status) -> Result<(), Failure> {
+    let members = json!({
+        "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path),
+        "edits": rescue.edits, "lost": rescue.lost, "parked": rescue.parked,
+    });
+    Ok(output::json(&members)?)
 }
 
 /// True when the database has no server, or when damage hides whether there is one.
@@ -85,10 +91,7 @@ fn rebuild_local(context: &Context) -> Result<(), Failure> {
         return sync::sync_config(context).map(drop);
     }
     if context.json {
-        output::json(&json!({
-            "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path),
-            "edits": rescue.edits, "lost": rescue.lost, "parked": rescue.parked,
-        }))?;
+        write_json(&rescue, &now)?;
     } else {
         output::line("The database is sound.")?;
     }

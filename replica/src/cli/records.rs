@@ -239,16 +239,22 @@ const fn shown_fields(kind: Kind) -> &'static [&'static str] {
 
 /// A record as JSON: the members of the API, plus `kind`, `pending` and `needs_you`.
 pub(super) fn record_json(row: &Row) -> Value {
+    let mut members = api_members(row);
+    members.insert("kind".to_owned(), row.kind.as_str().into());
+    members.insert("pending".to_owned(), json!(row.pending != Pending::No));
+    members.insert("needs_you".to_owned(), json!(row.pending == Pending::NeedsYou));
+    Value::Object(members)
+}
+
+/// A record with the members of the API, in their order.
+pub(super) fn api_members(row: &Row) -> Map<String, Value> {
     let mut members = Map::new();
     members.insert("id".to_owned(), row.id.clone().into());
     members.extend(row.fields.clone());
     members.insert("created_at".to_owned(), row.created_at.clone().into());
     members.insert("updated_at".to_owned(), row.updated_at.clone().into());
     members.insert("rev".to_owned(), row.rev.into());
-    members.insert("kind".to_owned(), row.kind.as_str().into());
-    members.insert("pending".to_owned(), json!(row.pending != Pending::No));
-    members.insert("needs_you".to_owned(), json!(row.pending == Pending::NeedsYou));
-    Value::Object(members)
+    members
 }
 
 /// A field's value for people: for a reference the title of the record, if known. The worth is computed.

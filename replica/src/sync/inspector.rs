@@ -1,4 +1,4 @@
-//! Looks for damage while a sync runs, and for a person's wish for a rebuild. Must not repair: the sync ends, and its
+//! Looks for damage while a sync runs, and for the request of a person for a rebuild. Must not repair: the sync ends, and its
 //! supervisor rebuilds.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::core::Until;
 use super::error::SyncError;
 use crate::store::StoreError;
 use crate::store::integrity::{self, Depth};
-use crate::store::salvage::wish;
+use crate::store::salvage::rebuild_request;
 
 /// How long a start waits for the look at all pages. A larger database is looked through while the sync runs.
 const START_LIMIT: Duration = Duration::from_secs(2);
@@ -70,7 +70,7 @@ async fn inspect(db: PathBuf, until: Until, is_seen: bool) -> SyncError {
     let mut next_round = if is_seen { Instant::now() + ROUND_INTERVAL } else { Instant::now() };
     loop {
         // Only a lasting sync has a supervisor that rebuilds.
-        if until == Until::Stopped && wish::is_made(&db) {
+        if until == Until::Stopped && rebuild_request::is_made(&db) {
             return SyncError::RebuildWanted;
         }
         let is_reported = integrity::is_damage_reported(&db);

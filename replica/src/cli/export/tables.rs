@@ -5,9 +5,10 @@ use std::io::Write;
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Kind};
-use hearth_replica::{Replica, Row};
-use serde_json::{Map, Value, json};
+use hearth_replica::Replica;
+use serde_json::{Value, json};
 
+use super::super::records::api_members;
 use super::super::text::{csv_cell, csv_line};
 use super::file::{ExportError, each_row};
 
@@ -25,7 +26,7 @@ pub(super) fn write_json(replica: &Replica, out: &mut dyn Write) -> Result<usize
         let (open, close) = if kind.is_singleton() { ("", "") } else { ("[", "]") };
         write!(out, ",\n\"{}\":{open}", kind.collection())?;
         records += each_row(replica, kind, ORDER, |row| {
-            write!(out, "{}\n{}", if first { "" } else { "," }, members(row))?;
+            write!(out, "{}\n{}", if first { "" } else { "," }, Value::Object(api_members(row)))?;
             first = false;
             Ok(())
         })?;
@@ -33,17 +34,6 @@ pub(super) fn write_json(replica: &Replica, out: &mut dyn Write) -> Result<usize
     }
     writeln!(out, "}}")?;
     Ok(records)
-}
-
-/// A record with the members of the API.
-fn members(row: &Row) -> Value {
-    let mut members = Map::new();
-    members.insert("id".to_owned(), row.id.clone().into());
-    members.extend(row.fields.clone());
-    members.insert("created_at".to_owned(), row.created_at.clone().into());
-    members.insert("updated_at".to_owned(), row.updated_at.clone().into());
-    members.insert("rev".to_owned(), row.rev.into());
-    Value::Object(members)
 }
 
 /// Writes the records of one kind with a line of column names, in the CSV format of RFC 4180. The name of a referenced record stands

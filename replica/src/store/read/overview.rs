@@ -360,6 +360,16 @@ mod tests {
         replica.create(kind, &fields).unwrap();
     }
 
+    /// The days of a screen on Saturday, 21 November.
+    fn days() -> Days {
+        let day = |day: &str| day.to_owned();
+        Days {
+            weeks: Weeks { today: day("2026-11-21"), this: day("2026-11-22"), next: day("2026-11-29") },
+            from: day("2026-09-22"),
+            until: day("2026-12-31"),
+        }
+    }
+
     #[test]
     fn activity_counts_by_local_day() {
         let (_directory, db, replica) = home();
@@ -394,13 +404,7 @@ mod tests {
         make(&replica, Kind::Inventory, json!({ "name": "Oven", "warranty_expires_on": "2026-12-06" }));
         make(&replica, Kind::Vehicle, json!({ "name": "Car", "insurance_expires_on": "2026-11-19" }));
         make(&replica, Kind::Document, json!({ "title": "Élan's passport", "expires_on": "2026-12-31" }));
-        let day = |day: &str| day.to_owned();
-        let days = Days {
-            weeks: Weeks { today: day("2026-11-21"), this: day("2026-11-22"), next: day("2026-11-29") },
-            from: day("2026-09-22"),
-            until: day("2026-12-31"),
-        };
-        let overview = replica.overview(&days).unwrap();
+        let overview = replica.overview(&days()).unwrap();
         assert_eq!((overview.overdue, overview.today, overview.week), (DUE_MAX + 3, 1, 1));
         assert_eq!((overview.next_week, overview.open), (1, DUE_MAX + 7));
         let titles: Vec<&str> = overview.due.iter().skip(DUE_MAX).map(|row| row.title.as_str()).collect();
@@ -426,13 +430,7 @@ mod tests {
             let task = json!({ "title": title, "priority": priority, "due_on": day, "status": status });
             make(&replica, Kind::Task, task);
         }
-        let day = |day: &str| day.to_owned();
-        let days = Days {
-            weeks: Weeks { today: day("2026-11-21"), this: day("2026-11-22"), next: day("2026-11-29") },
-            from: day("2026-09-22"),
-            until: day("2026-12-31"),
-        };
-        let overview = replica.overview(&days).unwrap();
+        let overview = replica.overview(&days()).unwrap();
         let titles: Vec<&str> = overview.urgent_tasks.iter().map(|row| row.title.as_str()).collect();
         assert_eq!((overview.urgent, titles), (2, vec!["Burst pipe", "Call the plumber"]));
     }

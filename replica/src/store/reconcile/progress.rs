@@ -72,8 +72,8 @@ pub(crate) fn ask_person(connection: &mut Connection, question: &str) -> Result<
     })
 }
 
-/// Notes a person's wish for a reconcile while one is running.
-pub(crate) fn note_wish(connection: &mut Connection, accepted: bool) -> Result<(), StoreError> {
+/// Notes the request of a person for a reconcile while one is running.
+pub(crate) fn note_request(connection: &mut Connection, accepted: bool) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
         tx.execute("UPDATE _sync SET reconcile_requested = 0, deletions_accepted = 0", [])?;
         if accepted {

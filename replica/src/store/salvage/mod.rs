@@ -2,7 +2,7 @@
 //! into a new database: edits, history, log, and objects of people. Must not write to a file while other programs write to it.
 //!
 //! - [`rebuild`]: the steps. [`reread`]: a sound database starts from the beginning of the feed. [`report`]: the result.
-//!   [`wish`]: a person's wish, to the process that syncs.
+//!   [`rebuild_request`]: the request of a person, to the process that syncs.
 //! - [`copies`]: the files that are kept, and work copies. [`header`]: repairs the first bytes of a file.
 //! - [`opened_copy`], [`reader`]: read a damaged file table by table, row by row.
 //! - [`local_data`], [`extract`], [`write_local_data`]: data that the server does not have.
@@ -17,11 +17,11 @@ mod local_data;
 mod opened_copy;
 mod reader;
 mod rebuild;
+pub(crate) mod rebuild_request;
 mod report;
 mod reread;
 mod user_columns;
 mod user_objects;
-pub(crate) mod wish;
 mod write_local_data;
 
 pub use self::copies::DAMAGED_COPIES_MAX;

@@ -156,7 +156,7 @@ fn mass_delete_guard_counts_per_collection() {
     sync_state::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
     control::request_reconcile(&mut scene.db, true).unwrap();
     assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Reconciling, "answered, so nobody is asked again");
-    reconcile::note_wish(&mut scene.db, true).unwrap();
+    reconcile::note_request(&mut scene.db, true).unwrap();
     assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::Reconciling);
     assert_eq!(scene.lists_rooms(1..=49, 200), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "49");
@@ -244,7 +244,7 @@ fn guard_ignores_records_deleted_here() {
 }
 
 #[test]
-fn wish_during_question_keeps_listing() {
+fn request_during_question_keeps_listing() {
     // An interrupted backfill, a restore, and a question of the reconcile.
     let mut scene = with_rooms(100);
     scene.recovers(&restored(Some(100)));
@@ -252,7 +252,7 @@ fn wish_during_question_keeps_listing() {
     reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
     let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
     assert_eq!(begun.map(|reconcile| (reconcile.step, reconcile.question)), Some((ReconcileStep::Property, None)));
-    reconcile::note_wish(&mut scene.db, true).unwrap();
+    reconcile::note_request(&mut scene.db, true).unwrap();
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::Done);
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "40");
 }

@@ -75,7 +75,7 @@ impl Engine {
                 return Ok(vec![Event::Swept { kind, swept }]);
             }
             Action::AskPerson(question) => self.write(|c| reconcile::ask_person(c, &question))?,
-            Action::ClearReconcileRequest { accepted } => self.write(|c| reconcile::note_wish(c, accepted))?,
+            Action::ClearReconcileRequest { accepted } => self.write(|c| reconcile::note_request(c, accepted))?,
             Action::FinishReconcile => self.write(|c| reconcile::finish(c, now.wall))?,
         }
         Ok(Vec::new())

@@ -1,4 +1,4 @@
-//! The wish of a person for a rebuild, to the process that syncs: the file `rebuild` beside the database. The answer is the
+//! The request of a person for a rebuild, to the process that syncs: the file `rebuild` beside the database. The answer is the
 //! file `rebuilt`. Files, because the database may be unreadable. Must not rebuild.
 
 use std::fs;
@@ -11,21 +11,21 @@ use crate::store::files::{companion, private_file};
 /// Asks the process that syncs for a rebuild.
 pub(crate) fn make(db: &Path) -> Result<(), StoreError> {
     let _ = fs::remove_file(companion(db, "rebuilt"));
-    let wish = companion(db, "rebuild");
-    private_file(&wish).map(drop).map_err(|error| StoreError::File(wish, error))
+    let request = companion(db, "rebuild");
+    private_file(&request).map(drop).map_err(|error| StoreError::File(request, error))
 }
 
-/// True from the wish until the process that syncs has begun.
+/// True from the request until the process that syncs has begun.
 pub(crate) fn is_made(db: &Path) -> bool {
     companion(db, "rebuild").exists()
 }
 
-/// Takes the wish away: a rebuild begins, or nobody wants one any more.
+/// Removes the request: a rebuild begins, or the person no longer waits.
 pub(crate) fn take(db: &Path) {
     let _ = fs::remove_file(companion(db, "rebuild"));
 }
 
-/// Answers the wish.
+/// Answers the request.
 pub(crate) fn answer(db: &Path, report: &RebuildReport) -> Result<(), StoreError> {
     let (answer, part) = (companion(db, "rebuilt"), companion(db, "rebuilt.part"));
     let text = serde_json::to_vec(report).unwrap_or_default();
