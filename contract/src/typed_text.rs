@@ -6,6 +6,14 @@ use time::{Date, Month};
 
 use crate::formats;
 
+/// A spreadsheet reads a text with one of these first characters as a formula, or skips the character and reads the next.
+const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A text as a cell of a CSV file: a text that a spreadsheet would compute gets a `'` in front (contract 16).
+pub fn csv_text(text: &str) -> String {
+    if text.starts_with(FORMULA_STARTS) { format!("'{text}") } else { text.to_owned() }
+}
+
 /// Ignored before or after a sum: a home has one currency.
 const CURRENCIES: [&str; 7] = ["$", "€", "£", "usd", "eur", "gbp", "chf"];
 

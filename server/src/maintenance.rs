@@ -135,12 +135,14 @@ impl Maintenance {
             tracing::warn!(%now, "the clock jumped ahead; the next cleanup waits for one round");
             return Ok(());
         }
-        let mut tasks = vec![CleanupTask::Exports, CleanupTask::Receipts];
+        let mut tasks = Vec::new();
         if let Some(kept) = app.config.retention {
             let before = now.plus_millis(-(kept.as_millis() as i64));
             let homes = app.db.read(move |tx| homes::with_expired_events(tx, before, HOMES_PER_CLEANUP)).await?;
             tasks.extend(homes.into_iter().rev().map(|number| CleanupTask::Events(number, before)));
         }
+        // The last task runs first. A home that fails must not keep receipts and exports.
+        tasks.extend([CleanupTask::Exports, CleanupTask::Receipts]);
         (self.tasks, self.cleanup_time) = (tasks, now);
         Ok(())
     }

@@ -108,11 +108,15 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     let keyless = profile.server.as_ref().filter(|_| sync.is_none()).map(|server| keyless(&profile, server, &flags));
     let another_key = profile.server.as_ref().map(|server| another_key_command(&profile, server, &flags));
     let (db, is_connected) = (profile.db.clone(), profile.server.is_some());
-    let profile = match is_connected {
+    let setup = match is_connected {
         true => None,
-        false => Some(Profile::for_setup(name, arguments.db.as_deref(), arguments.profile.is_some())?),
+        false => {
+            let mut setup = Profile::for_setup(name, arguments.db.as_deref(), arguments.profile.is_some())?;
+            setup.conflict_policy = profile.conflict_policy;
+            Some(setup)
+        }
     };
-    run_ui(UiOptions { db, sync, keyless, another_key, flags, title: None, profile, config })
+    run_ui(UiOptions { db, sync, keyless, another_key, flags, title: None, profile: setup, config })
 }
 
 /// Prints the tour of the demo if the person named no home. A named home that does not exist is an error, because the

@@ -82,6 +82,8 @@ pub fn ask_connection(
                 others.push(Message::End);
                 break;
             }
+            // Mouse events on the form are not for the screen behind it.
+            Next::Other(Message::Mouse(_)) => {}
             Next::Other(message) => {
                 let ends = matches!(message, Message::End);
                 others.push(message);

@@ -67,12 +67,12 @@ fn list_open(context: &Context) -> Result<(), Failure> {
         ]
     };
     output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?;
-    if status.phase == Phase::Local {
+    if let Some(next) = next {
+        output::next_step(&next);
+    } else if status.phase == Phase::Local {
         output::message(
             "this home has no server: these changes are in effect, and are sent once a server is connected",
         );
-    } else if let Some(next) = next {
-        output::next_step(&next);
     }
     Ok(())
 }

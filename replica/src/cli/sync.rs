@@ -4,6 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use hearth_replica::doctor::HELD_CHANGES_ADVICE;
 use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Phase, Replica, Status, log, notification};
 use tokio::sync::watch;
@@ -65,6 +66,10 @@ impl Sync {
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
             Ok(Attempt::Reached(now)) => {
                 let ended = check_synced(until, &now);
+                if let Some(held) = now.held_changes.as_ref().filter(|_| ended.is_ok()) {
+                    output::message(&held.question());
+                    output::next_step(HELD_CHANGES_ADVICE);
+                }
                 if ended.is_ok() && now.edits_to_decide() > 0 {
                     output::message(&decisions_text(&now));
                     output::next_step(EDITS);

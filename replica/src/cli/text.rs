@@ -1,5 +1,6 @@
 //! Text for a terminal: values, counts, and foreign text on one line. Must not print.
 
+use hearth_contract::typed_text;
 use serde_json::Value;
 
 /// A number with its noun.
@@ -21,13 +22,10 @@ pub(super) fn value_text(value: &Value) -> String {
     }
 }
 
-/// A spreadsheet reads a text with one of these first characters as a formula, or skips the character and reads the next.
-const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-
 /// A JSON value as a CSV cell for spreadsheets. Null is empty. A text that a spreadsheet would compute gets a `'` in front.
 pub(super) fn csv_cell(value: &Value) -> String {
     match value {
-        Value::String(text) if text.starts_with(FORMULA_STARTS) => format!("'{text}"),
+        Value::String(text) => typed_text::csv_text(text),
         other => value_text(other),
     }
 }

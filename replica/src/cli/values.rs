@@ -8,7 +8,7 @@ use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, SUBJECT_TYPE};
 use hearth_contract::typed_text;
-use hearth_replica::{Condition, ID_PREFIX_MIN, IdMatch, Replica, RowQuery, Sort, Test, WORTH};
+use hearth_replica::{Condition, IdMatch, Replica, RowQuery, Sort, Test, WORTH};
 use serde_json::{Number, Value};
 
 use super::failure::{Exit, Failure};
@@ -90,8 +90,8 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
     let mut faults = Vec::new();
     for (name, value) in body {
         let Some(field) = resource(kind).field(&name) else {
-            match COMMON.into_iter().find(|common| *common == name) {
-                Some(common) => is(common, value),
+            match COMMON.into_iter().chain(worth_column(kind)).find(|known| *known == name) {
+                Some(known) => is(known, value),
                 None => faults.push(unknown_field_text(kind, &name)),
             }
             continue;
@@ -107,10 +107,15 @@ pub(super) fn conditions(replica: &Replica, kind: Kind, typed: &[Assignment]) ->
     if faults.is_empty() { Ok(conditions) } else { Err(field_failure(kind, faults)) }
 }
 
+/// The column of the worth, of a kind that has one.
+fn worth_column(kind: Kind) -> Option<&'static str> {
+    matches!(kind, Kind::Inventory | Kind::Vehicle).then_some(WORTH)
+}
+
 /// The field with this name, or the worth of an item or a vehicle. Error: unknown, with the nearest name.
 pub(super) fn field_name(kind: Kind, name: &str) -> Result<&'static str, Failure> {
-    if name == WORTH && matches!(kind, Kind::Inventory | Kind::Vehicle) {
-        return Ok(WORTH);
+    if let Some(worth) = worth_column(kind).filter(|worth| *worth == name) {
+        return Ok(worth);
     }
     match resource(kind).field(name) {
         Some(field) => Ok(field.name),
@@ -130,10 +135,6 @@ pub(super) fn find_record(replica: &Replica, typed: &str, include_deleted: bool)
     match find_by_id_or_name(replica, typed, &Kind::ALL, include_deleted)? {
         IdMatch::One(kind, id) => Ok((kind, id)),
         IdMatch::Many(matches) => Err(ambiguous_id_failure(replica, typed, &matches)?),
-        IdMatch::Nothing if typed.len() < ID_PREFIX_MIN => Err(Failure::new(
-            Exit::Usage,
-            format!("no record is named {typed:?}, and an id needs at least {ID_PREFIX_MIN} of its characters"),
-        )),
         IdMatch::Nothing => Err(Failure::new(
             Exit::NotFound,
             format!("there is no record whose name is {typed} or whose id begins with {typed}"),
@@ -197,6 +198,7 @@ fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Optio
             Some(format) if format.is_integer() => typed_integer(value),
             None if name == "rev" => typed_integer(value),
             Some(Format::Money) => typed_text::normalize_money(value).into(),
+            None if name == WORTH => typed_text::normalize_money(value).into(),
             Some(Format::Date) => typed_text::parse_full_date(value).unwrap_or_else(|| value.clone()).into(),
             _ => value.as_str().into(),
         };

@@ -67,7 +67,8 @@ pub struct Status {
 impl Status {
     /// How many edits wait for a person.
     pub fn edits_to_decide(&self) -> i64 {
-        self.needs_you - i64::from(self.asks_about_deletions) - i64::from(self.held_changes.is_some())
+        // In the phase local the view counts nothing.
+        (self.needs_you - i64::from(self.asks_about_deletions) - i64::from(self.held_changes.is_some())).max(0)
     }
 
     /// True when the server answers at this moment, as far as the process that syncs has stored it.

@@ -145,7 +145,7 @@ fn wrong_arguments_are_all_named() {
         (&["set", &room, "name="], 2, &["name cannot be null"]),
         (&["set", &room, "rev=3"], 2, &["rev is set by the service"]),
         (&["set", "0000", "name=x"], 3, &["there is no record"]),
-        (&["show", "x"], 2, &["at least 4"]),
+        (&["show", "x"], 3, &["there is no record", "hearth-replica search"]),
         (&["remove", "property"], 2, &["cannot be deleted"]),
         (&["list", "rooms", "flor=2"], 2, &["did you mean floor?"]),
         (&["list", "rooms", "--sort", "nam"], 2, &["did you mean name?"]),

@@ -11,6 +11,7 @@ use data_encoding::HEXLOWER;
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
+use hearth_contract::typed_text;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use zip::ZipWriter;
@@ -27,8 +28,6 @@ use crate::versions::{VERSIONS, Version};
 const PAGE_RECORDS: usize = 500;
 /// Bytes read at once for the checksum.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// A spreadsheet reads a text with one of these first characters as a formula, or skips the character and reads the next.
-const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// Why an export has no file.
 pub(super) enum ExportError {
@@ -197,8 +196,7 @@ fn csv<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> Res
 fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) if text.starts_with(FORMULA_STARTS) => format!("'{text}"),
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => typed_text::csv_text(text),
         Some(other) => other.to_string(),
     }
 }

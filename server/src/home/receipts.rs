@@ -71,10 +71,12 @@ fn digest_value(digest: &mut Sha256, value: &Value) {
 
 /// One text for each number: `1`, `1.0` and `1e0` are equal.
 fn plain_number(number: &Number) -> String {
-    match number.as_f64().filter(|_| number.is_f64()) {
+    match (number.as_i64(), number.as_f64()) {
+        (Some(whole), _) => whole.to_string(),
         // The cast is exact: the number has no fraction and fits.
-        Some(whole) if whole.fract() == 0.0 && whole.abs() < i64::MAX as f64 => (whole as i64).to_string(),
-        _ => number.to_string(),
+        (None, Some(whole)) if whole.fract() == 0.0 && whole.abs() < i64::MAX as f64 => (whole as i64).to_string(),
+        (None, Some(other)) => other.to_string(),
+        (None, None) => number.to_string(),
     }
 }
 

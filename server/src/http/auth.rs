@@ -54,7 +54,7 @@ pub fn check_plan_and_address(
     Ok(())
 }
 
-/// Fills the sandbox of a key at the first use (contract 11). Concurrent first requests wait for the same transaction.
+/// Fills the sandbox of a key at the first use (contract 11). Concurrent first requests queue, and the later ones find it filled.
 pub async fn fill_sandbox(app: &Arc<App>, principal: &Principal) -> Result<(), Refusal> {
     if !principal.key.is_home_unfilled {
         return Ok(());

@@ -17,6 +17,9 @@ use super::tx::Tx;
 /// Records that a page looks at, at most. A page that has looked at so many ends, full or not (contract 5).
 pub const LOOKED_MAX: usize = 5000;
 
+/// Bytes of JSON that a page with filters looks at, at most: short reads must not wait long behind the page.
+const LOOKED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// A page of a list.
 #[derive(Debug, Clone)]
 pub struct List {
@@ -41,7 +44,7 @@ pub fn show(
     list: &List,
     mut show: impl FnMut(&str) -> Result<(), StoreError>,
 ) -> Result<Option<i64>, StoreError> {
-    let mut page = PageInProgress { list, looked: 0, shown: 0, last: None, next: None };
+    let mut page = PageInProgress { list, looked: 0, bytes: 0, shown: 0, last: None, next: None };
     let look = |position: i64, json: Option<&str>| page.look(position, json, &mut show);
     match find_driver(tx, list)? {
         None => walk_order(tx, list, look)?,
@@ -55,6 +58,8 @@ pub fn show(
 struct PageInProgress<'l> {
     list: &'l List,
     looked: usize,
+    /// The bytes of JSON that were looked at.
+    bytes: usize,
     shown: usize,
     /// The position of the last record that was looked at.
     last: Option<i64>,
@@ -69,11 +74,17 @@ impl PageInProgress<'_> {
         json: Option<&str>,
         show: &mut impl FnMut(&str) -> Result<(), StoreError>,
     ) -> Result<ControlFlow<()>, StoreError> {
+        let is_filtered = !self.list.filters.is_empty();
+        if is_filtered && (self.looked == LOOKED_MAX || self.bytes >= LOOKED_BYTES_MAX) {
+            self.next = self.last;
+            return Ok(ControlFlow::Break(()));
+        }
+        self.bytes += json.map_or(0, str::len);
         let json = match json {
             Some(json) if matches_all(&self.list.filters, json)? => Some(json),
             _ => None,
         };
-        if self.looked == LOOKED_MAX || (json.is_some() && self.shown == self.list.limit) {
+        if json.is_some() && self.shown == self.list.limit {
             self.next = self.last;
             return Ok(ControlFlow::Break(()));
         }

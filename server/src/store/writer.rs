@@ -81,8 +81,6 @@ struct Worker {
     conn: Connection,
     wal: Wal,
     shared: Shared,
-    /// Whether the search index has nothing to merge.
-    is_search_merged: bool,
 }
 
 /// The parts of the store that a batch must coordinate with.
@@ -103,7 +101,7 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         let shared = Shared { notifier, inline_readers: Arc::default(), counters: counters.clone(), runtime: None };
         let wal = Wal::replace_autocheckpoint(&mut conn)?;
-        let caller_worker = Some(Mutex::new(Worker { conn, wal, shared, is_search_merged: false }));
+        let caller_worker = Some(Mutex::new(Worker { conn, wal, shared }));
         Ok(Writer { messages: Mutex::default(), thread: Mutex::default(), counters, caller_worker })
     }
 
@@ -120,7 +118,7 @@ impl Writer {
         let shared = Shared { notifier, inline_readers, counters: counters.clone(), runtime };
         let wal = Wal::replace_autocheckpoint(&mut conn)?;
         let writer = move || {
-            Worker { conn, wal, shared, is_search_merged: false }.run(queue);
+            Worker { conn, wal, shared }.run(queue);
             drop(users);
         };
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
@@ -197,17 +195,16 @@ impl Worker {
     /// Writes one batch: a first job, and the jobs that `more` gives.
     fn write(&mut self, first: Box<dyn Job>, more: impl FnMut() -> Option<Box<dyn Job>>) {
         run_batch(&self.conn, first, more, &self.shared);
-        self.is_search_merged = false;
         // After the results were sent: only the next write waits for the checkpoint.
         self.checkpoint_if_due();
     }
 
     /// Merges the search index step by step, until nothing is left to merge, a job waits, or the time is over.
     fn merge_search_index(&mut self, is_job_waiting: impl Fn() -> bool) {
-        let started = Instant::now();
-        while !self.is_search_merged && !is_job_waiting() && started.elapsed() < MERGE_TIME_MAX {
+        let (started, mut is_merged) = (Instant::now(), false);
+        while !is_merged && !is_job_waiting() && started.elapsed() < MERGE_TIME_MAX {
             match self.shared.inline_readers.during_write(|| search::merge_step(&self.conn)) {
-                Ok(is_merged) => self.is_search_merged = is_merged,
+                Ok(is_done) => is_merged = is_done,
                 Err(error) => {
                     tracing::debug!(%error, "the search index was not merged; the next round tries again");
                     return;

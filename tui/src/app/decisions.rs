@@ -23,7 +23,7 @@ const SERVER_VALUES_RETURN: &str =
 impl App {
     /// The edit under the cursor; None: another screen is in front.
     pub(super) fn selected_edit(&self) -> Option<&Edit> {
-        match self.layers.iter().rev().find(|layer| !matches!(layer, Layer::Palette(_))) {
+        match self.top_layer() {
             Some(Layer::Edits(screen)) => screen.edits.get(screen.selected),
             _ => None,
         }

@@ -238,7 +238,7 @@ impl Layer {
     /// Whether a write of the layer's text is in progress.
     pub(super) fn is_saving(&self) -> bool {
         match self {
-            Layer::Form(form) => form.saving.is_some(),
+            Layer::Form(form) => form.saving.is_some() || form.making.is_some(),
             Layer::Quick(quick) => quick.saving.is_some(),
             Layer::Conflict(screen) => screen.saving.is_some(),
             _ => false,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
+use hearth_contract::typed_text;
 use hearth_replica::{Near, Replica, RowQuery};
 use time::Date;
 
@@ -86,7 +87,7 @@ fn write_pages(
             let record = record_text::json_object(row);
             match &mut csv {
                 Some(csv) => {
-                    csv.write_record(names.iter().map(|name| escape_formula(&words::json_text(&record[*name]))))?;
+                    csv.write_record(names.iter().map(|name| typed_text::csv_text(&words::json_text(&record[*name]))))?;
                 }
                 None => {
                     let comma = if number == 0 { "\n" } else { ",\n" };
@@ -110,14 +111,6 @@ fn write_pages(
     }
     file.flush()?;
     Ok(number)
-}
-
-/// Marks a text that a spreadsheet would read as a formula (contract 16).
-fn escape_formula(text: &str) -> String {
-    match text.chars().next() {
-        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
-        _ => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ pub const BINDINGS: &[Binding] = &[
         "Take the suggestion and go to the previous field",
         Action::PreviousField,
     ),
-    row("options.next", &["down", "ctrl-n"], &[Options], "", "Next suggestion", Action::Down),
-    row("options.previous", &["up", "ctrl-p"], &[Options], "", "Previous suggestion", Action::Up),
+    row("options.next", &["down"], &[Options], "", "Next suggestion", Action::Down),
+    row("options.previous", &["up"], &[Options], "", "Previous suggestion", Action::Up),
     row("options.close", &["esc"], &[Options], "close", "Close the suggestions", Action::Back),
     row("save", &["ctrl-s"], &[Form, Choice, Notes, Options], "save", "Save", Action::Save),
     row(
@@ -78,7 +78,7 @@ pub const BINDINGS: &[Binding] = &[
     row(
         "save.next",
         &["ctrl-n"],
-        &[Form, Choice, Notes],
+        &[Form, Choice, Notes, Options],
         "save, next",
         "Save, and fill in the next new record of the same room or subject",
         Action::SaveAndNext,

@@ -142,13 +142,14 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
 fn ordered_hints(app: &App) -> Vec<Hint<'_>> {
     let context = app.context();
     let edits = app.status.as_ref().is_some_and(|status| status.edits_to_decide() > 0);
-    let deletions = app.status.as_ref().is_some_and(|status| status.asks_about_deletions);
+    let question =
+        app.status.as_ref().is_some_and(|status| status.asks_about_deletions || status.held_changes.is_some());
     let mut hints: Vec<Hint<'_>> = Vec::new();
     for (index, binding) in keys::in_context(context) {
         // While a person must decide something, the hint to the decision comes first.
         let is_urgent = match binding.action {
             Action::Edits => edits,
-            Action::Sync => deletions,
+            Action::Sync => question,
             _ => false,
         };
         let hint = if is_urgent { "what needs you" } else { binding.hint };

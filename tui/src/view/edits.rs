@@ -65,7 +65,8 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
         let state_text = if columns < STATES_FROM_COLUMNS {
             sign.to_owned()
         } else {
-            let word = if app.is_local() { "here" } else { edit_progress(EditProgress::Open(edit.state)).0 };
+            let is_here = app.is_local() && edit.state == EditState::Waiting;
+            let word = if is_here { "here" } else { edit_progress(EditProgress::Open(edit.state)).0 };
             format!("{sign} {word}")
         };
         let title_columns = columns.saturating_sub(state_columns + age_columns + 3);
@@ -98,7 +99,7 @@ pub(super) fn draw(app: &App, screen: &Edits, now: Now, theme: &Theme, frame: &m
 
 fn look(app: &App, edit: &Edit) -> (Sign, Tone) {
     match edit.state {
-        _ if app.is_local() => (Sign::Local, Tone::Quiet),
+        EditState::Waiting if app.is_local() => (Sign::Local, Tone::Quiet),
         EditState::Waiting => (Sign::Waiting, Tone::Notice),
         EditState::Sending | EditState::Sent => (Sign::Working, Tone::Notice),
         _ => (Sign::NeedsYou, Tone::Alarm),

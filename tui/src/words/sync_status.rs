@@ -145,13 +145,21 @@ pub fn report(
         if let Some(key) = connect {
             say("To connect", format!("{key} asks for a server and an API key; everything is then sent once"));
         }
+        lines.extend(held_changes_line(status));
         return lines;
     }
     report_advice(&mut lines, status, halt, another_key);
+    lines.extend(held_changes_line(status));
     report_link(&mut lines, now, status);
     report_edits(&mut lines, now, status, ascii);
     report_home(&mut lines, now, status);
     lines
+}
+
+/// The question about changes by another program, with the commands that answer it.
+fn held_changes_line(status: &Status) -> Option<ReportLine> {
+    let held = status.held_changes.as_ref()?;
+    Some(ReportLine::new("To decide", format!("{}: {HELD_CHANGES_ADVICE}", held.question()), Tone::Notice))
 }
 
 /// Why syncing does not work, and the commands that help.
@@ -166,9 +174,6 @@ fn report_advice(lines: &mut Vec<ReportLine>, status: &Status, halt: Option<Sync
     if status.asks_about_deletions {
         // `hearth` has no action that confirms deletions; only `hearth-replica` does.
         say("To decide", format!("{DELETION_ADVICE}, each with the --profile or --db of this home if it has one"));
-    }
-    if let Some(held) = &status.held_changes {
-        say("To decide", format!("{}: {HELD_CHANGES_ADVICE}", held.question()));
     }
 }
 

@@ -66,7 +66,7 @@ impl Section {
         let text = |name: &str| row.fields.get(name).filter(|value| !value.is_null()).map(value_text);
         let each = text("current_value").or_else(|| text("purchase_price")).and_then(|sum| cents(&sum));
         let quantity = row.fields.get("quantity").and_then(Value::as_u64).unwrap_or(1);
-        let worth = each.map(|each| each.saturating_mul(quantity));
+        let worth = row.worth_cents().and_then(|cents| u64::try_from(cents).ok());
         let model = ["make", "model"].into_iter().filter_map(text).collect::<Vec<_>>().join(" ");
         let number = text("serial_number").or_else(|| text("vin")).or_else(|| text("license_plate"));
         let details = [model].into_iter().chain(number.map(|number| format!("No. {number}")));

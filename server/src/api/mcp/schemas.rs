@@ -4,7 +4,7 @@
 
 use hearth_contract::headers::IDEMPOTENCY_KEY_MAX;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Format, Kind, Presence, Preset, URL_MAX};
+use hearth_contract::schema::{Field, Format, Kind, Presence, URL_MAX};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
@@ -94,13 +94,10 @@ fn nullable(schema: Value) -> Value {
 
 /// The fields that a client may send. A patch has no defaults, because absent fields keep their values.
 fn writable(kind: Kind, is_create: bool) -> impl Iterator<Item = (String, Value)> {
-    resource(kind).fields.iter().filter(|field| field.is_writable()).map(move |field| {
+    resource(kind).fields.iter().filter(|field| field.is_sendable()).map(move |field| {
         let mut schema = if field.is_nullable() { nullable(value(field)) } else { value(field) };
         if let (Presence::Default(preset), true) = (field.presence, is_create) {
-            schema["default"] = match preset {
-                Preset::Word(word) => word.into(),
-                Preset::Number(number) => number.into(),
-            };
+            schema["default"] = preset.value();
         }
         schema["description"] = field.about.into();
         (field.name.to_owned(), schema)
@@ -118,7 +115,7 @@ fn value(field: &Field) -> Value {
         Format::Url => json!({ "type": "string", "format": "uri", "maxLength": URL_MAX }),
         Format::Choice(words) => json!({ "type": "string", "enum": words }),
         Format::Year => json!({ "type": "integer", "minimum": 1000, "maximum": 9999 }),
-        count if count.is_integer() => json!({ "type": "integer", "minimum": 0 }),
+        Format::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Format::Money => json!({ "type": "string", "pattern": r"^\d{1,12}(\.\d{1,2})?$" }),
         Format::Date => json!({ "type": "string", "format": "date" }),
         Format::Timestamp => json!({ "type": "string", "format": "date-time" }),
@@ -127,7 +124,7 @@ fn value(field: &Field) -> Value {
     }
 }
 
-/// A query parameter as an argument. A comma-separated list may also be an array.
+/// A query parameter as an argument. The service also takes an array for a comma-separated list.
 fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
     let several = || {
         let text = json!({ "type": "string", "minLength": 1 });

@@ -27,7 +27,8 @@ impl Form {
 
     pub(super) fn save_and_next(&mut self) -> FormRequest {
         let request = self.save();
-        self.has_next = matches!(request, FormRequest::Save(_));
+        // A second press while the write is in progress keeps the request.
+        self.has_next |= matches!(request, FormRequest::Save(_));
         request
     }
 

@@ -74,6 +74,10 @@ impl Form {
 
     /// Takes the suggestion under the cursor, or asks for the new record that is offered there.
     pub(super) fn take(&mut self) -> FormRequest {
+        // The record is being made; a second request would make another of that name.
+        if self.making.is_some() {
+            return FormRequest::Nothing;
+        }
         let offer = self.picker().and_then(|picker| Some((picker.offered()?, picker.name().to_owned())));
         let Some((kind, name)) = offer else {
             self.take_suggestion();
