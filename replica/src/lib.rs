@@ -86,8 +86,13 @@ impl Replica {
     pub fn open(db: &Path, origin: Origin) -> Result<Replica, StoreError> {
         let (connection, restored) = store::open::read_write_and_report(db)?;
         let replica = Replica::with_connection(connection, db, origin, restored)?;
-        // Another program may lock the database. Then the next program makes the next tasks.
         match replica.make_next_tasks() {
+            // A person's own index or trigger refuses the next task. Reading, and all other changes, go on.
+            Err(error @ (StoreError::RefusedByUniqueIndex { .. } | StoreError::RefusedByUserObject { .. })) => {
+                tracing::warn!(%error, "the next task of a completed task could not be made");
+                Ok(replica)
+            }
+            // Another program may lock the database. Then the next program makes the next tasks.
             Err(error) if !error.is_busy() && !error.is_write_failure() => Err(error),
             _ => Ok(replica),
         }

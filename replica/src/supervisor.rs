@@ -35,7 +35,7 @@ pub async fn supervise_sync(
                 Err(SyncError::Store(error))
             }
         };
-        let is_wanted = matches!(ended, Err(SyncError::RebuildWanted));
+        let is_wanted = matches!(ended, Err(SyncError::RebuildWanted)) || salvage::rebuild_request::is_made(&config.db);
         match ended {
             Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(config, origin, &error) => {
                 rebuilds += 1;

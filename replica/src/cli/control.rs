@@ -65,7 +65,7 @@ fn answer_held_changes(context: &Context, replica: &Replica, is_accepted: bool) 
         let (edits, refused) = replica.accept_held_changes()?;
         let refused =
             if refused > 0 { format!("; {refused} more break a rule and wait for you") } else { String::new() };
-        format!("{} on the way{refused}.", text::count(i64::try_from(edits).unwrap_or(i64::MAX), "edit"))
+        format!("{} made{refused}.", text::count(i64::try_from(edits).unwrap_or(i64::MAX), "edit"))
     } else {
         format!(
             "{} dropped.",

@@ -67,8 +67,7 @@ pub struct Status {
 impl Status {
     /// How many edits wait for a person.
     pub fn edits_to_decide(&self) -> i64 {
-        // In the phase local the view counts nothing.
-        (self.needs_you - i64::from(self.asks_about_deletions) - i64::from(self.held_changes.is_some())).max(0)
+        self.needs_you - i64::from(self.asks_about_deletions) - i64::from(self.held_changes.is_some())
     }
 
     /// True when the server answers at this moment, as far as the process that syncs has stored it.
@@ -104,6 +103,11 @@ pub(crate) fn load_status(connection: &Connection) -> Result<Status, StoreError>
     let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
     status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
     status.held_changes = held::load(connection)?;
+    if status.held_changes.is_some() {
+        // The view names the waiting changes as the reason. Here they stand apart, because a reason means a failed attempt.
+        let reason = "SELECT coalesce((SELECT question FROM _reconcile), reason) FROM _sync";
+        status.reason = connection.prepare_cached(reason)?.query_row([], |row| row.get(0))?;
+    }
     if status.phase == Phase::Blocked {
         let cause = "SELECT blocked_by FROM _sync";
         let stored = connection.prepare_cached(cause)?.query_row([], |row| row.get(0))?;

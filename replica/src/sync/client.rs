@@ -183,7 +183,7 @@ impl Client {
     /// Sends a request and waits until the response begins.
     async fn begin(&self, request: &HttpRequest) -> Result<Response, String> {
         let sent = self.builder(request).timeout(EXCHANGE_TIMEOUT).send();
-        let limit = if request.body.is_some() { WRITE_TIMEOUT } else { READ_TIMEOUT };
+        let limit = if request.method == "GET" { READ_TIMEOUT } else { WRITE_TIMEOUT };
         match tokio::time::timeout(limit, sent).await {
             Ok(sent) => sent.map_err(|error| cause_text(&error)),
             Err(_) => Err(NO_ANSWER.to_owned()),

@@ -80,9 +80,9 @@ async fn inspect(db: PathBuf, until: Until, is_seen: bool) -> SyncError {
             let looked = tokio::task::spawn_blocking(move || integrity::look(&path, depth, None)).await;
             match looked {
                 Ok(Err(error)) if error.is_damaged() => return SyncError::Store(error),
-                // Another failure, such as a locked file, shows in the sync itself.
-                Ok(_) => integrity::clear_reports(&db),
-                Err(_) => {}
+                Ok(Ok(_)) => integrity::clear_reports(&db),
+                // Another failure, such as a locked file, shows in the sync itself. The report of damage stays.
+                _ => {}
             }
             next_round = Instant::now() + ROUND_INTERVAL;
         }

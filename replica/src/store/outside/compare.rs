@@ -75,6 +75,10 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
     }
     for (id, known) in known {
         rows::write_row(tx, kind, &id, &known.stored)?;
+        // The profile cannot be deleted.
+        if kind.is_singleton() {
+            continue;
+        }
         result.changes.push(FoundChange { kind, record: id, method: Method::Delete, patch: Fields::new() });
     }
     Ok(result)

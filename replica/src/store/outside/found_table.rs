@@ -157,6 +157,8 @@ fn replace(tx: &Transaction<'_>, resource: &Resource, added: &[String]) -> Resul
 /// values there; without known values, when it is at the place of the missing column and has its type.
 fn rename_back(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
     let table = resource.kind.collection();
+    // In a table that was made anew, the place of a column says nothing.
+    let keeps_places = has_own_text(tx, resource)?;
     for (index, own) in columns(resource).enumerate() {
         let present = column_names(tx, table)?;
         if present.is_empty() || present.iter().any(|name| name == own) {
@@ -167,7 +169,7 @@ fn rename_back(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreErr
             let has_values = match evidence(tx, resource, own, other)? {
                 Evidence::Equal => true,
                 Evidence::Other => false,
-                Evidence::Nothing => place == index && has_type_of(tx, resource, other, own)?,
+                Evidence::Nothing => keeps_places && place == index && has_type_of(tx, resource, other, own)?,
             };
             // SQLite refuses the new name when a view or a trigger of another program is broken. The table is replaced then.
             if has_values

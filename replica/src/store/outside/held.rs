@@ -1,5 +1,7 @@
 //! Found changes that are too many to become edits before a person agrees (`_found_changes`). Must not compare rows.
 
+use std::collections::HashMap;
+
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
@@ -61,10 +63,16 @@ pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), 
     let mut select = tx.prepare("SELECT patch FROM _found_changes WHERE kind = ?1 AND record_id = ?2")?;
     let mut insert =
         tx.prepare("INSERT OR REPLACE INTO _found_changes (kind, record_id, method, patch) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut equal_creates: HashMap<String, usize> = HashMap::new();
     for FoundChange { kind, record, method, patch } in changes {
-        // New rows may have no id, or the id of another row.
+        // New rows may have no id, or the id of another row. An equal row that is found again gets the same key.
         let record = match method {
-            Method::Create => format!("{record}#{}", Uuid::new_v4()),
+            Method::Create => {
+                let text = format!("{kind} {record} {}", Value::Object(patch.clone()));
+                let number = equal_creates.entry(text.clone()).or_default();
+                *number += 1;
+                format!("{record}#{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{number} {text}").as_bytes()))
+            }
             _ => record.clone(),
         };
         let key = (kind.as_str(), &record);

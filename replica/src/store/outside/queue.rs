@@ -27,7 +27,13 @@ pub(super) fn queue(tx: &Transaction<'_>, change: &FoundChange, queued: &mut Que
     let FoundChange { kind, record, method, patch } = change;
     let (mut values, mut faults) = (Fields::new(), Vec::new());
     for (name, found) in patch {
-        match resource(*kind).field(name).and_then(|field| fitted(field, found)) {
+        let field = resource(*kind).field(name);
+        // No row may hold NULL in a field that is never null: screens read the name of every record.
+        if found.is_null() && field.is_some_and(|field| !field.is_nullable()) {
+            faults.push(format!("{name} cannot be null"));
+            continue;
+        }
+        match field.and_then(|field| fitted(field, found)) {
             Some(value) => drop(values.insert(name.clone(), value)),
             None => faults.push(format!("{name} cannot be {}", brief(found))),
         }
@@ -60,6 +66,12 @@ fn queue_create(
         && base::load(tx, kind, record)?.is_none()
         && rows::load_row(tx, kind, record)?.is_none();
     let id = if is_usable { record.to_owned() } else { Uuid::new_v4().to_string() };
+    if values.is_empty() {
+        return note(
+            tx,
+            &format!("A new row of {} without any value by another program is dropped.", kind.collection()),
+        );
+    }
     if faults.is_empty() {
         let mut fields = values.clone();
         fields.insert("id".to_owned(), id.clone().into());

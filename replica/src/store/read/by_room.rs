@@ -23,7 +23,8 @@ pub(super) struct Room {
 
 /// All rooms by id.
 pub(super) fn rooms(connection: &Connection) -> Result<BTreeMap<String, Room>, StoreError> {
-    let text = format!("SELECT id, name, {} FROM rooms", order::sort_key(Kind::Room, "name"));
+    let text =
+        format!("SELECT id, coalesce(name, ''), coalesce({}, '') FROM rooms", order::sort_key(Kind::Room, "name"));
     let mut statement = connection.prepare_cached(&text)?;
     let found = statement.query_map([], |row| {
         let key: String = row.get(2)?;

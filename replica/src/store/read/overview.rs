@@ -254,11 +254,11 @@ fn endings(
         false => String::new(),
     };
     let text = format!(
-        "SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents WHERE {}
+        "SELECT expires_on, coalesce(category, 'document'), 'document', id, coalesce(title, '') FROM documents WHERE {}
          {warranties}
-         UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, name FROM vehicles
+         UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, coalesce(name, '') FROM vehicles
                    WHERE insurance_expires_on >= ?1 AND insurance_expires_on < ?2
-         UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
+         UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, coalesce(name, '') FROM vehicles
                    WHERE registration_expires_on >= ?1 AND registration_expires_on < ?2
          ORDER BY 1 {direction}, 5 {direction} LIMIT ?3",
         within(Kind::Document, "expires_on"),

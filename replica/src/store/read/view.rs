@@ -134,8 +134,8 @@ pub struct Hit {
 /// a column of any name to the table.
 pub(super) fn row_columns(kind: Kind) -> String {
     format!(
-        "(SELECT max(CASE WHEN e.state IN ('blocked', 'rejected', 'conflict') THEN 2 ELSE 1 END)
-          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}' AND {HAS_SERVER}),
+        "(SELECT max(CASE WHEN e.state IN ('blocked', 'rejected', 'conflict') THEN 2 WHEN {HAS_SERVER} THEN 1 END)
+          FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}'),
          EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev),
          t.*"
     )

@@ -90,9 +90,8 @@ SELECT
     END AS INTEGER)                                                    AS retention_left_seconds,
     CAST(CASE WHEN phase = 'local' THEN 0
          ELSE (SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) END AS INTEGER) AS waiting,
-    CAST(CASE WHEN phase = 'local' THEN 0
-         ELSE (SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL) + EXISTS (SELECT kind FROM _found_changes) END
-         AS INTEGER)                                                   AS needs_you,
+    CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL)
+         + EXISTS (SELECT kind FROM _found_changes) AS INTEGER)        AS needs_you,
     CASE WHEN phase <> 'local'
          THEN (SELECT min(created_at) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) END AS oldest_waiting_at,
     CASE WHEN in_contact THEN (SELECT min(next_attempt_at) FROM edits WHERE state IN ('waiting', 'sending'))

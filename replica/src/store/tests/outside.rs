@@ -163,7 +163,8 @@ fn table_made_anew_keeps_edits_and_asks_about_missing_rows() {
 
     let now = status::load_status(&scene.db).unwrap();
     assert_eq!((now.needs_you, now.edits_to_decide()), (1, 0));
-    assert!(now.reason.unwrap().contains("reconcile --accept-local"));
+    assert_eq!(now.reason, None, "no attempt failed");
+    assert!(scene.one("SELECT reason FROM sync_status").contains("reconcile --accept-local"));
     assert_eq!(held::accept(&mut scene.db).unwrap(), (1, 0));
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "4");
     assert_eq!(status::load_status(&scene.db).unwrap().held_changes, None);
@@ -235,6 +236,51 @@ fn new_rows_with_numbers_as_ids_become_records() {
     assert_eq!(scene.reopened().edits, 2);
     assert_eq!(scene.rows("SELECT method, length(record_id) FROM edits"), json!([["create", 36], ["create", 36]]));
     assert_eq!(scene.one("SELECT count(*) FROM rooms"), "4");
+}
+
+#[test]
+fn null_names_of_another_program_never_reach_the_rows() {
+    let mut scene = Scene::with_rooms(20);
+    let renamed = "SELECT id, nullif(name, 'Room 3') AS name, floor FROM rooms";
+    scene.outsider(&made_anew(&format!("{renamed} UNION ALL SELECT NULL, NULL, NULL")));
+    let restored = scene.reopened();
+    assert_eq!((restored.edits, restored.held, restored.refused), (0, 0, 1));
+    assert_eq!(scene.row("SELECT count(*), count(name) FROM rooms"), json!([20, 20]));
+    assert!(scene.one("SELECT reason FROM edits").contains("name cannot be null"));
+}
+
+#[test]
+fn column_of_person_in_new_table_is_no_renamed_column() {
+    let mut scene = Scene::with_rooms(20);
+    // The sixth column of the replica's table is paint_color, which no room has.
+    scene.outsider(&made_anew("SELECT id, name, room_type, floor, area_sq_ft, 4.5 AS my_rating FROM rooms"));
+    assert_eq!(scene.reopened().edits, 0);
+    assert_eq!(scene.row("SELECT count(paint_color), count(my_rating) FROM rooms"), json!([0, 20]));
+}
+
+#[test]
+fn new_rows_found_again_are_held_once() {
+    let mut scene = Scene::with_rooms(2);
+    for _ in 0..2 {
+        let many = "WITH RECURSIVE n(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < 60)
+                    SELECT NULL AS id, 'Cell ' || n AS name, NULL AS floor FROM n";
+        scene.outsider(&made_anew(&format!("SELECT id, name, floor FROM rooms UNION ALL SELECT * FROM ({many})")));
+        assert_eq!(scene.reopened().held, 60);
+    }
+    assert_eq!(held::accept(&mut scene.db).unwrap(), (60, 0));
+    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "62");
+}
+
+#[test]
+fn refused_value_needs_a_person_without_a_server() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    crate::store::gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'local'", [])?)).unwrap();
+    scene.outsider(
+        "DROP TRIGGER _rooms_before_update; DROP TRIGGER _rooms_queue_update; UPDATE rooms SET room_type = 'palace'",
+    );
+    assert_eq!(scene.reopened().refused, 1);
+    assert_eq!(scene.row("SELECT phase, waiting, needs_you FROM sync_status"), json!(["local", 0, 1]));
 }
 
 #[test]

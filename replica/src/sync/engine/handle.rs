@@ -14,6 +14,11 @@ use crate::sync::wire;
 /// The time between the first sign of an altered schema and its restore.
 const RESTORE_DELAY: Millis = 2000;
 
+/// True for a report that brings no data: the restore of an altered schema waits for its delay.
+fn is_deferrable(event: &DriverEvent) -> bool {
+    matches!(event, DriverEvent::DatabaseChanged | DriverEvent::Timer | DriverEvent::StreamActive)
+}
+
 impl Engine {
     /// Starts from the state on disk, and saves `process` as the syncing process.
     pub fn start(&mut self, process: u32, now: Moment) -> Result<StepOutput, StoreError> {
@@ -45,11 +50,14 @@ impl Engine {
     /// Takes a report of the driver. Returns the commands that follow.
     pub fn handle(&mut self, now: Moment, event: DriverEvent) -> Result<StepOutput, StoreError> {
         self.place.ensure_unmoved()?;
-        if self.is_schema_altered()? {
+        if !self.is_schema_altered()? {
+            // Another program may have restored the objects.
+            self.restore_at = None;
+        } else {
             // A program that makes a table anew needs several statements. The restore waits for them, unless the engine
             // itself needs the tables.
             let restore_at = *self.restore_at.get_or_insert(now.steady + RESTORE_DELAY);
-            if now.steady < restore_at && matches!(event, DriverEvent::DatabaseChanged | DriverEvent::Timer) {
+            if now.steady < restore_at && is_deferrable(&event) {
                 return Ok(StepOutput::default());
             }
             self.restore_schema()?;
@@ -99,7 +107,14 @@ impl Engine {
     /// Makes the next tasks of recurring tasks that were completed with plain SQL.
     fn write_due_next_tasks(&mut self) -> Result<(), StoreError> {
         match self.retry_busy(|c| next_tasks::make::is_due(c))? {
-            true => self.write(next_tasks::make::make_due),
+            true => match self.write(next_tasks::make::make_due) {
+                // A person's own index or trigger refuses the next task. The sync goes on.
+                Err(error @ (StoreError::RefusedByUniqueIndex { .. } | StoreError::RefusedByUserObject { .. })) => {
+                    tracing::warn!(%error, "the next task of a completed task could not be made");
+                    Ok(())
+                }
+                written => written,
+            },
             false => Ok(()),
         }
     }

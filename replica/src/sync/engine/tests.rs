@@ -289,6 +289,20 @@ fn dropped_trigger_is_restored_after_a_moment() {
 }
 
 #[test]
+fn schema_restored_by_other_program_needs_no_timer() {
+    let mut scene = Scene::live();
+    let db = scene.directory.path().join("replica.db");
+    let idle = scene.engine.wake_at();
+    Connection::open(&db).unwrap().execute_batch("DROP TRIGGER _rooms_queue_update").unwrap();
+    scene.report(DriverEvent::DatabaseChanged);
+    let restore_at = scene.engine.wake_at();
+    assert_ne!(restore_at, idle);
+    drop(Replica::open(&db, Origin::Cli).unwrap());
+    scene.engine.handle(Moment { steady: restore_at.unwrap(), ..now() }, DriverEvent::Timer).unwrap();
+    assert_ne!(scene.engine.wake_at(), restore_at, "a time in the past would fire for ever");
+}
+
+#[test]
 fn retry_now_request_counts_once() {
     let mut scene = Scene::live();
     scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });

@@ -120,8 +120,12 @@ fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<S
     }
     // The event of the next task follows that of the completed one directly, in the same transaction.
     let has_passed = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile)
-                          AND (?2 OR position > coalesce((SELECT rev FROM tasks WHERE id = ?1), 0)) FROM _sync";
-    let has_passed: bool = tx.prepare_cached(has_passed)?.query_row((&shown.task, at_present), |row| row.get(0))?;
+                          AND (?2 OR coalesce(position > coalesce(
+                              (SELECT rev FROM _base WHERE kind = 'task' AND record_id = ?1),
+                              (SELECT rev FROM tasks WHERE id = ?1), (SELECT rev FROM edit_history WHERE id = ?3)), 0))
+                      FROM _sync";
+    let has_passed: bool =
+        tx.prepare_cached(has_passed)?.query_row((&shown.task, at_present, shown.completion), |row| row.get(0))?;
     Ok(if has_passed { ServerDecision::NotMade } else { ServerDecision::Open })
 }
 
