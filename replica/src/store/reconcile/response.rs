@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 use crate::store::reconcile::listing;
 use crate::store::reconcile::progress::advance;
-use crate::store::{StoreError, base, gate, mirror, rows};
+use crate::store::{StoreError, base, gate, mirror, rows, unknown_revs};
 
 /// Applies a response and writes the next step. The commit does not wait for the disk: a request that a power cut loses
 /// is made again.
@@ -59,7 +59,10 @@ fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
     let known: Option<(String, bool)> =
         tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     match known {
-        Some((id, true)) => base::rebase(tx, Kind::Property, &id),
+        Some((id, true)) => {
+            unknown_revs::note_not_on_server(tx, Kind::Property, &id)?;
+            base::rebase(tx, Kind::Property, &id)
+        }
         Some((id, false)) => rows::delete_row(tx, Kind::Property, &id),
         None => Ok(()),
     }

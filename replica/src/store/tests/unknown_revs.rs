@@ -1,8 +1,7 @@
 //! Records that the server has at an unknown revision, after a server restore and during a rebuild.
 
 use super::*;
-use crate::model::EditState;
-use crate::model::{Origin, ReconcileCause};
+use crate::model::{EditState, Origin, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep};
 use crate::store::edits::decide;
 use crate::store::{reconcile, salvage};
 
@@ -31,6 +30,21 @@ fn edit_at_unknown_rev_keeps_base_image() {
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM _base"), "02");
     decide::discard(&mut scene.db, Origin::Cli, 2, at(0)).unwrap();
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "00");
+}
+
+#[test]
+fn profile_unset_by_restore_goes_with_its_last_edit() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
+    scene.is_at_present(3);
+    scene.does("UPDATE property SET city = 'Basel'");
+    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    let unset = ReconcileResponse::default();
+    reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &unset, &ReconcileStep::Done).unwrap();
+    scene.is_at_present(0);
+    scene.finishes();
+    decide::discard(&mut scene.db, Origin::Cli, 1, at(0)).unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
 }
 
 #[test]
