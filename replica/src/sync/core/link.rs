@@ -158,7 +158,7 @@ impl Core {
     pub(super) fn begin_contact(&mut self, server: ServerInfo, actions: &mut Vec<Action>) {
         let limits = server.identity.limits;
         self.home_id = Some(server.identity.home_id.clone());
-        self.head_at_contact = server.feed_head.head;
+        (self.head_at_contact, self.accepted_head) = (server.feed_head.head, None);
         actions.push(Action::SaveContact(server));
         (self.reason, self.failures) = (None, 0);
         if self.push.is_allowed_all() {

@@ -86,7 +86,10 @@ impl Core {
         let mut outcomes = Vec::with_capacity(responses.len());
         for (edit, response) in responses {
             match response {
-                EditResponse::Accepted { rev } => outcomes.push((edit, WriteOutcome::Sent { rev })),
+                EditResponse::Accepted { rev } => {
+                    self.accepted_head = self.accepted_head.max(rev);
+                    outcomes.push((edit, WriteOutcome::Sent { rev }));
+                }
                 EditResponse::Refused(refusal) => {
                     let again = ReadyEdits { edits: vec![edit], ..request.clone() };
                     outcomes.extend(self.edit_refused(now, edit, again, refusal));

@@ -58,8 +58,9 @@ pub(super) enum StreamState {
 pub(super) enum PollState {
     /// The next poll is sent at this time. A poll beside a stream waits until the stream is silent too.
     Idle { next_at: Millis },
-    /// A poll awaits an answer. `is_outdated`: the stream has brought a batch since.
-    Asked { is_outdated: bool },
+    /// A poll awaits an answer. `is_outdated`: the stream has brought a batch since. `known_head`: the highest position
+    /// that the server had named before.
+    Asked { is_outdated: bool, known_head: Option<i64> },
     /// The poll has found events that the stream has not brought. At `decide_at` polls replace the stream, unless the stream
     /// brings a batch before.
     Held { batch: FeedBatch, decide_at: Millis },
@@ -100,6 +101,8 @@ pub(crate) struct Core {
     pub(super) shown: Option<(Phase, Option<String>, Option<Millis>)>,
     /// The feed head at the beginning of the contact.
     pub(super) head_at_contact: Option<i64>,
+    /// The highest position of an edit that the server has accepted since the beginning of the contact.
+    pub(super) accepted_head: Option<i64>,
     /// When the time of the last contact was saved.
     pub(super) touched_at: Millis,
     pub(super) push: Push,
@@ -128,6 +131,7 @@ impl Core {
             position: 0,
             shown: None,
             head_at_contact: None,
+            accepted_head: None,
             touched_at: Millis::MIN / 2,
             push: Push::default(),
             backoff: Backoff::new(seed),

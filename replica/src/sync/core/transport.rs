@@ -82,8 +82,12 @@ impl Core {
         if !is_due(self.poll_due_at()) {
             return;
         }
-        let Link::Following(Following { poll, stream, is_current, .. }) = &mut self.link else { return };
-        match std::mem::replace(poll, PollState::Asked { is_outdated: false }) {
+        let Link::Following(Following { greeting, poll, stream, is_current }) = &mut self.link else { return };
+        let known_head = match greeting {
+            Some(server) => server.feed_head.head,
+            None => self.head_at_contact.max(self.accepted_head),
+        };
+        match std::mem::replace(poll, PollState::Asked { is_outdated: false, known_head }) {
             PollState::Held { batch, .. } => self.streams_are_held_back(now, batch, actions),
             _ => {
                 let is_catching_up = *stream == StreamState::Waiting && !*is_current && self.in_contact();
@@ -128,7 +132,7 @@ impl Core {
         // The present that a poll has reached lies before the events of a later stream.
         following.is_current = batch.is_at_present() || following.is_current && self.stream.has_batch();
         match &mut following.poll {
-            PollState::Asked { is_outdated } => *is_outdated = true,
+            PollState::Asked { is_outdated, .. } => *is_outdated = true,
             poll => *poll = PollState::Idle { next_at: now },
         }
         if self.stream.on_batch(now, batch.is_at_present()) {
@@ -188,10 +192,8 @@ impl Core {
 
     /// A poll has an answer.
     pub(super) fn polled(&mut self, now: Millis, answer: Result<FeedBatch, Failure>, actions: &mut Vec<Action>) {
-        let Link::Following(following @ Following { poll: PollState::Asked { .. }, .. }) = &mut self.link else {
-            return;
-        };
-        let is_outdated = following.poll == PollState::Asked { is_outdated: true };
+        let Link::Following(following) = &mut self.link else { return };
+        let PollState::Asked { is_outdated, known_head } = following.poll else { return };
         let has_stream = following.stream != StreamState::Waiting;
         let interval = if has_stream { self.stream.check_interval() } else { POLL_INTERVAL };
         following.poll = PollState::Idle { next_at: now + interval };
@@ -207,7 +209,6 @@ impl Core {
             }
             Err(Failure::Refused(refusal)) => return self.refused(now, refusal, actions),
         };
-        let known_head = following.greeting.as_ref().map_or(self.head_at_contact, |server| server.feed_head.head);
         if batch.ends_before(known_head) {
             return self.lost(now, RESTORED.to_owned(), None, actions);
         }

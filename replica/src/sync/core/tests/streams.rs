@@ -280,3 +280,27 @@ fn foreign_403_is_offline() {
     assert_eq!(phases(&actions), [Phase::Offline]);
     assert!(core.wake_at().unwrap() < BACKOFF_FIRST + 1, "the network's own pauses");
 }
+
+#[test]
+fn poll_that_ends_before_an_accepted_edit_greets_again() {
+    let finds = |head| Event::Polled(Ok(FeedBatch { end: present(head), ..FeedBatch::default() }));
+    let polling = || {
+        let mut core = started(Until::Stopped);
+        core.handle(0, too_many(600_000));
+        core.handle(11_000, Event::Timer);
+        core.handle(11_000, nothing_new());
+        core.handle(11_000, applied());
+        core.handle(11_000, planned(&[1], false));
+        core
+    };
+    // The server was restored between two polls, and has lost the edit.
+    let mut core = polling();
+    core.handle(11_100, accepted(1, 12));
+    assert_eq!(polls(&core.handle(11_100, Event::Timer)), 1);
+    assert!(phases(&core.handle(11_200, finds(11))).contains(&Phase::Offline));
+    // The edit was accepted after the poll was sent.
+    let mut core = polling();
+    assert_eq!(polls(&core.handle(40_000, Event::Timer)), 1);
+    core.handle(40_100, accepted(1, 12));
+    assert!(!phases(&core.handle(40_200, finds(11))).contains(&Phase::Offline));
+}
