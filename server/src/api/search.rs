@@ -39,26 +39,33 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let number = call.principal.key.home;
     let (asked, among) = (terms.clone(), kinds.clone());
     let time_max = call.app.config.search_time_max;
+    let deadline = Instant::now() + time_max;
+    // Snippets are part of the read: they are made on its thread, and within its time.
     let found = call
         .app
         .db
-        .read_until(Instant::now() + time_max, move |tx| {
+        .read_until(deadline, move |tx| {
             let after = after.map(|SearchCursor { fit, row, .. }| (fit, row));
-            let hits = search::find(tx, number, &asked, &among, after, limit + 1)?;
-            Ok((hits, homes::load(tx, number)?.head))
+            let mut hits = search::find(tx, number, &asked, &among, after, limit + 1)?;
+            let has_more = hits.len() > limit;
+            hits.truncate(limit);
+            let last = hits.last().filter(|_| has_more).map(|hit| (hit.fit, hit.row));
+            let mut texts = Vec::with_capacity(hits.len());
+            for hit in hits {
+                if Instant::now() > deadline {
+                    return Err(StoreError::TimeUp);
+                }
+                texts.push(hit_json(&hit, &asked)?);
+            }
+            Ok((texts, last, homes::load(tx, number)?.head))
         })
         .await;
-    let (mut hits, as_of) = match found {
+    let (texts, last, as_of) = match found {
         Err(StoreError::TimeUp) => return Err(time_limit_problem(time_max).into()),
         found => found?,
     };
-    let has_more = hits.len() > limit;
-    hits.truncate(limit);
-    let next_cursor = hits
-        .last()
-        .filter(|_| has_more)
-        .map(|hit| SearchCursor { fit: hit.fit, row: hit.row, kinds }.encode(home, &terms));
-    let texts: Vec<String> = hits.iter().map(|hit| hit_json(hit, &terms)).collect::<Result<_, StoreError>>()?;
+    let has_more = last.is_some();
+    let next_cursor = last.map(|(fit, row)| SearchCursor { fit, row, kinds }.encode(home, &terms));
     Ok(call.context.list_reply(&texts, &Page { has_more, next_cursor }, &as_of_meta(as_of)))
 }
 

@@ -8,11 +8,14 @@ use hearth_contract::search_text::{self, marked};
 /// Least and greatest number of characters of a question after trimming. One character is enough if it is a sign of a script
 /// that is written without spaces.
 pub const QUESTION: (usize, usize) = (2, 200);
-/// The most different terms of a question.
+/// The most terms of a question, repeated terms included.
 pub const TERMS_MAX: usize = 16;
 
 /// Words of a snippet at most.
 const SNIPPET_WORDS: usize = 16;
+/// Bytes of a text in which the words of a snippet are looked for. A record may have a thousand times as much text, and a
+/// page has 100 records.
+const SNIPPET_TEXT_MAX: usize = 8 << 10;
 
 /// The terms of a question, folded as in the index.
 pub fn terms(question: &str) -> Result<Vec<String>, Problem> {
@@ -22,14 +25,14 @@ pub fn terms(question: &str) -> Result<Vec<String>, Problem> {
     if !is_long_enough || length > QUESTION.1 {
         return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
     }
-    let terms = without_redundant(&search_text::terms(question));
+    let terms = search_text::terms(question);
     if terms.is_empty() {
         return refuse("q must have a word to look for.".to_owned());
     }
     if terms.len() > TERMS_MAX {
-        return refuse(format!("q has {} different words; it may have {TERMS_MAX} at most.", terms.len()));
+        return refuse(format!("q has {} words; it may have {TERMS_MAX} at most.", terms.len()));
     }
-    Ok(terms)
+    Ok(without_redundant(&terms))
 }
 
 /// The terms without repetitions, and without terms that begin another term: a text with the longer term also matches the
@@ -44,10 +47,12 @@ fn without_redundant(terms: &[String]) -> Vec<String> {
     terms.iter().enumerate().filter(|(index, _)| is_needed(*index)).map(|(_, term)| term.clone()).collect()
 }
 
-/// Title and snippet of a record that was found by these terms.
+/// Title and snippet of a record that was found by these terms. The snippet shows the title when the terms stand behind the
+/// first [`SNIPPET_TEXT_MAX`] bytes of the other texts.
 pub fn shown(record: &Record, terms: &[String]) -> (String, String) {
     let (title, rest) = search_text::title_and_rest(record.kind, &record.fields);
-    let snippet = marked(&rest, terms, SNIPPET_WORDS).or_else(|| marked(title, terms, usize::MAX));
+    let beginning = &rest[..rest.floor_char_boundary(SNIPPET_TEXT_MAX)];
+    let snippet = marked(beginning, terms, SNIPPET_WORDS).or_else(|| marked(title, terms, usize::MAX));
     (title.to_owned(), snippet.unwrap_or_else(|| title.to_owned()))
 }
 
@@ -61,7 +66,7 @@ mod tests {
             ("fil hvac", &["fil", "hvac"][..]),
             ("a AND \"b\" NEAR(c) col:x -y ^z*", &["and", "b", "near", "col", "x", "y", "z"]),
             ("Fil filter FILTER hvac fi", &["filter", "hvac"]),
-            ("a b c d e f g h i j k l A B C", &["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]),
+            ("a b c d e f g h i j k l m A B C", &["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"]),
             ("serial_number", &["serial", "number"]),
             ("Crème brûlée", &["creme", "brulee"]),
             ("OPS-306", &["ops", "306"]),
@@ -70,7 +75,16 @@ mod tests {
         ] {
             assert_eq!(terms(question).unwrap(), expected, "{question}");
         }
-        for bad in ["", " a ", "ł", "--", "\u{301}\u{301}", &"x".repeat(201), "a b c d e f g h i j k l m n o p q"] {
+        for bad in [
+            "",
+            " a ",
+            "ł",
+            "--",
+            "\u{301}\u{301}",
+            &"x".repeat(201),
+            "a b c d e f g h i j k l m n o p q",
+            &"a ".repeat(17),
+        ] {
             assert!(terms(bad).is_err(), "{bad}");
         }
     }
