@@ -35,11 +35,20 @@ pub fn word_ranges(text: &str) -> Vec<Range<usize>> {
 /// strokes (ø, ł) and invisible characters do not count. Other marks belong to a letter, such as the vowels of Devanagari
 /// and the voicing marks of kana. Each sign of a script that is written without spaces becomes a word.
 pub fn fold(text: &str) -> String {
+    fold_beginning(text, usize::MAX)
+}
+
+/// As [`fold()`], but only as much of the text as folds to about `bytes_max` bytes, without folding the rest.
+pub(super) fn fold_beginning(text: &str, bytes_max: usize) -> String {
     if text.is_ascii() {
-        return text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
+        let folded = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' };
+        return text.chars().take(bytes_max).map(folded).collect();
     }
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::with_capacity(text.len().min(bytes_max));
     for c in text.nfkd() {
+        if out.len() >= bytes_max {
+            break;
+        }
         match char_role(c) {
             CharRole::Separator => out.push(' '),
             CharRole::Letter => push_folded(&mut out, c),
@@ -51,6 +60,12 @@ pub fn fold(text: &str) -> String {
     }
     // Compose again: otherwise one Hangul syllable would be a prefix of another.
     split_signs(out.nfc())
+}
+
+/// The places of the first bytes of the words of a folded text.
+pub(super) fn word_starts(folded: &str) -> impl Iterator<Item = usize> {
+    let bytes = folded.as_bytes();
+    (0..bytes.len()).filter(move |at| bytes[*at] != b' ' && (*at == 0 || bytes[at - 1] == b' '))
 }
 
 /// Adds a letter in the form in which cases and strokes are equal.

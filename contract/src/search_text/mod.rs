@@ -15,6 +15,8 @@ pub use snippet::marked;
 
 use std::ops::Range;
 
+use fold::{fold_beginning, word_starts};
+
 use crate::check::Fields;
 use crate::resources::resource;
 use crate::schema::Kind;
@@ -27,10 +29,23 @@ pub fn title_and_rest(kind: Kind, fields: &Fields) -> (&str, String) {
     (text(resource.title).unwrap_or_default(), rest.collect::<Vec<_>>().join("\n"))
 }
 
-/// The texts of [`title_and_rest`], folded for comparison.
-pub fn folded_title_and_rest(kind: Kind, fields: &Fields) -> (String, String) {
-    let (title, rest) = title_and_rest(kind, fields);
-    (fold(title), fold(&rest))
+/// Words of the other texts of a record that the server indexes at most: 20,000 letters of a language with spaces have about
+/// 4,000. Without a limit, the words of one record could keep the writer from the records of all others.
+const INDEXED_WORDS_MAX: usize = 6000;
+/// Bytes of the other texts of a record that the server indexes at most, after folding. One character may fold to 33 bytes.
+const INDEXED_BYTES_MAX: usize = 48 << 10;
+
+/// The title of [`title_and_rest`], folded for the server's index.
+pub fn indexed_title(title: &str) -> String {
+    fold(title)
+}
+
+/// The other texts of [`title_and_rest`], folded for the server's index: their first words.
+pub fn indexed_rest(rest: &str) -> String {
+    let mut folded = fold_beginning(rest, INDEXED_BYTES_MAX);
+    let end = word_starts(&folded).nth(INDEXED_WORDS_MAX);
+    folded.truncate(end.unwrap_or(usize::MAX));
+    folded
 }
 
 /// The terms of a question, folded, in the order of the question. Punctuation separates terms and has no other meaning: there
@@ -92,5 +107,16 @@ mod tests {
         ] {
             assert_eq!(terms(question), expected, "{question}");
         }
+    }
+
+    #[test]
+    fn indexed_words_have_a_limit() {
+        let index = |rest: &str| indexed_rest(rest);
+        assert_eq!(index(" Crème,  brûlée "), " creme   brulee ");
+        let natural = "Staubsauger ".repeat(1660);
+        assert_eq!(index(&natural), natural.to_lowercase());
+        assert_eq!(index(&"冷".repeat(20_000)).split_ascii_whitespace().count(), INDEXED_WORDS_MAX);
+        let longest_expansion = index(&"\u{fdfa}".repeat(10_000));
+        assert!((INDEXED_BYTES_MAX / 2..=INDEXED_BYTES_MAX + 64).contains(&longest_expansion.len()));
     }
 }

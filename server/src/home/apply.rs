@@ -10,7 +10,7 @@ use hearth_contract::record::Record;
 use hearth_contract::recurrence::{self, NextTask};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
-use hearth_contract::search_text;
+use hearth_contract::search_text::{indexed_rest, indexed_title, title_and_rest};
 use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
 use uuid::Uuid;
@@ -262,15 +262,26 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         Ok(Image { rev, json })
     }
 
-    /// Updates the search text of a record, unless the text is unchanged.
+    /// Indexes the searched texts of a record, as far as they have changed: folding and indexing a long text is the most
+    /// work of a write.
     fn index_text(&self, created: i64, before: Option<&Record>, record: &Record) {
-        let (title, body) = search_text::folded_title_and_rest(record.kind, &record.fields);
-        let is_unchanged = |before: &Record| {
-            search_text::folded_title_and_rest(before.kind, &before.fields) == (title.clone(), body.clone())
-        };
-        if !record.kind.is_singleton() && !before.is_some_and(is_unchanged) {
-            let (number, record) = (self.home.number, (record.kind, record.id));
-            search::index(self.tx, number, created, before.is_none(), record, &title, &body);
+        if record.kind.is_singleton() {
+            return;
+        }
+        let (tx, number) = (self.tx, self.home.number);
+        let (title, rest) = title_and_rest(record.kind, &record.fields);
+        let old = before.map(|before| title_and_rest(before.kind, &before.fields));
+        match old {
+            Some((old_title, old_rest)) if old_rest == rest => {
+                if old_title != title {
+                    search::index_title(tx, number, created, &indexed_title(title));
+                }
+            }
+            _ => {
+                let record = (record.kind, record.id);
+                let (title, rest) = (indexed_title(title), indexed_rest(&rest));
+                search::index(tx, number, created, before.is_none(), record, &title, &rest);
+            }
         }
     }
 

@@ -53,6 +53,12 @@ pub fn index(tx: &Tx<'_>, home: HomeNumber, created: i64, is_new: bool, record: 
     tx.pending.borrow_mut().search_changes.push(change);
 }
 
+/// Replaces the folded title of an indexed record at the end of the batch. `created` is the event that created the record.
+pub fn index_title(tx: &Tx<'_>, home: HomeNumber, created: i64, title: &str) {
+    let title = with_code(&home_code(home), title);
+    tx.pending.borrow_mut().search_changes.push(SearchChange::Title { rowid: home.event_rowid(created), title });
+}
+
 /// Removes a record from the index at the end of the batch. `created` is the event that created the record.
 pub fn remove(tx: &Tx<'_>, home: HomeNumber, created: i64) {
     tx.pending.borrow_mut().search_changes.push(SearchChange::Remove { rowid: home.event_rowid(created) });
@@ -73,20 +79,34 @@ pub fn count(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
     Ok(statement.query_row((home.event_rowid(0), home.rowid_end()), |row| row.get(0))?)
 }
 
-/// Applies the changes of a batch in the order of the rows, and only the last change of each row. FTS5 writes its memory
-/// to disk whenever a row has a lower id than the row before.
+/// Applies the changes of a batch in the order of the rows, and one change for each row. FTS5 writes its memory to disk
+/// whenever a row has a lower id than the row before.
 pub(super) fn apply_changes(conn: &Connection, mut changes: Vec<SearchChange>) -> rusqlite::Result<()> {
     changes.sort_by_key(rowid);
     let mut changes = changes.into_iter().peekable();
-    let mut is_new_row = false;
-    while let Some(change) = changes.next() {
-        is_new_row |= matches!(change, SearchChange::Put { is_new: true, .. });
-        if changes.peek().is_some_and(|next| rowid(next) == rowid(&change)) {
-            continue;
+    while let Some(mut change) = changes.next() {
+        let mut is_new_row = is_new(&change);
+        while let Some(next) = changes.next_if(|next| rowid(next) == rowid(&change)) {
+            is_new_row |= is_new(&next);
+            change = in_one(change, next);
         }
-        apply_change(conn, change, std::mem::take(&mut is_new_row))?;
+        apply_change(conn, change, is_new_row)?;
     }
     Ok(())
+}
+
+const fn is_new(change: &SearchChange) -> bool {
+    matches!(change, SearchChange::Put { is_new: true, .. })
+}
+
+/// One change with the effect of two changes of a row.
+fn in_one(first: SearchChange, second: SearchChange) -> SearchChange {
+    match (first, second) {
+        (SearchChange::Put { rowid, is_new, record, body, .. }, SearchChange::Title { title, .. }) => {
+            SearchChange::Put { rowid, is_new, record, title, body }
+        }
+        (_, second) => second,
+    }
 }
 
 /// Pages of the index that one step of a merge writes: some milliseconds.
@@ -118,6 +138,9 @@ fn apply_change(conn: &Connection, change: SearchChange, is_new_row: bool) -> ru
             }
             conn.prepare_cached(REPLACE)?.execute(values)?;
         }
+        SearchChange::Title { rowid, title } => {
+            conn.prepare_cached("UPDATE search SET title = ?2 WHERE rowid = ?1")?.execute((rowid, title))?;
+        }
         SearchChange::Remove { rowid } => {
             conn.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([rowid])?;
         }
@@ -127,7 +150,7 @@ fn apply_change(conn: &Connection, change: SearchChange, is_new_row: bool) -> ru
 
 const fn rowid(change: &SearchChange) -> i64 {
     match change {
-        SearchChange::Put { rowid, .. } | SearchChange::Remove { rowid } => *rowid,
+        SearchChange::Put { rowid, .. } | SearchChange::Title { rowid, .. } | SearchChange::Remove { rowid } => *rowid,
     }
 }
 

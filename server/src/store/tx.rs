@@ -36,6 +36,8 @@ pub(super) struct Pending {
 pub(super) enum SearchChange {
     /// Insert or replace the row of a record. `is_new`: the record had no row before.
     Put { rowid: i64, is_new: bool, record: (Kind, Uuid), title: String, body: String },
+    /// Replace the title in the row of a record.
+    Title { rowid: i64, title: String },
     /// Delete the row of a record.
     Remove { rowid: i64 },
 }

@@ -60,6 +60,23 @@ async fn write_found_at_once_and_delete_gone() {
 }
 
 #[tokio::test]
+async fn changes_of_one_bulk_call_are_indexed_together() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = "0190a3b0-0000-7000-8000-000000000001";
+    let operations = json!([
+        { "method": "create", "id": id, "name": "Pantry", "notes": "Jam" },
+        { "method": "update", "id": id, "name": "Larder" },
+        { "method": "update", "id": id, "notes": "Honey" },
+        { "method": "update", "id": id, "name": "Store" },
+    ]);
+    client.post("/v1/rooms/bulk", &json!({ "operations": operations })).await;
+    for (query, found) in [("pantry", 0), ("larder", 0), ("store", 1), ("jam", 0), ("honey", 1)] {
+        assert_eq!(titles(&client, query).await.len(), found, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn search_pages_hold_each_hit_once() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
