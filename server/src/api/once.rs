@@ -18,7 +18,7 @@ pub async fn once(
 ) -> Result<Reply, Refusal> {
     let since = now.plus_millis(-(call.app.config.idempotency_ttl.as_millis() as i64));
     let (app, number) = (call.app.clone(), call.principal.key.home);
-    let written = app.db.write(move |tx| {
+    let written = app.db.write_for(number, move |tx| {
         if let Some(ticket) = &call.ticket {
             match find_receipt(tx, number, ticket, since)? {
                 ReceiptLookup::Absent if receipts::bytes(tx, number)? >= call.app.config.receipt_bytes_max => {

@@ -60,7 +60,7 @@ pub async fn fill_sandbox(app: &Arc<App>, principal: &Principal) -> Result<(), R
         return Ok(());
     }
     let (number, epoch, now) = (principal.key.home, app.db.epoch(), app.clock.now());
-    app.db.write(move |tx| sandbox::fill_once(tx, number, epoch, now, &mut || fresh_id(now))).await?;
+    app.db.write_for(number, move |tx| sandbox::fill_once(tx, number, epoch, now, &mut || fresh_id(now))).await?;
     app.keyring.forget();
     Ok(())
 }

@@ -12,9 +12,11 @@ use tokio::sync::oneshot;
 
 use super::counters::WriterCounters;
 use super::error::{OpenError, StoreError};
+use super::home_number::HomeNumber;
 use super::homes;
 use super::notifier::Notifier;
 use super::open;
+use super::queue::Lane;
 use super::readers::Readers;
 use super::tx::Tx;
 use super::writer::{self, Writer};
@@ -160,8 +162,25 @@ impl Db {
         &self,
         job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.write_in(None, job).await
+    }
+
+    /// As [`Db::write`], for the request of a home: the homes take turns.
+    pub async fn write_for<T: Send + 'static>(
+        &self,
+        home: HomeNumber,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.write_in(Some(home), job).await
+    }
+
+    async fn write_in<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
-        self.writer.push(Box::new(WriteJob { job: Some(job), result: None, sender })).await?;
+        self.writer.push(lane, Box::new(WriteJob { job: Some(job), result: None, sender })).await?;
         let result = receiver.await.unwrap_or(Err(StoreError::Panicked));
         if result.as_ref().is_err_and(StoreError::is_transient) {
             self.counters.is_refusing.store(true, Ordering::Relaxed);

@@ -27,6 +27,7 @@ pub mod keys;
 pub mod lists;
 pub mod notifier;
 pub mod open;
+mod queue;
 mod readers;
 pub mod receipts;
 pub mod records;

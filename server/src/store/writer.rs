@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 
 use super::counters::WriterCounters;
 use super::error::{OpenError, StoreError};
 use super::home_number::HomeNumber;
 use super::inline_readers::InlineReaders;
 use super::notifier::Notifier;
+use super::queue::{Lane, Next, Queue};
 use super::tx::{Pending, Tx};
 use super::wal::Wal;
 use super::{homes, search};
@@ -51,15 +51,6 @@ pub(super) trait Job: Send {
     fn finish(self: Box<Self>, committed: Result<(), CommitError>);
 }
 
-/// A message to the writer thread.
-enum Message {
-    Write(Box<dyn Job>),
-    /// Merge the search index, and truncate the write-ahead log if no write came since the last such message.
-    TidyUp,
-}
-
-/// Jobs that may wait in the queue. Further callers wait until there is room (back-pressure).
-const QUEUE_MAX: usize = 1024;
 /// Jobs that share one commit.
 const BATCH_MAX: usize = 512;
 /// Time after which a batch takes no further jobs: a limit on the wait of its first job.
@@ -69,7 +60,7 @@ const MERGE_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// The sending side of the writer.
 pub(super) struct Writer {
-    messages: Mutex<Option<mpsc::Sender<Message>>>,
+    queue: Arc<Queue<Box<dyn Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     counters: Arc<WriterCounters>,
     /// The writer of the calling thread; None when a thread writes.
@@ -102,7 +93,7 @@ impl Writer {
         let shared = Shared { notifier, inline_readers: Arc::default(), counters: counters.clone(), runtime: None };
         let wal = Wal::replace_autocheckpoint(&mut conn)?;
         let caller_worker = Some(Mutex::new(Worker { conn, wal, shared }));
-        Ok(Writer { messages: Mutex::default(), thread: Mutex::default(), counters, caller_worker })
+        Ok(Writer { queue: Arc::new(Queue::new()), thread: Mutex::default(), counters, caller_worker })
     }
 
     /// Starts the thread. The thread holds the lock file `users` too: its last batch may outlive all other users.
@@ -113,45 +104,41 @@ impl Writer {
         inline_readers: Arc<InlineReaders>,
         counters: Arc<WriterCounters>,
     ) -> Result<Writer, OpenError> {
-        let (messages, queue) = mpsc::channel(QUEUE_MAX);
+        let queue = Arc::new(Queue::new());
         let runtime = Handle::try_current().ok();
         let shared = Shared { notifier, inline_readers, counters: counters.clone(), runtime };
         let wal = Wal::replace_autocheckpoint(&mut conn)?;
+        let waiting = queue.clone();
         let writer = move || {
-            Worker { conn, wal, shared }.run(queue);
+            Worker { conn, wal, shared }.run(&waiting);
             drop(users);
         };
         let thread = std::thread::Builder::new().name("hearth-writer".into()).spawn(writer)?;
-        let (messages, thread) = (Mutex::new(Some(messages)), Mutex::new(Some(thread)));
-        Ok(Writer { messages, thread, counters, caller_worker: None })
+        Ok(Writer { queue, thread: Mutex::new(Some(thread)), counters, caller_worker: None })
     }
 
-    /// Queues a job; waits while the queue is full.
-    pub(super) async fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+    /// Queues a job; waits while its lane is full.
+    pub(super) async fn push(&self, lane: Lane, job: Box<dyn Job>) -> Result<(), StoreError> {
         if let Some(worker) = &self.caller_worker {
             self.counters.waiting.fetch_add(1, Ordering::Relaxed);
             worker.lock().unwrap_or_else(PoisonError::into_inner).write(job, || None);
             return Ok(());
         }
-        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let messages = messages.ok_or(StoreError::Busy("stopping"))?;
-        let permit = messages.reserve().await.map_err(|_| StoreError::Busy("stopping"))?;
-        self.counters.waiting.fetch_add(1, Ordering::Relaxed);
-        permit.send(Message::Write(job));
-        Ok(())
+        let count = || {
+            self.counters.waiting.fetch_add(1, Ordering::Relaxed);
+        };
+        self.queue.push(lane, job, count).await
     }
 
     /// Asks the thread to merge the search index, and to truncate the write-ahead log if no write came since the last call.
     pub(super) fn tidy_up(&self) {
-        if let Some(messages) = &*self.messages.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = messages.try_send(Message::TidyUp);
-        }
+        self.queue.want_tidy_up();
     }
 
     /// Refuses new jobs, finishes the queued jobs, and closes the connection. When no other connection is open, SQLite
     /// then checkpoints and removes the write-ahead log. Blocks until done.
     pub(super) fn close(&self) {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.queue.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -167,24 +154,22 @@ impl Drop for Writer {
 
 impl Worker {
     /// The loop of the thread, until the queue is closed and empty.
-    fn run(mut self, mut queue: mpsc::Receiver<Message>) {
-        while let Some(message) = queue.blocking_recv() {
-            match message {
-                Message::Write(first) => {
+    fn run(mut self, queue: &Queue<Box<dyn Job>>) {
+        loop {
+            match queue.next() {
+                Next::End => return,
+                Next::Job(first) => {
                     let mut left = None;
                     self.write(first, || {
                         // The batch takes the jobs that wait when its transaction has begun. Later jobs share the next
                         // batch: their callers prepare them while this batch waits for the disk.
                         let left: &mut usize = left.get_or_insert_with(|| queue.len());
                         *left = left.checked_sub(1)?;
-                        match queue.try_recv() {
-                            Ok(Message::Write(next)) => Some(next),
-                            Ok(Message::TidyUp) | Err(_) => None,
-                        }
+                        queue.try_next()
                     });
                 }
-                Message::TidyUp => {
-                    self.merge_search_index(|| !queue.is_empty());
+                Next::TidyUp => {
+                    self.merge_search_index(|| queue.len() > 0);
                     let Worker { conn, wal, shared, .. } = &mut self;
                     shared.inline_readers.during_write(|| wal.checkpoint_truncate_if_idle(conn));
                 }
@@ -386,17 +371,17 @@ mod tests {
             (permit, Box::new(HeldJob { begun: begun.clone(), permission }))
         };
         let (first, job) = held_job();
-        writer.push(job).await.unwrap();
+        writer.push(None, job).await.unwrap();
         beginnings.recv().unwrap();
         let (second, job) = held_job();
-        writer.push(job).await.unwrap();
+        writer.push(None, job).await.unwrap();
         first.send(()).unwrap();
         beginnings.recv().unwrap();
         // The second batch has begun: these two jobs are too late for the batch.
         let (third, job) = held_job();
-        writer.push(job).await.unwrap();
+        writer.push(None, job).await.unwrap();
         let (fourth, job) = held_job();
-        writer.push(job).await.unwrap();
+        writer.push(None, job).await.unwrap();
         for permit in [second, third, fourth] {
             permit.send(()).unwrap();
         }
@@ -420,7 +405,7 @@ mod tests {
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let (report, reports) = channel();
         for _ in 0..8 {
-            writer.push(Box::new(ReportingJob(report.clone()))).await.unwrap();
+            writer.push(None, Box::new(ReportingJob(report.clone()))).await.unwrap();
         }
         let committed: Vec<bool> = reports.into_iter().take(8).collect();
         assert_eq!(committed, [false; 8]);
@@ -428,7 +413,7 @@ mod tests {
         assert!(batches < 8, "each job waited for the busy timeout by itself");
         other.execute_batch("ROLLBACK").unwrap();
         let (report, reports) = channel();
-        writer.push(Box::new(ReportingJob(report))).await.unwrap();
+        writer.push(None, Box::new(ReportingJob(report))).await.unwrap();
         assert!(reports.recv().unwrap(), "a later job succeeds");
         tokio::task::spawn_blocking(move || writer.close()).await.unwrap();
     }
