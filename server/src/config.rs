@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use axum::http::Uri;
+use hearth_contract::formats::Timestamp;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// Settings of a serving process.
@@ -72,6 +73,11 @@ impl Config {
             search_time_max: Duration::from_secs(5),
             receipt_bytes_max: 1 << 30,
         }
+    }
+
+    /// The moment before which stored responses count no longer.
+    pub fn receipts_since(&self, now: Timestamp) -> Timestamp {
+        now.plus_millis(-(self.idempotency_ttl.as_millis() as i64))
     }
 }
 

@@ -169,7 +169,7 @@ impl Maintenance {
                 app.db.write(move |tx| retention::compact_step(tx, number, before)).await
             }
             CleanupTask::Receipts => {
-                let before = now.plus_millis(-(app.config.idempotency_ttl.as_millis() as i64));
+                let before = app.config.receipts_since(now);
                 let deleted = app.db.write(move |tx| receipts::delete_expired(tx, before, RECEIPTS_PER_STEP)).await?;
                 Ok(deleted == RECEIPTS_PER_STEP)
             }

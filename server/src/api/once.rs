@@ -16,7 +16,7 @@ pub async fn once(
     now: Timestamp,
     write: impl FnOnce(&Tx<'_>, &Call, HomeNumber) -> Result<(Reply, Option<ProblemType>), StoreError> + Send + 'static,
 ) -> Result<Reply, Refusal> {
-    let since = now.plus_millis(-(call.app.config.idempotency_ttl.as_millis() as i64));
+    let since = call.app.config.receipts_since(now);
     let (app, number) = (call.app.clone(), call.principal.key.home);
     let written = app.db.write_for(number, move |tx| {
         if let Some(ticket) = &call.ticket {

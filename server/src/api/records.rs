@@ -2,7 +2,7 @@
 //! the handlers change nothing themselves. Must not know the rules of a write.
 
 use hearth_contract::check::{Intent, check};
-use hearth_contract::command::Command;
+use hearth_contract::command::{Command, Preconditions};
 use hearth_contract::envelope::Page;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::paths;
@@ -14,9 +14,10 @@ use uuid::Uuid;
 
 use super::filters::parse_filters;
 use super::projection::Projection;
-use crate::home::apply::{HomeWriter, WriteOutcome, WriteResult, not_found};
+use crate::home::apply::{CLEARED_MAX, HomeWriter, WriteOutcome, WriteResult, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::cursor_problem;
+use crate::home::receipts::{ReceiptLookup, find_receipt};
 use crate::http::call::Call;
 use crate::http::parameters::RECORDS_PAGE;
 use crate::http::query::Query;
@@ -24,7 +25,7 @@ use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::random::fresh_id;
 use crate::store::lists::{self, List};
 use crate::store::records::{self, Bounds, Direction, Image, Sort};
-use crate::store::{StoreError, Tx, homes};
+use crate::store::{StoreError, Tx, field_values, homes};
 
 /// Typical size of a record in bytes, for the capacity of a page.
 const RECORD_USUAL: usize = 400;
@@ -134,7 +135,46 @@ pub async fn update(call: Call) -> Result<Reply, Refusal> {
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     let (kind, preconditions) = (call.kind()?, call.preconditions());
     let id = call.record_id(kind);
+    if let Ok(id) = id {
+        clear_most_references(&call, kind, id, &preconditions).await?;
+    }
     commit(call, id.map(|id| Command::Delete { kind, id, preconditions })).await
+}
+
+/// Clears the references to a record in transactions of bounded size, when the delete itself cannot clear them all. A retry
+/// after a failure continues. Nothing is cleared for a request that was answered before.
+async fn clear_most_references(
+    call: &Call,
+    kind: Kind,
+    id: Uuid,
+    preconditions: &Preconditions,
+) -> Result<(), StoreError> {
+    let (app, number, now) = (&call.app, call.principal.key.home, call.app.clock.now());
+    let sources = move |limit| move |tx: &Tx<'_>| field_values::sources(tx, number, id, limit);
+    if app.db.read_inline(sources(CLEARED_MAX + 1)).await?.len() <= CLEARED_MAX {
+        return Ok(());
+    }
+    // Listed once for all steps: each step would list them all again, to keep their order.
+    let sources = app.db.read(sources(usize::MAX)).await?;
+    for some in sources.chunks(CLEARED_MAX).map(<[_]>::to_vec) {
+        let (epoch, ticket, preconditions) = (app.db.epoch(), call.ticket.clone(), preconditions.clone());
+        let since = app.config.receipts_since(now);
+        let step = move |tx: &Tx<'_>| {
+            if let Some(ticket) = &ticket
+                && find_receipt(tx, number, ticket, since)? != ReceiptLookup::Absent
+            {
+                return Ok(false);
+            }
+            let mut writing = HomeWriter::begin(tx, number, epoch, now, ticket.map(|ticket| ticket.key))?;
+            let is_deletable = writing.begin_delete(kind, id, &preconditions, some)?;
+            writing.finish()?;
+            Ok(is_deletable)
+        };
+        if !app.db.write_for(number, step).await? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Carries out a command once. The reply to a malformed id comes after the look-up of the receipt, because a stored

@@ -5,6 +5,7 @@ use hearth_contract::check::{Fields, check_subject, references};
 use hearth_contract::command::{Command, Preconditions};
 use hearth_contract::event::{EventType, StoredEvent};
 use hearth_contract::formats::Timestamp;
+use hearth_contract::paths;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
 use hearth_contract::record::Record;
 use hearth_contract::recurrence::{self, NextTask};
@@ -49,7 +50,13 @@ pub struct HomeWriter<'a, 'c> {
     now: Timestamp,
     /// The idempotency key that the events carry.
     key: Option<String>,
+    /// References that deletes may still clear in this transaction.
+    clearable: usize,
 }
+
+/// References to deleted records that one transaction clears at most. A home may have thousands of large records in one room:
+/// without a limit, their updates would hold up the writes of all homes.
+pub const CLEARED_MAX: usize = 100;
 
 impl<'a, 'c> HomeWriter<'a, 'c> {
     /// Loads a home for writing. `epoch` is the number of this process, `now` the time of the machine, and `key` the
@@ -66,7 +73,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         let last = home.last_updated_at.filter(|_| !planted(PlantedFault::HomeClockStepsBack));
         let now = last.map_or(now, |last| now.max(last));
         home.last_updated_at = Some(now);
-        Ok(HomeWriter { tx, first: None, home, epoch, now, key })
+        Ok(HomeWriter { tx, first: None, home, epoch, now, key, clearable: CLEARED_MAX })
     }
 
     /// The head of the home after the commands so far.
@@ -209,11 +216,34 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if !preconditions.admits(Some(before.rev)) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
-        for (source_kind, source) in field_values::sources(self.tx, self.home.number, id)? {
-            self.clear_reference(source_kind, source, id)?;
+        let sources = field_values::sources(self.tx, self.home.number, id, self.clearable + 1)?;
+        if sources.len() > self.clearable {
+            return Ok(Err(too_many_references(kind)));
         }
+        self.clear_references(sources, id)?;
         self.delete_record(&before)?;
         Ok(Ok(WriteOutcome::Deleted(id)))
+    }
+
+    /// A step of a delete that one transaction cannot bear: clears the references of some records, at most
+    /// [`CLEARED_MAX`], to the record. False: the delete will not find the record, or not delete it; nothing is cleared.
+    pub fn begin_delete(
+        &mut self,
+        kind: Kind,
+        id: Uuid,
+        preconditions: &Preconditions,
+        sources: Vec<(Kind, Uuid)>,
+    ) -> Result<bool, StoreError> {
+        let is_deletable = self.load(kind, id)?.is_some_and(|before| preconditions.admits(Some(before.rev)));
+        if is_deletable {
+            self.clear_references(sources, id)?;
+        }
+        Ok(is_deletable)
+    }
+
+    fn clear_references(&mut self, sources: Vec<(Kind, Uuid)>, target: Uuid) -> Result<(), StoreError> {
+        self.clearable = self.clearable.saturating_sub(sources.len());
+        sources.into_iter().try_for_each(|(kind, source)| self.clear_reference(kind, source, target))
     }
 
     /// Clears the reference of a record to a deleted record: an ordinary update with its own event (contract 3).
@@ -223,7 +253,9 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         };
         let mut after = before.fields.clone();
         rules::clear_reference(kind, &mut after, target);
-        self.save_record(EventType::Updated, kind, id, Some(before), after)?;
+        if after != before.fields {
+            self.save_record(EventType::Updated, kind, id, Some(before), after)?;
+        }
         Ok(())
     }
 
@@ -372,6 +404,13 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
     let fix = "An earlier attempt may have created the record, which was deleted since. Only another thing needs another \
         id: one that was used is never free again.";
     if deleted { problem.with_fix(fix) } else { problem }
+}
+
+fn too_many_references(kind: Kind) -> Problem {
+    let message = format!("More than {CLEARED_MAX} records refer to this {kind}.");
+    Problem::new(ProblemType::PayloadTooLarge, message).with("limit", CLEARED_MAX).with("of", "references").with_fix(
+        format!("Delete it by DELETE {}/{{id}}, which clears the references in steps.", paths::collection(kind)),
+    )
 }
 
 /// The id of a home is reserved for its property record, even before the property exists (contract 10).

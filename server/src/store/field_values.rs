@@ -68,21 +68,22 @@ pub fn replace(
     Ok(())
 }
 
-/// The records that refer to a record, by kind, then by id.
-pub fn sources(tx: &Tx<'_>, home: HomeNumber, target: Uuid) -> Result<Vec<(Kind, Uuid)>, StoreError> {
+/// Records that refer to a record, by kind, then by id. If there are more than `limit`, any `limit` of them.
+pub fn sources(tx: &Tx<'_>, home: HomeNumber, target: Uuid, limit: usize) -> Result<Vec<(Kind, Uuid)>, StoreError> {
     // CROSS JOIN: SQLite would otherwise begin with all records of the kind.
     let mut statement = tx.conn.prepare_cached(
         "SELECT r.id FROM field_values v
          CROSS JOIN records r INDEXED BY records_by_creation
            ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
-         WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4",
+         WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4 LIMIT ?5",
     )?;
     let mut found = Vec::new();
     for kind in Kind::ALL {
         for (_, field) in resource(kind).relations() {
             let field = field_number(field.name)
                 .ok_or_else(|| StoreError::Corrupt(format!("{} of {kind} has no index", field.name)))?;
-            let mut rows = statement.query((home.0, number(kind), field, text(&target)))?;
+            let left = i64::try_from(limit.saturating_sub(found.len())).unwrap_or(i64::MAX);
+            let mut rows = statement.query((home.0, number(kind), field, text(&target), left))?;
             while let Some(row) = rows.next()? {
                 found.push((kind, id(row.get_ref(0)?.as_str().unwrap_or_default())?));
             }

@@ -278,6 +278,35 @@ async fn timestamps_never_go_back() {
 }
 
 #[tokio::test]
+async fn delete_with_many_references_ends_in_steps() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let path = format!("/v1/rooms/{room}");
+    let items = vec![json!({ "method": "create", "name": "Lamp", "room_id": room }); 50];
+    for _ in 0..5 {
+        client.post("/v1/inventory/bulk", &json!({ "operations": items })).await;
+    }
+    let start = client.get("/v1/events?limit=1000").await.next_cursor().unwrap();
+    let stale = client.request(Method::DELETE, &path).header("if-match", "\"999\"");
+    assert_eq!(client.send(stale).await.error(), "precondition_failed");
+    let in_bulk = json!({ "operations": [{ "method": "delete", "id": room }] });
+    let refused = client.post("/v1/rooms/bulk", &in_bulk).await.data()[0].clone();
+    assert_eq!((&refused["status"], &refused["error"]["type"]), (&json!(413), &json!("payload_too_large")));
+    assert_eq!(client.get(&format!("/v1/events?cursor={start}")).await.data(), &json!([]), "nothing is cleared yet");
+
+    let delete = || client.request(Method::DELETE, &path).header("idempotency-key", "once");
+    assert_eq!(client.send(delete()).await.status, 200);
+    assert_eq!(client.send(delete()).await.header("idempotency-replayed"), "true");
+    let events = client.list_all(&format!("/v1/events?limit=1000&cursor={start}")).await;
+    let ids: Vec<&str> = events.iter().map(|event| event["resource_id"].as_str().unwrap()).collect();
+    assert_eq!((ids.len(), ids[250]), (251, &*room));
+    assert!(ids[..250].is_sorted(), "in the order of ids");
+    assert!(events[..250].iter().all(|event| event["payload"]["room_id"].is_null()));
+    assert_eq!(events[250]["type"], "deleted");
+}
+
+#[tokio::test]
 async fn deleted_vehicle_is_cleared_as_subject() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
