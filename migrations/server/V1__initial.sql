@@ -36,6 +36,7 @@ CREATE TABLE homes (
     compacted_pos   INTEGER NOT NULL DEFAULT 0,   -- compaction horizon: the highest event id that compaction removed
     next_event_min  INTEGER NOT NULL DEFAULT 0,   -- no lower event id is given out; a restore raises it to leave a gap
     oldest_event_at INTEGER,                      -- moment of the oldest event after the retention horizon; null without one
+    event_bytes     INTEGER NOT NULL DEFAULT 0,   -- bytes of the bodies in `events`
     receipt_bytes   INTEGER NOT NULL DEFAULT 0,   -- bytes of the response bodies in `receipts`
     filled_at       INTEGER,                      -- moment at which a sandbox got its example data; null before, and in a live home
     UNIQUE (team, environment)
@@ -125,7 +126,7 @@ CREATE TABLE receipts (
     at          INTEGER NOT NULL,                 -- moment of the response
     status      INTEGER NOT NULL,                 -- HTTP status
     headers     TEXT NOT NULL,                    -- JSON object: version, etag, location
-    body        TEXT NOT NULL,                    -- response body, byte for byte
+    body        TEXT NOT NULL,                    -- response body; U+0001 id U+0001 stands for the body of the event with the id
     PRIMARY KEY (home, key)
 ) STRICT;
 

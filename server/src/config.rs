@@ -46,6 +46,8 @@ pub struct Config {
     pub write_time_max: Duration,
     /// Time limit for a search, including its time in the queue.
     pub search_time_max: Duration,
+    /// Bytes that the records, events, stored responses and export files of a home may take together.
+    pub home_bytes_max: i64,
     /// Bytes of the stored responses to writes with an `Idempotency-Key`, per home, at which such writes are refused.
     pub receipt_bytes_max: i64,
 }
@@ -71,6 +73,7 @@ impl Config {
             body_time_max: Duration::from_secs(30),
             write_time_max: Duration::from_secs(30),
             search_time_max: Duration::from_secs(5),
+            home_bytes_max: 10 << 30,
             receipt_bytes_max: 1 << 30,
         }
     }
@@ -162,6 +165,21 @@ pub fn parse_keepalive(text: &str) -> Result<Duration, String> {
 pub fn parse_number(text: &str) -> Result<usize, String> {
     let number = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     if number == 0 { Err("the number must be at least 1".to_owned()) } else { Ok(number) }
+}
+
+/// Parses a size in bytes with a binary unit, such as `500MiB` or `10GiB`.
+pub fn parse_size(text: &str) -> Result<i64, String> {
+    let (number, unit) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
+    let number: i64 = number.parse().map_err(|_| format!("`{text}` is not a size such as 500MiB or 10GiB"))?;
+    let bytes = match unit {
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        _ => return Err(format!("`{text}` needs a unit: KiB, MiB, GiB or TiB")),
+    };
+    let size = number.checked_mul(bytes).filter(|size| *size > 0);
+    size.ok_or_else(|| format!("`{text}` is no size that a home can have"))
 }
 
 /// Parses the address to listen on: an IP address or the name of this machine, and a port. Of several addresses of a name,

@@ -85,6 +85,12 @@ fn write_work(out: &mut String, open_streams: usize, tally: &WriterCounters) -> 
     for (name, metric_type, help, value) in [
         ("hearth_open_streams", "gauge", "Open event streams", open_streams as u64),
         ("hearth_writer_queue_depth", "gauge", "Writes in the queue of the writer", load(&tally.waiting)),
+        (
+            "hearth_writes_refused",
+            "gauge",
+            "1 while the disk or another process makes the service refuse writes",
+            u64::from(tally.is_refusing.load(Ordering::Relaxed)),
+        ),
         ("hearth_commits_total", "counter", "Committed transactions", load(&tally.commits)),
         ("hearth_commit_failures_total", "counter", "Transactions whose commit failed", load(&tally.failures)),
         ("hearth_events_appended_total", "counter", "Events appended to the feeds", load(&tally.events)),

@@ -13,7 +13,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::once::once;
+use super::once::{home_full, once};
 use crate::app::App;
 use crate::home::cursor::ExportCursor;
 use crate::home::feed::cursor_problem;
@@ -22,6 +22,7 @@ use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::random::fresh_id;
 use crate::store::exports::{self, Format, Job, Product, Status};
+use crate::store::homes;
 
 /// Jobs of a home that wait, run or have a file, at most. The files would fill the disk otherwise.
 const JOBS_MAX: i64 = 100;
@@ -48,6 +49,10 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
                 .with("retry_after_seconds", RETRY_SECONDS)
                 .with_fix("Delete an export that is no longer needed: its place is free at once.");
             return Ok((call.context.problem_reply(&problem), Some(problem.kind)));
+        }
+        let limit = call.app.config.home_bytes_max;
+        if homes::used_bytes(tx, home)? >= limit {
+            return Ok((call.context.problem_reply(&home_full(limit)), Some(ProblemType::PayloadTooLarge)));
         }
         let job = Job {
             number: None,

@@ -4,14 +4,22 @@ use serde_json::json;
 
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
+use crate::store::homes;
 
 /// Shows the key of the request.
 pub async fn show(call: Call) -> Result<Reply, Refusal> {
     let key = &call.principal.key;
     let limits = call.app.config.rate_limits;
+    let number = key.home;
+    let used = call.app.db.read_inline(move |tx| homes::used_bytes(tx, number)).await?;
     let mut data = json!({
         "team": { "id": key.team, "name": key.team_name, "plan": key.plan.as_str() },
-        "home": { "id": key.home_id, "environment": key.environment.as_str() },
+        "home": {
+            "id": key.home_id,
+            "environment": key.environment.as_str(),
+            "used_bytes": used,
+            "limit_bytes": call.app.config.home_bytes_max,
+        },
         "environment": key.environment.as_str(),
         "key": {
             "id": key.id,

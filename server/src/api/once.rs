@@ -7,7 +7,7 @@ use hearth_contract::problem::{Problem, ProblemType};
 use crate::home::receipts::{ReceiptLookup, find_receipt, is_final};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
-use crate::store::{HomeNumber, StoreError, Tx, receipts};
+use crate::store::{HomeNumber, StoreError, Tx, homes, receipts};
 
 /// Carries out a write with its receipt in one transaction, or returns the stored reply of an earlier request with the
 /// same key. `write` returns the reply, and the error type if the reply is a refusal.
@@ -30,6 +30,12 @@ pub async fn once(
             }
         }
         let (reply, refused) = write(tx, &call, number)?;
+        // Deletes go on: they make room, once the feed has forgotten the deleted records.
+        let limit = call.app.config.home_bytes_max;
+        if tx.has_appended_body() && homes::used_bytes(tx, number)? > limit {
+            tx.roll_back();
+            return Ok(call.context.problem_reply(&home_full(limit)));
+        }
         if let Some(ticket) = call.ticket.as_ref().filter(|_| {
             is_final(refused) && !hearth_simulated::planted(hearth_simulated::PlantedFault::ReceiptNotStored)
         }) {
@@ -38,6 +44,17 @@ pub async fn once(
         Ok(reply)
     });
     Ok(written.await?)
+}
+
+/// The refusal of a write for which the home has no room.
+pub(super) fn home_full(limit: i64) -> Problem {
+    Problem::new(ProblemType::PayloadTooLarge, "This home has reached the most bytes that it may take.")
+        .with("limit_bytes", limit)
+        .with("of", "home")
+        .with_fix(
+            "Delete records or exports that nobody needs; older texts of records leave the feed with its retention. \
+             Or ask the operator to raise --max-home.",
+        )
 }
 
 /// Seconds after which a client may try again when a home has too many stored responses. The cleanup runs once a minute.

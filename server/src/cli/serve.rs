@@ -9,7 +9,7 @@ use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
     AllowedOrigin, Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive, parse_listen,
-    parse_network, parse_number, parse_rate_limits, parse_retention,
+    parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
 };
 use ipnet::IpNet;
 use serde_json::json;
@@ -46,6 +46,9 @@ pub(super) struct Serve {
     /// Open streams per key, at most
     #[arg(long, default_value = "10", value_parser = parse_number, value_name = "N")]
     max_streams: usize,
+    /// Bytes that the records, events, stored responses and exports of a home may take together, such as 500MiB
+    #[arg(long, default_value = "10GiB", value_parser = parse_size, value_name = "SIZE")]
+    max_home: i64,
     /// Network of a proxy whose X-Forwarded-For header the server trusts; repeat the option for several networks
     #[arg(long, value_parser = parse_network, value_name = "CIDR")]
     trusted_proxy: Vec<IpNet>,
@@ -89,6 +92,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         idempotency_ttl: args.idempotency_ttl,
         rate_limits: args.rate_limits.0,
         max_streams: args.max_streams,
+        home_bytes_max: args.max_home,
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,

@@ -73,7 +73,15 @@ fn account() -> Named {
             object(
                 json!({
                     "team": object(json!({ "id": reference("Id"), "name": { "type": "string" }, "plan": reference("Plan") }), &["id", "name", "plan"]),
-                    "home": object(json!({ "id": reference("Id"), "environment": reference("Environment") }), &["id", "environment"]),
+                    "home": object(
+                        json!({
+                            "id": reference("Id"),
+                            "environment": reference("Environment"),
+                            "used_bytes": { "type": "integer", "minimum": 0 },
+                            "limit_bytes": { "type": "integer", "minimum": 1 },
+                        }),
+                        &["id", "environment", "used_bytes", "limit_bytes"],
+                    ),
                     "environment": reference("Environment"),
                     "key": object(
                         json!({

@@ -38,7 +38,7 @@ pub fn count(tx: &Tx<'_>, home: HomeNumber) -> Result<(i64, i64), StoreError> {
 
 /// Contradictions between `events`, `tombstones`, `records` and `homes`: a description, and a query for the ids of the
 /// events or records. `?1` is the home, `?2` the row id of position 0, `?3` the row id after the last event, `?4` the head.
-const CONTRADICTIONS: [(&str, &str); 14] = [
+const CONTRADICTIONS: [(&str, &str); 15] = [
     ("event after the head", "SELECT event_rowid - ?2 FROM events WHERE event_rowid > ?2 + ?4 AND event_rowid < ?3"),
     (
         "head after the last event, which is",
@@ -60,6 +60,11 @@ const CONTRADICTIONS: [(&str, &str); 14] = [
         "last event at another moment than the home's last",
         "SELECT e.event_rowid - ?2 FROM events e JOIN homes h ON h.number = ?1
          WHERE e.event_rowid = ?2 + ?4 AND e.at IS NOT h.last_updated_at",
+    ),
+    (
+        "home whose events have another size",
+        "SELECT h.id FROM homes h WHERE h.number = ?1 AND h.event_bytes <>
+             (SELECT coalesce(sum(octet_length(body)), 0) FROM events WHERE event_rowid > ?2 AND event_rowid < ?3)",
     ),
     (
         "home whose receipts have another size",

@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::error::StoreError;
 use super::home_number::{HomeNumber, event_id};
+use super::receipts;
 use super::records::{id, kind, number, text};
 use super::tx::Tx;
 
@@ -26,6 +27,11 @@ pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent) -> Result<(), 
         &event.payload,
     ))?;
     tx.pending.borrow_mut().events_appended += 1;
+    tx.first_appended.set(tx.first_appended.get().or(Some(home.event_rowid(event.id))));
+    if let Some(body) = &event.payload {
+        tx.has_appended_body.set(true);
+        tx.event_bytes.set(tx.event_bytes.get() + body.len() as i64);
+    }
     tx.is_head_unsaved.set(true);
     tx.commit_early_if(hearth_simulated::PlantedFault::EventInOwnTransaction)
 }
@@ -160,10 +166,18 @@ pub fn expired(
     Ok(found)
 }
 
-/// Removes an event from the log.
+/// Removes an event from the log. A receipt that stands on the body of the event gets a copy. The home must be saved in the
+/// same job.
 pub fn remove(tx: &Tx<'_>, home: HomeNumber, event: i64) -> Result<(), StoreError> {
-    tx.conn.prepare_cached("DELETE FROM events WHERE event_rowid = ?1")?.execute([home.event_rowid(event)])?;
-    Ok(())
+    let mut delete = tx.conn.prepare_cached("DELETE FROM events WHERE event_rowid = ?1 RETURNING key, body")?;
+    let removed: Option<(Option<String>, Option<String>)> =
+        delete.query_row([home.event_rowid(event)], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((key, Some(body))) = removed else { return Ok(()) };
+    tx.event_bytes.set(tx.event_bytes.get() - body.len() as i64);
+    match key {
+        Some(key) => receipts::copy_event(tx, home, &key, event, &body),
+        None => Ok(()),
+    }
 }
 
 /// Moves a delete event from the log to the tombstones.

@@ -131,6 +131,16 @@ pub fn try_write(tx: &Tx<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Bytes that the records, events, stored responses and export files of a home take.
+pub fn used_bytes(tx: &Tx<'_>, number: HomeNumber) -> Result<i64, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT event_bytes + receipt_bytes
+                + (SELECT coalesce(sum(size_bytes), 0) FROM exports WHERE home = ?1 AND file IS NOT NULL)
+         FROM homes WHERE number = ?1",
+    )?;
+    Ok(statement.query_row([number.0], |row| row.get(0))?)
+}
+
 /// Whether there is a team. A look at one row.
 pub fn has_team(tx: &Tx<'_>) -> Result<bool, StoreError> {
     Ok(tx.conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM teams)")?.query_row([], |row| row.get(0))?)
@@ -189,8 +199,8 @@ pub fn save(tx: &Tx<'_>, home: &Home) -> Result<(), StoreError> {
     tx.is_head_unsaved.set(false);
     tx.conn
         .prepare_cached(
-            "UPDATE homes SET head = ?2, last_updated_at = ?3, epoch = ?4, retention_pos = ?5, compacted_pos = ?6
-             WHERE number = ?1",
+            "UPDATE homes SET head = ?2, last_updated_at = ?3, epoch = ?4, retention_pos = ?5, compacted_pos = ?6,
+                 event_bytes = event_bytes + ?7 WHERE number = ?1",
         )?
         .execute((
             home.number.0,
@@ -199,6 +209,7 @@ pub fn save(tx: &Tx<'_>, home: &Home) -> Result<(), StoreError> {
             home.epoch,
             home.retention_pos,
             home.compacted_pos,
+            tx.event_bytes.take(),
         ))?;
     tx.pending.borrow_mut().new_heads.push((home.number, home.head));
     Ok(())

@@ -109,6 +109,8 @@ pub fn cut_history(tx: &Tx<'_>, home: &Home, position: i64) -> Result<(), StoreE
     tx.conn.execute(
         "UPDATE homes SET head = ?2, last_updated_at = ?3,
                 retention_pos = min(retention_pos, ?2), compacted_pos = min(compacted_pos, ?2),
+                event_bytes = (SELECT coalesce(sum(octet_length(body)), 0) FROM events
+                               WHERE event_rowid > ?4 AND event_rowid <= ?4 + ?2),
                 receipt_bytes = (SELECT coalesce(sum(octet_length(body)), 0) FROM receipts WHERE home = ?1),
                 oldest_event_at = (SELECT at FROM events WHERE event_rowid > ?4 + retention_pos AND event_rowid <= ?4 + ?2
                                    ORDER BY event_rowid LIMIT 1),

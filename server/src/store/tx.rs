@@ -16,6 +16,12 @@ pub struct Tx<'c> {
     pub(super) pending: RefCell<Pending>,
     /// True after an event was appended, until the new head of the home is saved.
     pub(super) is_head_unsaved: Cell<bool>,
+    /// Row id of the first event that this job has appended.
+    pub(super) first_appended: Cell<Option<i64>>,
+    /// True after this job has appended an event with a body.
+    pub(super) has_appended_body: Cell<bool>,
+    /// Bytes by which the bodies in the log have grown in this job, until the home is saved.
+    pub(super) event_bytes: Cell<i64>,
     /// True when the writes are to be rolled back although the job succeeded.
     pub(super) is_rolled_back: Cell<bool>,
 }
@@ -53,7 +59,20 @@ impl Pending {
 
 impl<'c> Tx<'c> {
     pub(super) fn new(conn: &'c Connection) -> Tx<'c> {
-        Tx { conn, pending: RefCell::default(), is_head_unsaved: Cell::new(false), is_rolled_back: Cell::new(false) }
+        Tx {
+            conn,
+            pending: RefCell::default(),
+            is_head_unsaved: Cell::new(false),
+            first_appended: Cell::new(None),
+            has_appended_body: Cell::new(false),
+            event_bytes: Cell::new(0),
+            is_rolled_back: Cell::new(false),
+        }
+    }
+
+    /// Whether this job has added JSON of records to the log.
+    pub fn has_appended_body(&self) -> bool {
+        self.has_appended_body.get()
     }
 
     /// Rolls back all writes of this job at its end; the caller still gets the value of the job.

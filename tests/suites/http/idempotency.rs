@@ -309,7 +309,7 @@ async fn refusal_after_lost_answer_asks_to_read() {
 
 #[tokio::test]
 async fn full_receipts_refuse_new_keys_only() {
-    let server = Server::start_with(|config| config.receipt_bytes_max = 500).await;
+    let server = Server::start_with(|config| config.receipt_bytes_max = 100).await;
     let client = Client::new(&server.url, &server.live_key);
     let body = json!({ "title": "Buy filter" });
     let first = send(&client, Method::POST, "/v1/tasks", "k-1", &body).await;
@@ -320,4 +320,38 @@ async fn full_receipts_refuse_new_keys_only() {
     assert_eq!(client.post("/v1/tasks", &body).await.status, 201, "a write without a key needs no room");
     let others = Client::new(&server.url, &server.test_key);
     assert_eq!(send(&others, Method::POST, "/v1/tasks", "k-3", &body).await.status, 201, "each home has its bound");
+}
+
+#[tokio::test]
+async fn receipt_stores_record_texts_once() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let used = async || client.get("/v1/me").await.data()["home"]["used_bytes"].as_u64().unwrap();
+    let notes = "long ".repeat(1900);
+    let bodies = json!({ "operations": vec![json!({ "method": "create", "name": "Hall", "notes": notes }); 3] });
+    let first = send(&client, Method::POST, "/v1/rooms/bulk", "k-1", &bodies).await;
+    assert!((3 * 9500..4 * 9500).contains(&used().await), "{}", used().await);
+    assert_eq!(send(&client, Method::POST, "/v1/rooms/bulk", "k-1", &bodies).await.text, first.text);
+    for path in [format!("/v1/rooms/{}", first.data()[0]["id"].as_str().unwrap())] {
+        client.patch(&path, &json!({ "name": "Attic" })).await;
+        assert_eq!(send(&client, Method::POST, "/v1/rooms/bulk", "k-1", &bodies).await.text, first.text);
+    }
+}
+
+#[tokio::test]
+async fn full_home_refuses_writes_but_deletes() {
+    let server = Server::start_with(|config| config.home_bytes_max = 3000).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let large = json!({ "name": "Attic", "notes": "x".repeat(3000) });
+    let refused = client.post("/v1/rooms", &large).await;
+    assert_eq!((refused.status, refused.error()), (413, "payload_too_large"));
+    let details = &refused.json["error"]["details"];
+    assert_eq!((&details["of"], &details["limit_bytes"]), (&json!("home"), &json!(3000)));
+    assert_eq!(client.get("/v1/rooms").await.data().as_array().unwrap().len(), 1, "nothing of the write is left");
+    assert_eq!(client.post("/v1/rooms", &json!({ "name": "Cellar" })).await.status, 201, "a small write fits");
+    while client.post("/v1/rooms", &json!({ "name": "Shed" })).await.status == 201 {}
+    assert_eq!(client.delete(&format!("/v1/rooms/{id}")).await.status, 200);
+    let other = Client::new(&server.url, &server.test_key);
+    assert_ne!(other.get("/v1/me").await.data()["home"]["used_bytes"], 0, "the sandbox has a size of its own");
 }
