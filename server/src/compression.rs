@@ -3,6 +3,8 @@
 
 use std::convert::Infallible;
 use std::future::ready;
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::header::ACCEPT_ENCODING;
@@ -17,12 +19,15 @@ use tower_http::compression::CompressionLayer;
 
 /// Largest body that is compressed on an async thread, in bytes: well under a millisecond.
 const INLINE_BYTES_MAX: usize = 16 * 1024;
-/// Large bodies that are compressed at the same time. Further bodies are sent as they are.
-const LARGE_AT_ONCE: usize = 2;
 /// The level for bodies that are compressed once and sent often.
 const THOROUGH: CompressionLevel = CompressionLevel::Precise(9);
 
-static LARGE: Semaphore = Semaphore::const_new(LARGE_AT_ONCE);
+/// Permits for large bodies that are compressed at the same time: half of the processors stay free. Further bodies are sent
+/// as they are.
+static LARGE: LazyLock<Semaphore> = LazyLock::new(|| {
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    Semaphore::new((processors / 2).max(1))
+});
 
 /// Compresses the body of a response in a coding that the client accepts. None of these: the response stays as it is.
 /// `accepted` has the lines of the header `Accept-Encoding`.
@@ -87,7 +92,7 @@ mod tests {
     async fn large_bodies_are_compressed_or_plain() {
         assert_eq!(coding_of(INLINE_BYTES_MAX).await.as_deref(), Some("br"));
         assert_eq!(coding_of(20 * INLINE_BYTES_MAX).await.as_deref(), Some("br"));
-        let _others = LARGE.acquire_many(LARGE_AT_ONCE as u32).await.unwrap();
+        let _others = LARGE.acquire_many(LARGE.available_permits() as u32).await.unwrap();
         assert_eq!(coding_of(INLINE_BYTES_MAX).await.as_deref(), Some("br"));
         assert_eq!(coding_of(20 * INLINE_BYTES_MAX).await, None, "the others take all places");
     }
