@@ -1,21 +1,29 @@
 //! The state that all handlers share. Must not know HTTP, nor what a handler does.
 //!
 //! - [`keyring`]: verified keys, remembered for half a second.
+//! - [`answer_bytes`]: how many bytes of answers wait for their readers.
 //! - [`limits`]: how often a key may call, and how many streams the key may hold open.
+//! - [`asset`]: files that are the same for every client.
 //! - [`frame_cache`]: encoded feed frames that several streams send.
+//! - [`log_sampler`]: which requests the access log omits.
 
+pub mod answer_bytes;
+pub mod asset;
 pub mod frame_cache;
 pub mod keyring;
 pub mod limits;
+pub mod log_sampler;
 
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
 use tokio::sync::watch;
 
+use self::answer_bytes::AnswerBytes;
+use self::asset::Asset;
 use self::frame_cache::FrameCaches;
 use self::keyring::Keyring;
 use self::limits::{Limits, Refusals, Streams};
+use self::log_sampler::LogSampler;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
@@ -31,8 +39,8 @@ pub struct App {
     pub config: Config,
     /// The URL at which clients reach the service, without a slash at the end. Links begin with this text.
     pub base_url: Arc<str>,
-    /// The OpenAPI description, built on first use.
-    pub document: LazyLock<Document, Box<dyn FnOnce() -> Document + Send>>,
+    /// The OpenAPI description.
+    pub documents: Documents,
     /// The database.
     pub db: Db,
     /// Notifications of new events, one channel per home.
@@ -41,6 +49,10 @@ pub struct App {
     pub clock: Clock,
     /// Recently verified keys.
     pub keyring: Keyring,
+    /// Bytes of answers in flight per key.
+    pub answer_bytes: AnswerBytes,
+    /// Chooses the lines of the access log.
+    pub log_sampler: LogSampler,
     /// Calls counted per key and window.
     pub limits: Limits,
     /// Recent 429 responses per key.
@@ -61,10 +73,10 @@ pub struct App {
     pub outside: watch::Receiver<u64>,
 }
 
-/// The OpenAPI description of the API, ready to send.
-pub struct Document {
+/// The OpenAPI description of the API, made at its first use.
+pub struct Documents {
     /// The description as JSON.
-    pub json: Bytes,
+    pub json: Asset,
     /// The description as YAML.
-    pub yaml: Bytes,
+    pub yaml: Asset,
 }

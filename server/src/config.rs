@@ -36,7 +36,8 @@ pub struct Config {
     pub allow_origins: Vec<AllowedOrigin>,
     /// Public URL of the service, for links. None: the address in `listen`.
     pub base_url: Option<String>,
-    /// Open connections, at most. Further connections wait in the queue of the operating system.
+    /// Open connections, at most; fewer where the limit of open files is lower. When all are taken, a new connection
+    /// replaces the one that has been idle longest.
     pub connections_max: usize,
     /// Time limit for the headers of a request (contract 12), also between two requests on one connection.
     pub headers_time_max: Duration,

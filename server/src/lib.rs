@@ -12,6 +12,8 @@
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
+//! - `compression`: codings of bodies, off the async threads.
+//! - [`open_files`]: how many connections the limits of the machine allow.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
@@ -22,6 +24,7 @@ pub mod api;
 pub mod app;
 pub mod bench;
 pub mod clock;
+mod compression;
 pub mod config;
 pub mod exports;
 pub mod home;
@@ -29,6 +32,7 @@ pub mod http;
 pub mod interceptor;
 pub mod maintenance;
 pub mod metrics;
+pub mod open_files;
 pub mod openapi;
 pub mod operate;
 pub mod random;
@@ -40,16 +44,19 @@ pub mod versions;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::app::App;
+use crate::app::answer_bytes::AnswerBytes;
+use crate::app::asset::Asset;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
 use crate::app::limits::{Limits, Refusals, Streams};
+use crate::app::log_sampler::LogSampler;
+use crate::app::{App, Documents};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
@@ -148,7 +155,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     prepare(&app);
     let timed_out = app.clone();
     let rules = listener::Rules {
-        connections_max: app.config.connections_max,
+        connections_max: open_files::connections_max(app.config.connections_max),
         headers_time_max: app.config.headers_time_max,
         write_time_max: app.config.write_time_max,
         late_head_response: Arc::new(move || http::edge::late_head_response(&timed_out)),
@@ -221,10 +228,15 @@ fn assemble(
 ) -> (Arc<App>, watch::Sender<u64>) {
     let (external_writes, outside) = watch::channel(0);
     let base_url: Arc<str> = base_url.trim_end_matches('/').into();
-    let described = base_url.clone();
+    let (described, also_described) = (base_url.clone(), base_url.clone());
     let app = Arc::new(App {
-        document: LazyLock::new(Box::new(move || openapi::document(&described, &routes::ROUTES))),
+        documents: Documents {
+            json: Asset::new(move || openapi::document(&described, &routes::ROUTES).json),
+            yaml: Asset::new(move || openapi::document(&also_described, &routes::ROUTES).yaml),
+        },
         base_url,
+        answer_bytes: AnswerBytes::default(),
+        log_sampler: LogSampler::default(),
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         refusals: Refusals::default(),

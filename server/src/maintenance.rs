@@ -21,6 +21,8 @@ const CLEANUP_EVERY_MAX: Duration = Duration::from_secs(60);
 const CLEANUP_EVERY_MIN: Duration = Duration::from_millis(250);
 /// Time between two rounds of merging the search index and of truncating the write-ahead log.
 const TIDY_UP_EVERY: Duration = Duration::from_secs(5);
+/// Time between two reports of the requests that the access log omits.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
 /// How far the wall clock may run ahead of the monotonic clock between two cleanups. Beyond this limit, one cleanup is
 /// skipped: a clock that is wrong for a moment, as after a boot, must not delete data of several days.
 const CLOCK_JUMP_MAX: Duration = Duration::from_secs(3600);
@@ -37,6 +39,8 @@ pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
     // The first cleanup waits, because the clock of a machine may be wrong just after the boot.
     let mut cleanup = tokio::time::interval_at(Instant::now() + cleanup_every, cleanup_every);
     let mut tidy_up = tokio::time::interval(TIDY_UP_EVERY);
+    let mut report = tokio::time::interval(REPORT_EVERY);
+    report.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tidy_up.set_missed_tick_behavior(MissedTickBehavior::Delay);
     detect.set_missed_tick_behavior(MissedTickBehavior::Delay);
     cleanup.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -52,6 +56,10 @@ pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
             () = ready(()), if maintenance.is_cleaning_up() => maintenance.cleanup_step().await,
             _ = tidy_up.tick() => {
                 db.tidy_up();
+                Ok(())
+            }
+            _ = report.tick() => {
+                maintenance.report_omitted();
                 Ok(())
             }
             _ = cleanup.tick() => maintenance.begin_cleanup().await,
@@ -111,6 +119,13 @@ impl Maintenance {
             self.app.notifier.notify_all();
         }
         Ok(())
+    }
+
+    /// Logs how many requests the access log has omitted.
+    fn report_omitted(&self) {
+        if let Some((requests, by_status)) = self.app.log_sampler.take_omitted() {
+            tracing::info!(requests, by_status, "requests without a line in the log");
+        }
     }
 
     /// Runs a whole cleanup.

@@ -50,12 +50,12 @@ impl Metrics {
         }
     }
 
-    /// All metrics in the text format of Prometheus: requests, open streams, and the work of the writer.
-    pub fn write(&self, open_streams: usize, tally: &WriterCounters) -> String {
+    /// All metrics in the text format of Prometheus: requests, open streams, bytes of answers, and the work of the writer.
+    pub fn write(&self, open_streams: usize, answer_bytes: usize, tally: &WriterCounters) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail.
         let _ = self.write_requests(&mut out);
-        let _ = write_work(&mut out, open_streams, tally);
+        let _ = write_work(&mut out, open_streams, answer_bytes, tally);
         out
     }
 
@@ -80,10 +80,11 @@ impl Metrics {
     }
 }
 
-fn write_work(out: &mut String, open_streams: usize, tally: &WriterCounters) -> std::fmt::Result {
+fn write_work(out: &mut String, open_streams: usize, answer_bytes: usize, tally: &WriterCounters) -> std::fmt::Result {
     let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
     for (name, metric_type, help, value) in [
         ("hearth_open_streams", "gauge", "Open event streams", open_streams as u64),
+        ("hearth_answer_bytes", "gauge", "Bytes of answers that clients have not read yet", answer_bytes as u64),
         ("hearth_writer_queue_depth", "gauge", "Writes in the queue of the writer", load(&tally.waiting)),
         (
             "hearth_writes_refused",

@@ -4,13 +4,14 @@
 //! - [`figures`]: spreads, targets, tables.
 //! - [`testbed`]: the filled service. [`load`]: the load generator. [`baselines`]: the baselines of ratios.
 //! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`],
-//!   [`homes`]: the workloads. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
+//!   [`homes`], [`hostile`]: the workloads. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
 mod baselines;
 mod figures;
 mod gaps;
 mod homes;
+mod hostile;
 mod load;
 mod machine;
 mod peers;
@@ -76,7 +77,7 @@ type Workload = (&'static str, fn(&mut Testbed) -> anyhow::Result<()>);
 
 /// All workloads, ordered so that none disturbs the next: reads, small writes, large writes, then the state of the
 /// machine.
-const WORKLOADS: [Workload; 19] = [
+const WORKLOADS: [Workload; 20] = [
     ("peers", peers::beside),
     ("read", reads::by_id),
     ("page", reads::pages),
@@ -95,6 +96,7 @@ const WORKLOADS: [Workload; 19] = [
     ("bulk", writes::bulk),
     ("homes", homes::homes),
     ("push", pushes::push),
+    ("hostile", hostile::hostile),
     ("memory", machine::memory),
     ("start", machine::start),
 ];

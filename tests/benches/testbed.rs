@@ -33,6 +33,10 @@ pub(crate) struct Scale {
     pub(crate) edits: usize,
     /// Rising numbers of households on one service.
     pub(crate) households: &'static [usize],
+    /// Number of large items in the room that an attack deletes.
+    pub(crate) dependents: usize,
+    /// Number of idle sockets of an attack.
+    pub(crate) sockets: usize,
 }
 
 impl Scale {
@@ -45,6 +49,8 @@ impl Scale {
         events: (1000, 200),
         edits: 10_000,
         households: &[1, 100, 1000, 5000],
+        dependents: 4000,
+        sockets: 1100,
     };
     pub(crate) const SHORT: Scale = Scale {
         records: 300,
@@ -55,6 +61,8 @@ impl Scale {
         events: (20, 5),
         edits: 200,
         households: &[1, 4],
+        dependents: 50,
+        sockets: 20,
     };
 }
 

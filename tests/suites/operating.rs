@@ -324,6 +324,28 @@ async fn log_contains_no_secret() {
     }
 }
 
+#[tokio::test]
+async fn flood_of_strangers_is_sampled_in_log() {
+    const FLOOD: usize = 300;
+    const LOG_BYTES_MAX: u64 = 64 * 1024;
+    let home = Home::new();
+    let (data, log) = (home.data(), home.path("log"));
+    let (server, url) = Process::serve_logging(&["--data", &data, "serve", "--listen", "127.0.0.1:0"], Path::new(&log));
+    let (stranger, client) = (Client::new(&url, "nonsense"), Client::new(&url, &home.key));
+    let long = "x".repeat(8000);
+    for number in 0..FLOOD {
+        assert_eq!(stranger.get(&format!("/{number}/{long}")).await.status, 404);
+        assert_eq!(stranger.get("/v1/rooms").await.status, 401);
+    }
+    assert_eq!(client.get("/v1/rooms").await.status, 200);
+    assert_eq!(server.terminate().code(), Some(0));
+    let logged = std::fs::read_to_string(&log).unwrap();
+    assert!((logged.len() as u64) < LOG_BYTES_MAX, "{} bytes", logged.len());
+    let lines = |status: &str| logged.lines().filter(|line| line.contains(status)).count();
+    assert!((1..FLOOD / 2).contains(&lines("status=404")) && (1..FLOOD / 2).contains(&lines("status=401")));
+    assert_eq!(lines("status=200"), 1, "a request with a valid key is always logged: {logged}");
+}
+
 #[test]
 fn every_command_writes_json() {
     let home = Home::new();

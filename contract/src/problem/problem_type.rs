@@ -32,6 +32,7 @@ pub enum ProblemType {
     TooManyStreams,
     HeadersTooLarge,
     InternalError,
+    NotImplemented,
     Unavailable,
 }
 
@@ -39,7 +40,7 @@ use ProblemType as T;
 
 impl ProblemType {
     /// All types, by status.
-    pub const ALL: [ProblemType; 28] = [
+    pub const ALL: [ProblemType; 29] = [
         T::InvalidRequest,
         T::InvalidJson,
         T::InvalidCursor,
@@ -67,6 +68,7 @@ impl ProblemType {
         T::TooManyStreams,
         T::HeadersTooLarge,
         T::InternalError,
+        T::NotImplemented,
         T::Unavailable,
     ];
 
@@ -100,6 +102,7 @@ impl ProblemType {
             T::TooManyStreams => "too_many_streams",
             T::HeadersTooLarge => "headers_too_large",
             T::InternalError => "internal_error",
+            T::NotImplemented => "not_implemented",
             T::Unavailable => "unavailable",
         }
     }
@@ -129,6 +132,7 @@ impl ProblemType {
             T::RateLimited | T::TooManyStreams => 429,
             T::HeadersTooLarge => 431,
             T::InternalError => 500,
+            T::NotImplemented => 501,
             T::Unavailable => 503,
         }
     }
@@ -172,6 +176,7 @@ impl ProblemType {
             T::TooManyStreams => "The key has as many open streams as allowed.",
             T::HeadersTooLarge => "The request's headers are over 32 KiB or 100 lines.",
             T::InternalError => "The service failed; the fault is logged under the request id.",
+            T::NotImplemented => "The request uses a transfer coding that the service does not read.",
             T::Unavailable => "The service cannot take this now: it is stopping, overloaded, or its disk is full.",
         }
     }
@@ -238,6 +243,7 @@ impl ProblemType {
                 "Send the same request again, a create with the same id or Idempotency-Key; if it fails again, report \
                  meta.request_id."
             }
+            T::NotImplemented => "Send the body with a Content-Length, or with `Transfer-Encoding: chunked` alone.",
             T::Unavailable => {
                 "Send the same request again after the seconds that Retry-After names, a create with the same id or \
                  Idempotency-Key."

@@ -7,11 +7,12 @@ use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::{Field, Format, Lines, Presence, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
+use super::assets::{CHECKED, asset_reply};
 use crate::home::search::QUESTION;
 use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::PublicRequest;
 use crate::http::parameters::{LIST, Parameter, ParameterType, RECORDS_PAGE};
-use crate::http::reply::{Payload, Refusal, Reply};
+use crate::http::reply::{Refusal, Reply};
 use crate::http::scopes::{SCOPES, scope_about};
 use crate::versions::{self, STABILITY};
 
@@ -65,9 +66,9 @@ pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
 
 /// `GET /openapi/v1`, in the negotiated media type.
 pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
-    let text =
-        if request.media == "application/yaml" { &request.app.document.yaml } else { &request.app.document.json };
-    Ok(Reply { status: 200, headers: Vec::new(), payload: Payload::Text(request.media, text.clone()) })
+    let documents = &request.app.documents;
+    let asset = if request.media == "application/yaml" { &documents.yaml } else { &documents.json };
+    asset_reply(&request, asset, request.media, CHECKED).await
 }
 
 /// The rules of the field formats, for people (contract 2).

@@ -1,12 +1,16 @@
 //! The HTML pages: portal, reference, changelog and error catalogue. All assets come from the service, so the pages
 //! work offline. Must not know single routes.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, json};
 
+use super::assets::{KEPT, asset_reply};
+use crate::app::asset::Asset;
 use crate::config::base_path;
 use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
@@ -112,13 +116,15 @@ pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
 }
 
 /// `GET /docs/style.css`: the style sheet of the pages.
-pub async fn style(_visit: PublicRequest) -> Result<Reply, Refusal> {
-    Ok(browser_reply("text/css", Bytes::from_static(STYLE.as_bytes()), PAGE_POLICY))
+pub async fn style(request: PublicRequest) -> Result<Reply, Refusal> {
+    static ASSET: LazyLock<Asset> = LazyLock::new(|| Asset::new(|| Bytes::from_static(STYLE.as_bytes())));
+    Ok(for_browsers(asset_reply(&request, &ASSET, "text/css", KEPT).await?, "text/css", PAGE_POLICY))
 }
 
 /// `GET /docs/viewer.js`: the script of the reference.
-pub async fn viewer(_visit: PublicRequest) -> Result<Reply, Refusal> {
-    Ok(browser_reply("text/javascript", Bytes::from_static(VIEWER), PAGE_POLICY))
+pub async fn viewer(request: PublicRequest) -> Result<Reply, Refusal> {
+    static ASSET: LazyLock<Asset> = LazyLock::new(|| Asset::new(|| Bytes::from_static(VIEWER)));
+    Ok(for_browsers(asset_reply(&request, &ASSET, "text/javascript", KEPT).await?, "text/javascript", PAGE_POLICY))
 }
 
 fn page(request: &PublicRequest, title: &str, body: &str) -> Reply {
@@ -136,7 +142,12 @@ fn with_base_path(request: &PublicRequest, html: &str) -> String {
 /// A text for browsers, with the security headers.
 fn browser_reply(media: &'static str, text: Bytes, policy: &str) -> Reply {
     let payload = Payload::Text(media, text);
-    Reply { status: 200, headers: Vec::new(), payload }
+    for_browsers(Reply { status: 200, headers: Vec::new(), payload }, media, policy)
+}
+
+/// Adds the security headers of a text for browsers.
+fn for_browsers(reply: Reply, media: &'static str, policy: &str) -> Reply {
+    reply
         .with_header("content-type", format!("{media}; charset=utf-8"))
         .with_header("content-security-policy", policy)
         .with_header("x-content-type-options", "nosniff")

@@ -12,10 +12,7 @@ use crate::http::parameters::EVENTS_PAGE;
 use crate::http::query::Query;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::events;
-
-/// Bytes of records on a page. The event that reaches the limit is the last. A page of a thousand long records would
-/// need too much memory on both sides.
-const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+use crate::store::lists::PAGE_BYTES_MAX;
 
 /// The hint for `cursor=start`, which only a stream accepts.
 const BEGIN: &str = "Leave cursor out: without one a poll begins with the oldest event.";

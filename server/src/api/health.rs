@@ -27,7 +27,8 @@ pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
 
 /// `GET /metrics`: all metrics in the text format of Prometheus.
 pub async fn metrics(request: PublicRequest) -> Result<Reply, Refusal> {
-    let text = request.app.metrics.write(request.app.streams.count(), request.app.db.writer_counters());
+    let app = &request.app;
+    let text = app.metrics.write(app.streams.count(), app.answer_bytes.all(), app.db.writer_counters());
     let payload = Payload::Text("text/plain; version=0.0.4; charset=utf-8", text.into());
     Ok(Reply { status: 200, headers: Vec::new(), payload })
 }

@@ -65,7 +65,7 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
             } else {
                 text.push_str(&projection.apply(tx, number, kind, json.to_owned())?);
             }
-            Ok(())
+            Ok(text.len())
         })?;
         let next_cursor = next.map(|after| ListCursor { after, ..start.cursor }.encode(home));
         Ok((text, next_cursor, homes::load(tx, number)?.head))

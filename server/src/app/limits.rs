@@ -85,11 +85,16 @@ struct Counter {
 }
 
 /// The MCP methods that count in no window (contract 11).
-const UNMETERED_METHODS: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
+const UNMETERED_METHODS: [&str; 3] = ["initialize", "ping", "server/discover"];
 
 /// Whether an MCP message counts in no window. A malformed message counts.
 pub fn is_unmetered(message: &Value) -> bool {
     message["method"].as_str().is_some_and(|method| UNMETERED_METHODS.contains(&method))
+}
+
+/// Whether an MCP message asks for the list of tools, which counts as a read before the list is made.
+pub fn is_tool_list(message: &Value) -> bool {
+    message["method"] == "tools/list"
 }
 
 /// The windows of all keys since the start: at most three small entries per key.

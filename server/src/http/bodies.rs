@@ -109,6 +109,12 @@ impl ResponseBody {
         matches!(self, ResponseBody::Page | ResponseBody::ErrorPage)
     }
 
+    /// Whether the response is the same for every client, so caches may keep it.
+    pub const fn is_asset(self) -> bool {
+        use ResponseBody::{Document, DocumentJson, DocumentYaml, Script, Style};
+        matches!(self, Document | DocumentJson | DocumentYaml | Script | Style)
+    }
+
     /// The media types on offer, the default first. `Accept` must admit at least one of them.
     pub const fn media(self) -> &'static [&'static str] {
         match self {

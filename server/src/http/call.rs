@@ -54,6 +54,10 @@ pub struct PublicRequest {
     pub name: String,
     /// The media type of the response, negotiated from `Accept`.
     pub media: &'static str,
+    /// The header `Accept-Encoding`, unparsed.
+    pub accept_encoding: Option<String>,
+    /// The header `If-None-Match`, unparsed.
+    pub if_none_match: Option<String>,
     /// The facts that the texts of the response depend on.
     pub context: ResponseContext,
 }

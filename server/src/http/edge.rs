@@ -3,21 +3,20 @@
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use hearth_contract::headers::{SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST_ID};
 use hearth_contract::key::holds_key;
 use hearth_contract::problem::{Problem, ProblemType};
+use http_body::Body as _;
+use http_body_util::BodyExt;
 use percent_encoding::percent_decode_str;
 use tokio_util::io::ReaderStream;
-use tower::{Layer, ServiceExt, service_fn};
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::connection::{Hangup, RequestId};
 use super::map::{RouteMap, RouteMatch};
@@ -26,19 +25,23 @@ use super::reply::{Payload, Refusal, Reply, ResponseContext};
 use super::streaming::{Streaming, head_text};
 use super::{auth, cors};
 use crate::app::App;
-use crate::app::limits::{RateClass, RateWindow};
+use crate::app::limits::RateClass;
+use crate::compression::compress;
 use crate::store::StoreError;
 use crate::versions::Version;
 
 /// Smallest response that is compressed, in bytes.
 const COMPRESSED_MIN: u64 = 1024;
-/// A media type that already is compressed.
-const ZIP: &str = "application/zip";
+/// `Cache-Control` of responses: they are private (contract 4).
+const NO_STORE: &str = "no-store";
 /// Capacity for the headers of a response.
 const HEADERS_USUAL: usize = 12;
 /// Header names, parsed at compile time because every response needs them.
 const API_VERSION: HeaderName = HeaderName::from_static(SERVICE_API_VERSION);
 const REQUEST_ID: HeaderName = HeaderName::from_static(X_REQUEST_ID);
+/// Characters of a path and of a method in the log.
+const LOGGED_PATH_MAX: usize = 200;
+const LOGGED_METHOD_MAX: usize = 20;
 /// Bytes of a file that are read and sent in one piece.
 const FILE_PIECE: usize = 64 * 1024;
 
@@ -66,28 +69,24 @@ impl Edge {
         response
     }
 
-    /// Answers a request, compressed if the client accepts a coding. Other requests bypass the compression layer,
-    /// because the layer allocates for every compressor even when unused.
+    /// Answers a request, compressed if the client accepts a coding.
     async fn answer_encoded(&self, request: Request<Body>) -> Response<Body> {
-        if !request.headers().contains_key(ACCEPT_ENCODING) {
-            return self.answer_plainly(request).await;
+        let accepted: Vec<HeaderValue> = request.headers().get_all(ACCEPT_ENCODING).iter().cloned().collect();
+        let response = self.answer_plainly(request).await;
+        if accepted.is_empty() || !is_compressible(&response) {
+            return response;
         }
-        let status = OnceLock::new();
-        let plain = service_fn(async |request| {
-            let response = self.answer_plainly(request).await;
-            let _ = status.set(response.status());
-            Ok::<_, Infallible>(response)
-        });
-        let mut response = match Box::pin(compression().layer(plain).oneshot(request)).await {
-            Ok(response) => response.map(Body::new),
-            Err(never) => match never {},
+        let (head, body) = response.into_parts();
+        // A body in memory cannot fail.
+        let whole = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let (head, bytes) = Box::pin(compress(Response::from_parts(head, whole), accepted)).await.into_parts();
+        let body = match head.extensions.get::<CountedKey>() {
+            Some(CountedKey(key)) if head.headers.contains_key(CONTENT_ENCODING) => {
+                Body::from(self.app.answer_bytes.count(key, bytes))
+            }
+            _ => Body::from(bytes),
         };
-        // The layer turns a response into 406 if the client excludes all codings, although the work is done. RFC 9110
-        // 12.5.3 allows sending the response without a coding.
-        if let Some(status) = status.into_inner() {
-            *response.status_mut() = status;
-        }
-        response
+        Response::from_parts(head, body)
     }
 
     async fn answer_plainly(&self, mut request: Request<Body>) -> Response<Body> {
@@ -100,10 +99,15 @@ impl Edge {
     }
 }
 
-/// Compresses responses from 1 KiB on. Streams stay uncompressed, because each frame must leave at once (contract 4).
-fn compression() -> CompressionLayer<impl Predicate> {
-    let worth_it = SizeAbove::new(COMPRESSED_MIN).and(NotForContentType::SSE).and(NotForContentType::const_new(ZIP));
-    CompressionLayer::new().compress_when(worth_it)
+/// The key whose bytes in flight the body of a response counts to.
+#[derive(Clone)]
+struct CountedKey(String);
+
+/// Whether the body of a response may be compressed: a whole body from 1 KiB on (contract 4). Streams and files come in pieces,
+/// and an asset was compressed before.
+fn is_compressible(response: &Response<Body>) -> bool {
+    let is_private = response.headers().get(CACHE_CONTROL).is_some_and(|value| value == NO_STORE);
+    is_private && response.body().size_hint().exact().is_some_and(|size| size >= COMPRESSED_MIN)
 }
 
 /// Handles a request to its end. A write continues after the client disconnects, so its follow-up work is never lost; a
@@ -146,20 +150,35 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
     if let Some(problem) = count_message(&app, &reply, &mut facts) {
         reply = context.problem_reply(&problem);
     }
+    if let Err(problem) = check_answer_bytes(&app, &reply, &facts) {
+        reply = context.problem_reply(&problem);
+    }
     settle_refusal(&app, reply.status, &mut facts).await;
     let took = app.clock.elapsed() - began;
     app.metrics.record_response(facts.operation, reply.status, reply.error_type(), took);
-    tracing::info!(
-        request_id = &*context.request_id,
-        method = without_secrets(method.as_str()),
-        path = without_secrets(&target),
-        operation = facts.operation,
-        key = facts.key.as_deref().unwrap_or("-"),
-        status = reply.status,
-        micros = took.as_micros() as u64,
-        "request"
-    );
-    finish(&app, reply, &context, facts.rate_window)
+    // A stranger's requests and a key's 429 responses have no other limit.
+    let is_sampled = facts.key.is_none() || reply.status == 429;
+    if !is_sampled || app.log_sampler.admits(reply.status, app.clock.elapsed()) {
+        tracing::info!(
+            request_id = &*context.request_id,
+            method = for_log(method.as_str(), LOGGED_METHOD_MAX),
+            path = for_log(&target, LOGGED_PATH_MAX),
+            operation = facts.operation,
+            key = facts.key.as_deref().unwrap_or("-"),
+            status = reply.status,
+            micros = took.as_micros() as u64,
+            "request"
+        );
+    }
+    finish(&app, reply, &context, &facts)
+}
+
+/// Refuses an answer to a read beyond the limits of bytes in flight. The answer to a write is sent: the write is done.
+fn check_answer_bytes(app: &App, reply: &Reply, facts: &RequestFacts) -> Result<(), Problem> {
+    match (&reply.payload, &facts.key, facts.counted) {
+        (Payload::Json(text), Some(key), Some((RateClass::Read, _))) => app.answer_bytes.check(key, text.len()),
+        _ => Ok(()),
+    }
 }
 
 /// Counts an MCP message as a read, unless a tool counted the call. Some: the message exceeded the limit.
@@ -194,17 +213,23 @@ pub fn late_head_response(app: &App) -> Vec<u8> {
         Payload::Json(text) => text.clone(),
         _ => String::new(),
     };
-    let (head, _) = finish(app, reply, &context, None).into_parts();
+    let (head, _) = finish(app, reply, &context, &RequestFacts::default()).into_parts();
     let mut bytes = head_text(&head, &format!("content-length: {}\r\n", body.len()));
     bytes.extend_from_slice(body.as_bytes());
     bytes
 }
 
-fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: Option<RateWindow>) -> Response<Body> {
+fn finish(app: &App, mut reply: Reply, context: &ResponseContext, facts: &RequestFacts) -> Response<Body> {
     let version = reply.version().unwrap_or(context.version);
     let mut streaming = None;
     let (media, body) = match reply.payload {
-        Payload::Json(text) => (Some("application/json"), Body::from(text)),
+        Payload::Json(text) => {
+            let body = match &facts.key {
+                Some(key) => Body::from(app.answer_bytes.count(key, text.into())),
+                None => Body::from(text),
+            };
+            (Some("application/json"), body)
+        }
         Payload::Text(media, text) => (Some(media), Body::from(text)),
         Payload::Events(frames, over) => {
             streaming = Some(Streaming(over));
@@ -218,11 +243,12 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: O
     };
     let mut response = Response::new(body);
     streaming.map(|streaming| response.extensions_mut().insert(streaming));
+    facts.key.iter().for_each(|key| drop(response.extensions_mut().insert(CountedKey(key.clone()))));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.reserve(HEADERS_USUAL);
     headers.insert(API_VERSION, HeaderValue::from_static(version.name));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(NO_STORE));
     if let Some(media) = media {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     }
@@ -233,7 +259,7 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: O
     reply.headers.retain(|(name, _)| *name != SERVICE_API_VERSION);
     let warnings =
         if version.is_current() { vec![] } else { version.deprecation_headers(app.clock.now(), &context.base_url) };
-    let limits = rate_window.map(|rate_window| rate_window.headers(app.clock.now()));
+    let limits = facts.rate_window.map(|rate_window| rate_window.headers(app.clock.now()));
     for (name, value) in warnings.into_iter().chain(limits.into_iter().flatten()).chain(reply.headers) {
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(HeaderName::from_static(name), value);
@@ -242,9 +268,12 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, rate_window: O
     response
 }
 
-/// A method or path for the log. A text that contains a key, percent-encoded or not, is left out.
-fn without_secrets(text: &str) -> &str {
-    if holds_key(&percent_decode_str(text).decode_utf8_lossy()) { "(holds a key)" } else { text }
+/// The beginning of a method or path, for the log. A text that contains a key, percent-encoded or not, is left out.
+fn for_log(text: &str, characters_max: usize) -> &str {
+    if holds_key(&percent_decode_str(text).decode_utf8_lossy()) {
+        return "(holds a key)";
+    }
+    text.char_indices().nth(characters_max).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]
@@ -254,8 +283,9 @@ mod tests {
     #[test]
     fn key_in_path_is_not_logged() {
         for path in ["/v1/rooms/svc_live_9f", "/v1/rooms/svc%5Flive_9f", "/v1/%73vc_te%73t_9f"] {
-            assert_eq!(without_secrets(path), "(holds a key)");
+            assert_eq!(for_log(path, 4), "(holds a key)");
         }
-        assert_eq!(without_secrets("/v1/rooms/a%20b"), "/v1/rooms/a%20b");
+        assert_eq!(for_log("/v1/rooms/a%20b", 15), "/v1/rooms/a%20b");
+        assert_eq!(for_log("/v1/ä/rooms", 5), "/v1/ä");
     }
 }

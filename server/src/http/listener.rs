@@ -13,18 +13,19 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Method, Version};
 use axum::response::Response;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::Sleep;
 
 use super::connection::{Hangup, Peer};
 use super::edge::Edge;
+use super::idle::{Connections, OpenConnection};
 use super::streaming::{self, Streaming, Unchunked};
 use super::unread_body::{self, UnreadBody};
 use crate::shutdown::Shutdown;
@@ -37,13 +38,16 @@ const HEAD_LINES_MAX: usize = 256;
 const LATE_RESPONSE_TIME_MAX: Duration = Duration::from_secs(1);
 /// Time limit for requests in progress after a stop.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
+/// Time after which a further idle connection is asked to make room.
+const ROOM_PAUSE: Duration = Duration::from_millis(50);
 /// Pause after an accept error, for example too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Limits of a connection, and the response to a late request head.
 #[derive(Clone)]
 pub struct Rules {
-    /// Open connections, at most. Further connections wait in the queue of the operating system.
+    /// Open connections, at most. A further connection replaces the one that has been idle longest. While all are busy, it
+    /// waits in the queue of the operating system.
     pub connections_max: usize,
     /// Time limit for the headers of a request, also between two requests on one connection.
     pub headers_time_max: Duration,
@@ -55,20 +59,21 @@ pub struct Rules {
 
 /// Serves until `shutdown` is requested, then waits a limited time for the requests in progress.
 pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut shutdown: Shutdown) {
-    let slots = Arc::new(Semaphore::new(rules.connections_max));
+    let (slots, open) = (Arc::new(Semaphore::new(rules.connections_max)), Connections::default());
     let mut connections = JoinSet::new();
     loop {
-        let slot = tokio::select! {
-            slot = slots.clone().acquire_owned() => slot,
-            () = shutdown.requested() => break,
-        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = shutdown.requested() => break,
         };
+        let slot = tokio::select! {
+            slot = free_slot(&slots, &open) => slot,
+            () = shutdown.requested() => break,
+        };
         match accepted {
             Ok((socket, peer)) => {
-                let connection = connection(socket, Peer(peer), edge.clone(), rules.clone(), shutdown.clone());
+                let connection =
+                    connection(socket, Peer(peer), open.open(), edge.clone(), rules.clone(), shutdown.clone());
                 connections.spawn(async move {
                     // The connection frees the memory for requests before the streaming starts.
                     if let Some((socket, answer)) = Box::pin(connection).await
@@ -94,24 +99,38 @@ pub async fn serve(listener: TcpListener, edge: Edge, rules: Rules, mut shutdown
     }
 }
 
+/// A slot for a new connection. While all slots are taken, idle connections are asked to close, one after the other.
+async fn free_slot(slots: &Arc<Semaphore>, open: &Connections) -> Result<OwnedSemaphorePermit, AcquireError> {
+    if let Ok(slot) = slots.clone().try_acquire_owned() {
+        return Ok(slot);
+    }
+    loop {
+        open.close_longest_idle();
+        if let Ok(slot) = tokio::time::timeout(ROOM_PAUSE, slots.clone().acquire_owned()).await {
+            return slot;
+        }
+    }
+}
+
 /// Answers the requests of a connection. Some: the last response is a stream, whose head is not yet written.
 async fn connection(
     socket: TcpStream,
     peer: Peer,
+    open: OpenConnection,
     edge: Edge,
     rules: Rules,
     mut shutdown: Shutdown,
 ) -> Option<(TcpStream, Response)> {
     // Responses and frames are small and complete, so Nagle's algorithm would only delay them.
     let _ = socket.set_nodelay(true);
-    let (handover, hangup) = (Arc::new(Handover::default()), Hangup::default());
+    let (handover, hangup, open) = (Arc::new(Handover::default()), Hangup::default(), Arc::new(open));
     let patience = rules.write_time_max;
     let socket = Socket { io: TokioIo::new(socket), handover: handover.clone(), patience, stalled: None };
-    let (handover_of_request, hangup_of_request) = (handover.clone(), hangup.clone());
+    let (handover_of_request, hangup_of_request, activity) = (handover.clone(), hangup.clone(), open.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(hangup_of_request.clone());
-        answer(edge.clone(), request, handover_of_request.clone())
+        answer(edge.clone(), request, handover_of_request.clone(), activity.clone())
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -124,6 +143,10 @@ async fn connection(
         tokio::select! {
             ended = poll_fn(|cx| poll_end(&mut connection, &handover, cx)) => break ended,
             () = hangup.requested() => return None,
+            // A response that the socket has not taken belongs to a request.
+            () = open.close_requested() => if open.is_idle() && !handover.is_full.load(Ordering::Relaxed) {
+                return None;
+            },
             () = shutdown.requested(), if !is_stopping => {
                 is_stopping = true;
                 Pin::new(&mut connection).graceful_shutdown();
@@ -137,6 +160,7 @@ async fn connection(
         Ok(None) if handover.unread.is_some() => {
             tokio::select! {
                 () = unread_body::linger(&mut socket) => {}
+                () = open.close_requested() => {}
                 () = shutdown.requested() => {}
             }
         }
@@ -180,7 +204,9 @@ async fn answer(
     edge: Edge,
     request: hyper::Request<Incoming>,
     handover: Arc<Handover>,
+    open: Arc<OpenConnection>,
 ) -> Result<Response, Infallible> {
+    open.begin_request();
     let (knows_chunks, wants_body) = (request.version() >= Version::HTTP_11, request.method() != Method::HEAD);
     let mut response = edge.answer(request.map(|body| handover.unread.watch(body))).await;
     if wants_body && response.extensions().get::<Streaming>().is_some() {
@@ -189,6 +215,10 @@ async fn answer(
         }
         *handover.response.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
         return pending().await;
+    }
+    // hyper takes a whole body at once. A body in pieces keeps the connection busy until the next request.
+    if response.body().size_hint().exact().is_some() {
+        open.end_request();
     }
     Ok(response)
 }

@@ -1,8 +1,8 @@
 //! HTTP: connections, routing, and the steps around every request. Must not know SQL, the meaning of a record, nor the
 //! handlers and the table of routes.
 //!
-//! - [`listener`]: the accept loop with its timers, caps and drain. `unread_body`: bodies that were not read to the
-//!   end.
+//! - [`listener`]: the accept loop with its timers, caps and drain. `idle`: connections that make room for new ones.
+//!   `unread_body`: bodies that were not read to the end.
 //! - [`connection`]: peer address, hangup switch and request id, which travel inside a request.
 //! - [`edge`]: the steps around every request. `pipeline`: the steps before the handler. `parts` checks headers and body.
 //!   `cors`: preflights and headers for web pages of other origins.
@@ -18,6 +18,7 @@ pub mod call;
 pub mod connection;
 pub(crate) mod cors;
 pub mod edge;
+mod idle;
 pub mod json;
 pub mod listener;
 pub mod map;

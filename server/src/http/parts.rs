@@ -6,13 +6,14 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::header::{
     ACCEPT, AsHeaderName, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, IF_MATCH, IF_NONE_MATCH,
+    TRANSFER_ENCODING,
 };
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Version};
 use bytes::Bytes;
 use hearth_contract::headers::{IDEMPOTENCY_KEY, idempotency_key};
-use hearth_contract::problem::{Problem, ProblemType};
+use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, shorten};
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
@@ -71,6 +72,18 @@ fn is_host(text: &str) -> bool {
     // Most hosts pass this quick check of letters; the others need the full parser.
     let name = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-')).count();
     text.is_empty() || (name > 0 && is_port(&text[name..])) || text.parse().is_ok_and(well_formed)
+}
+
+/// Refuses a body in another transfer coding than `chunked` (RFC 9112 6.1): the pieces would be taken for the body.
+pub(super) fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    match header_value(headers, TRANSFER_ENCODING) {
+        Some(coding) if !coding.trim().eq_ignore_ascii_case("chunked") => {
+            let coding = shorten(&coding, QUOTED_NAME_MAX);
+            let message = format!("A body with Transfer-Encoding {coding} is not read.");
+            Err(Problem::new(ProblemType::NotImplemented, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Negotiates the media type of the response. Error: `not_acceptable`.

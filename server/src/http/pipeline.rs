@@ -6,19 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT, IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request};
 use hearth_contract::headers::{LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
-use hearth_contract::problem::{Problem, ProblemType, nearest};
+use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten};
 
 use super::bodies::RequestBody;
 use super::call::{Call, PublicRequest};
 use super::connection::Peer;
 use super::map::{RouteMap, RouteMatch};
 use super::parts::{
-    check_accept, check_conditions, check_host, check_size, header_value, parse_body, parse_idempotency_key, read_body,
+    check_accept, check_conditions, check_host, check_size, check_transfer_coding, header_value, parse_body,
+    parse_idempotency_key, read_body,
 };
 use super::query::Query;
 use super::reply::{Payload, Refusal, Reply, ResponseContext};
@@ -95,6 +96,7 @@ impl Pipeline<'_> {
         let (parts, body) = request.into_parts();
         check_size(&parts)?;
         check_host(&parts)?;
+        check_transfer_coding(&parts.headers)?;
         if is_browser_at_root(&parts) {
             let docs = format!("{}{}", base_path(&self.app.base_url), paths::DOCS);
             return Ok(Reply { status: 303, headers: vec![("location", docs)], payload: Payload::Empty });
@@ -132,8 +134,16 @@ impl Pipeline<'_> {
         if route.path.starts_with(paths::ROOT) {
             Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, |_, _| ())?;
         }
-        let name = segment.unwrap_or_default();
-        handler(PublicRequest { app: self.app.clone(), name, media, context: self.context.clone() }).await
+        check_conditions(route, &parts.headers)?;
+        let request = PublicRequest {
+            app: self.app.clone(),
+            name: segment.unwrap_or_default(),
+            media,
+            accept_encoding: header_value(&parts.headers, ACCEPT_ENCODING),
+            if_none_match: header_value(&parts.headers, IF_NONE_MATCH),
+            context: self.context.clone(),
+        };
+        handler(request).await
     }
 
     /// Verifies the key, counts the call, and checks scope and version.
@@ -150,16 +160,23 @@ impl Pipeline<'_> {
         auth::fill_sandbox(app, &principal).await?;
         self.facts.key = Some(principal.key.id.clone());
         self.facts.counts_late = route.request_body == RequestBody::Rpc;
-        let passed = app.clock.elapsed();
-        self.facts.rate_window = app.limits.count_call(&principal.key.id, route.class, passed);
-        self.facts.rate_window.map_or(Ok(()), RateWindow::check)?;
-        self.facts.counted = Some((route.class, passed));
+        self.count_call(&principal.key.id, route.class)?;
         route.check_scope(&principal)?;
         if let (NamedVersion::Unsupported, true) = (self.named, route.is_versioned()) {
             let name = header_value(&parts.headers, API_VERSION).unwrap_or_default();
             return Err(versions::unsupported(&name, app.clock.now()).into());
         }
         Ok(principal)
+    }
+
+    /// Counts the call in a window. Error: `rate_limited`.
+    fn count_call(&mut self, key: &str, class: RateClass) -> Result<(), Problem> {
+        let passed = self.app.clock.elapsed();
+        self.facts.counted = None;
+        self.facts.rate_window = self.app.limits.count_call(key, class, passed);
+        self.facts.rate_window.map_or(Ok(()), RateWindow::check)?;
+        self.facts.counted = Some((class, passed));
+        Ok(())
     }
 
     /// Reads the body and parses all parts of the request, upgraded to the current version.
@@ -181,6 +198,10 @@ impl Pipeline<'_> {
             Ticket::new(key, parts.method.as_str(), target, &body, if_match.as_deref().unwrap_or_default())
         });
         self.facts.counts_late &= !limits::is_unmetered(&body);
+        if self.facts.counts_late && limits::is_tool_list(&body) {
+            self.facts.counts_late = false;
+            self.count_call(&principal.key.id, RateClass::Read)?;
+        }
         let version = self.context.version;
         let upgrade = |name: &str, value: &mut String| version.upgrade_parameter(name, value);
         let query = Query::parse(parts.uri.query().unwrap_or_default(), route.parameters, upgrade)?;
@@ -229,7 +250,8 @@ fn nearest_path<'a>(target: &str, known: &[&'a str]) -> Option<&'a str> {
 fn find_route(found: Option<&RouteMatch<'static>>, parts: &Parts) -> Result<&'static Route, Problem> {
     let (method, target) = (&parts.method, parts.uri.path());
     let Some(RouteMatch { entry, .. }) = found else {
-        let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {target}."));
+        let shown = shorten(target, QUOTED_NAME_MAX);
+        let problem = Problem::new(ProblemType::RouteNotFound, format!("There is no path {shown}."));
         let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
         return Err(match nearest_path(target, known) {
             Some(near) => problem.with_fix(format!("Did you mean {near}? Paths are exact in case and slashes.")),

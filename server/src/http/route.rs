@@ -73,9 +73,10 @@ impl Route {
         self.path.ends_with("{id}")
     }
 
-    /// Whether the route reads one record, which `If-None-Match` may answer with 304.
+    /// Whether the route reads one record or a file of the service, which `If-None-Match` may answer with 304.
     pub fn is_conditional(&self) -> bool {
-        self.method == Method::GET && matches!(self.response_body, ResponseBody::Record | ResponseBody::Profile)
+        let is_record = matches!(self.response_body, ResponseBody::Record | ResponseBody::Profile);
+        self.method == Method::GET && (is_record || self.response_body.is_asset())
     }
 
     /// Whether the route follows the version that the request asks for. Discovery and tools always use the current

@@ -18,12 +18,20 @@ mod schema;
 mod schemas;
 mod services;
 
+use bytes::Bytes;
 use hearth_contract::headers::CURRENT_VERSION;
 use serde_json::{Value, json};
 
-use crate::app::Document;
 use crate::http::route::Route;
 use crate::versions::STABILITY;
+
+/// The description as texts.
+pub struct Document {
+    /// The description as JSON.
+    pub json: Bytes,
+    /// The description as YAML.
+    pub yaml: Bytes,
+}
 
 /// The description as JSON and YAML. `base_url` is the public URL of the service.
 pub fn document(base_url: &str, routes: &[Route]) -> Document {

@@ -40,7 +40,7 @@ pub(super) fn parameters() -> Value {
         ),
         "IfNoneMatch": header(
             "If-None-Match",
-            "Answer 304 without a body if the record still has this ETag",
+            "Answer 304 without a body if the answer still has this ETag",
             etags(&["*"]),
         ),
         "McpProtocolVersion": header(
@@ -81,10 +81,10 @@ pub(super) fn headers() -> Value {
         "RateLimitLimit": header("Calls in the key's window of a minute", json!({ "type": "integer" })),
         "RateLimitRemaining": header("Calls left in the window", json!({ "type": "integer" })),
         "RateLimitReset": header("Unix time in seconds when the window ends", json!({ "type": "integer" })),
-        "ETag": header("The record's `rev`, quoted", text()),
+        "ETag": header("The revision of the answer, quoted; of a record its `rev`", text()),
         "Location": header("The path of the new resource", text()),
         "IdempotencyReplayed": header("`true` if the response is stored from an earlier request", text()),
-        "CacheControl": header("`no-store`: responses are private", text()),
+        "CacheControl": header("`no-store`: responses are private; `public` for files that are the same for everybody", text()),
         "XAccelBuffering": header("Tells proxies to forward events at once", text()),
         "ContentDisposition": header("The suggested file name", text()),
         "ContentSecurityPolicy": header("The resources that the page may load", text()),
@@ -174,7 +174,7 @@ pub(super) fn refusal_headers(status: u16) -> Map<String, Value> {
     let mut headers = header_references(&COMMON_HEADERS);
     headers.extend(header_references(&DEPRECATION_HEADERS));
     // These statuses are sent before the rate-limit window is known (contract 4).
-    if !matches!(status, 401 | 405 | 414 | 431) {
+    if !matches!(status, 401 | 405 | 414 | 431 | 501) {
         headers.extend(header_references(&RATE_LIMIT_HEADERS));
     }
     match status {

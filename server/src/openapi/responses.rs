@@ -24,7 +24,7 @@ pub(super) fn responses(route: &Route) -> Value {
         headers.extend(header_references(&[("ETag", "ETag")]));
         responses.insert(
             "304".to_owned(),
-            json!({ "description": "The client already has this revision", "headers": headers }),
+            json!({ "description": "The client already has this revision, as its ETag says", "headers": headers }),
         );
     }
     if route.request_body == RequestBody::Rpc {
@@ -71,7 +71,9 @@ fn success(route: &Route, shared: &Map<String, Value>) -> Value {
 /// The headers of a successful response, in addition to the shared headers.
 fn success_headers(route: &Route, shared: &Map<String, Value>) -> Map<String, Value> {
     let mut headers = shared.clone();
-    if matches!(route.response_body, ResponseBody::Record | ResponseBody::Created | ResponseBody::Profile) {
+    if route.response_body.is_asset()
+        || matches!(route.response_body, ResponseBody::Record | ResponseBody::Created | ResponseBody::Profile)
+    {
         headers.extend(header_references(&[("ETag", "ETag")]));
     }
     if matches!(route.response_body, ResponseBody::Created | ResponseBody::ExportAccepted) {
@@ -108,7 +110,7 @@ fn common_headers(route: &Route) -> Map<String, Value> {
 /// The error statuses of a route, in the order of its checks (contract 4).
 fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
     // Any request head may arrive late.
-    let mut statuses = BTreeSet::from([400, 405, 406, 408, 414, 431, 500, 503]);
+    let mut statuses = BTreeSet::from([400, 405, 406, 408, 414, 431, 500, 501, 503]);
     if route.access != Access::Open {
         statuses.extend([401, 403, 429]);
     }

@@ -17,8 +17,12 @@ use super::tx::Tx;
 /// Records that a page looks at, at most. A page that has looked at so many ends, full or not (contract 5).
 pub const LOOKED_MAX: usize = 5000;
 
-/// Bytes of JSON that a page with filters looks at, at most: short reads must not wait long behind the page.
+/// Bytes of JSON that a page looks at, at most: short reads must not wait long behind the page.
 const LOOKED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes on a page. The record that reaches the limit is the last (contract 5): a page of a hundred long records would
+/// need too much memory on both sides.
+pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// A page of a list.
 #[derive(Debug, Clone)]
@@ -37,14 +41,15 @@ pub struct List {
     pub limit: usize,
 }
 
-/// Passes the JSON of each record of a page to `show`. Gives the position after which the next page begins. None: no record
-/// follows.
+/// Passes the JSON of each record of a page to `show`, which returns the bytes of the page so far. Gives the position after
+/// which the next page begins. None: no record follows.
 pub fn show(
     tx: &Tx<'_>,
     list: &List,
-    mut show: impl FnMut(&str) -> Result<(), StoreError>,
+    mut show: impl FnMut(&str) -> Result<usize, StoreError>,
 ) -> Result<Option<i64>, StoreError> {
-    let mut page = PageInProgress { list, looked: 0, bytes: 0, shown: 0, last: None, next: None };
+    let mut page =
+        PageInProgress { list, looked: 0, looked_bytes: 0, shown: 0, shown_bytes: 0, last: None, next: None };
     let look = |position: i64, json: Option<&str>| page.look(position, json, &mut show);
     match find_driver(tx, list)? {
         None => walk_order(tx, list, look)?,
@@ -59,8 +64,10 @@ struct PageInProgress<'l> {
     list: &'l List,
     looked: usize,
     /// The bytes of JSON that were looked at.
-    bytes: usize,
+    looked_bytes: usize,
     shown: usize,
+    /// The bytes on the page.
+    shown_bytes: usize,
     /// The position of the last record that was looked at.
     last: Option<i64>,
     next: Option<i64>,
@@ -72,14 +79,13 @@ impl PageInProgress<'_> {
         &mut self,
         position: i64,
         json: Option<&str>,
-        show: &mut impl FnMut(&str) -> Result<(), StoreError>,
+        show: &mut impl FnMut(&str) -> Result<usize, StoreError>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        let is_filtered = !self.list.filters.is_empty();
-        if is_filtered && (self.looked == LOOKED_MAX || self.bytes >= LOOKED_BYTES_MAX) {
+        if self.has_ended() {
             self.next = self.last;
             return Ok(ControlFlow::Break(()));
         }
-        self.bytes += json.map_or(0, str::len);
+        self.looked_bytes += json.map_or(0, str::len);
         let json = match json {
             Some(json) if matches_all(&self.list.filters, json)? => Some(json),
             _ => None,
@@ -92,9 +98,14 @@ impl PageInProgress<'_> {
         self.last = Some(position);
         if let Some(json) = json {
             self.shown += 1;
-            show(json)?;
+            self.shown_bytes = show(json)?;
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Whether the page ends before the next record, full or not.
+    fn has_ended(&self) -> bool {
+        self.looked == LOOKED_MAX || self.looked_bytes >= LOOKED_BYTES_MAX || self.shown_bytes >= PAGE_BYTES_MAX
     }
 }
 

@@ -448,6 +448,36 @@ async fn every_error_has_a_safe_page() {
 }
 
 #[tokio::test]
+async fn asset_is_compressed_kept_and_revalidated() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, "");
+    let ask = async |path: &str, coding: &str, known: &str| {
+        let request = client.request(Method::GET, path).header("accept-encoding", coding.to_owned());
+        client.send(if known.is_empty() { request } else { request.header("if-none-match", known.to_owned()) }).await
+    };
+    for (path, kept) in [
+        ("/docs/viewer.js", "public, max-age=3600"),
+        ("/docs/style.css", "public, max-age=3600"),
+        ("/openapi/v1", "public, no-cache"),
+        ("/openapi/v1.yaml", "public, no-cache"),
+    ] {
+        let mut etags = std::collections::HashSet::new();
+        for coding in ["br", "gzip", ""] {
+            let sent = ask(path, if coding.is_empty() { "zstd" } else { coding }, "").await;
+            let etag = sent.header("etag").to_owned();
+            assert_eq!((sent.status, sent.header("content-encoding")), (200, coding), "{path}");
+            assert_eq!(sent.header("cache-control"), kept);
+            assert!(sent.header("vary").starts_with("Accept-Encoding"), "{}", sent.header("vary"));
+            let again = ask(path, if coding.is_empty() { "zstd" } else { coding }, &format!("\"x\", W/{etag}")).await;
+            assert_eq!((again.status, again.text.as_str(), again.header("etag")), (304, "", &*etag), "{path}");
+            assert_eq!(again.header("cache-control"), kept);
+            assert!(etags.insert(etag), "each coding has an ETag of its own");
+        }
+        assert_eq!(ask(path, "br", "nonsense").await.status, 400);
+    }
+}
+
+#[tokio::test]
 async fn links_keep_path_of_base_url() {
     let server = Server::start_with(|config| config.base_url = Some("https://hearth.example/home/".to_owned())).await;
     for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {

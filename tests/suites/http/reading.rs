@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use hearth_server::app::answer_bytes::KEY_BYTES_MAX;
 use hearth_tests::client::Client;
 use hearth_tests::server::{Server, TestClock};
 use reqwest::Method;
@@ -19,6 +20,63 @@ async fn list_pages_show_each_record_once() {
     let mut oldest_first = client.list_all("/v1/inventory?limit=100&order=asc").await;
     oldest_first.reverse();
     assert_eq!(newest_first, oldest_first);
+}
+
+/// Creates inventory items of about 80 KB each.
+async fn add_long_items(client: &Client, count: usize) {
+    /// A bulk body has at most 1 MiB.
+    const OPERATIONS: usize = 12;
+    let long = "🏠".repeat(10_000);
+    for first in (0..count).step_by(OPERATIONS) {
+        let item =
+            |number| json!({ "method": "create", "name": format!("{number}"), "notes": long, "description": long });
+        let operations: Vec<Value> = (first..(first + OPERATIONS).min(count)).map(item).collect();
+        assert_eq!(client.post("/v1/inventory/bulk", &json!({ "operations": operations })).await.status, 207);
+    }
+}
+
+#[tokio::test]
+async fn page_of_long_records_ends_early() {
+    const PAGE_BYTES: usize = 4 * 1024 * 1024;
+    const RECORD_BYTES_MAX: usize = 100 * 1024;
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    add_long_items(&client, 60).await;
+    for query in ["", "&sort=updated_at&order=asc", "&expand=room", "&created_since=2020-01-01"] {
+        let page = client.get(&format!("/v1/inventory?limit=100{query}")).await;
+        assert_eq!(page.json["meta"]["page"]["has_more"], true, "{query}");
+        assert!((PAGE_BYTES..PAGE_BYTES + RECORD_BYTES_MAX).contains(&page.text.len()), "{query} {}", page.text.len());
+        let all = client.list_all(&format!("/v1/inventory?limit=100{query}")).await;
+        let names: HashSet<&str> = all.iter().filter_map(|record| record["name"].as_str()).collect();
+        assert_eq!((all.len(), names.len()), (60, 60), "{query}");
+    }
+    // What counts is what the page shows.
+    assert_eq!(client.get("/v1/inventory?limit=100&fields=name").await.data().as_array().unwrap().len(), 60);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "svc_list_inventory", "arguments": { "limit": 100 } } });
+    let called = client.post("/mcp", &call).await;
+    let result = &called.json["result"]["structuredContent"];
+    assert_eq!(result["page"]["has_more"], true);
+    assert!(result["data"].as_array().is_some_and(|data| (50..60).contains(&data.len())));
+}
+
+#[tokio::test]
+async fn reads_beyond_bytes_in_flight_are_refused() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let key = client.get("/v1/me").await.data()["key"]["id"].as_str().unwrap().to_owned();
+    let unread = server.running.app.answer_bytes.count(&key, vec![b' '; KEY_BYTES_MAX].into());
+    let refused = client.get("/v1/rooms").await;
+    assert_eq!((refused.status, refused.error(), refused.header("retry-after")), (503, "unavailable", "1"));
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "svc_list_rooms" } });
+    let called = client.post("/mcp", &call).await;
+    assert_eq!(called.json["result"]["structuredContent"]["error"]["type"], "unavailable", "{}", called.text);
+    assert_eq!(client.post("/v1/rooms", &json!({ "name": "Hall" })).await.status, 201, "the write is done");
+    assert_eq!(Client::new(&server.url, &server.test_key).get("/v1/rooms").await.status, 200, "another key");
+    drop(unread);
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
+    let counted = || server.running.app.answer_bytes.all();
+    hearth_tests::process::wait_until("all answers are written", || counted() == 0);
 }
 
 #[tokio::test]

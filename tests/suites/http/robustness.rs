@@ -126,28 +126,68 @@ async fn missing_body_times_out() {
     assert_eq!(Client::new(&server.url, &server.live_key).list_all("/v1/rooms").await.len(), 0);
 }
 
-#[tokio::test]
-async fn connections_over_cap_wait_for_a_close() {
-    let server = Server::start_with(|config| config.connections_max = 2).await;
-    let ask = b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n";
+/// Asks for the health of the service. Returns the status line; empty when the connection is closed.
+async fn ask_health(socket: &mut TcpStream) -> String {
     let mut response = [0; 4096];
+    let _ = socket.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    let read = tokio::time::timeout(Duration::from_secs(120), socket.read(&mut response)).await;
+    let read = read.expect("a response or the end in time").unwrap_or(0);
+    String::from_utf8_lossy(&response[..read]).lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn connection_over_cap_replaces_longest_idle() {
+    let server = Server::start_with(|config| config.connections_max = 2).await;
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut socket = TcpStream::connect(server.running.address).await.unwrap();
-        socket.write_all(ask).await.unwrap();
-        assert!(socket.read(&mut response).await.unwrap() > 0);
+        assert_eq!(ask_health(&mut socket).await, "HTTP/1.1 200 OK");
         held.push(socket);
     }
+    assert_eq!(ask_health(&mut held[0]).await, "HTTP/1.1 200 OK");
     let mut third = TcpStream::connect(server.running.address).await.unwrap();
-    third.write_all(ask).await.unwrap();
-    for _ in 0..50 {
-        held[0].write_all(ask).await.unwrap();
-        assert!(held[0].read(&mut response).await.unwrap() > 0);
+    assert_eq!(ask_health(&mut third).await, "HTTP/1.1 200 OK");
+    assert_eq!(ask_health(&mut held[1]).await, "", "it was idle longest");
+    assert_eq!(ask_health(&mut held[0]).await, "HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn connection_over_cap_waits_for_busy_ones() {
+    let server = Server::start_with(|config| config.connections_max = 2).await;
+    let open =
+        format!("GET /v1/events/stream HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\n\r\n", server.test_key);
+    let mut streams = Vec::new();
+    for _ in 0..2 {
+        let mut socket = TcpStream::connect(server.running.address).await.unwrap();
+        socket.write_all(open.as_bytes()).await.unwrap();
+        assert!(socket.read(&mut [0; 4096]).await.unwrap() > 0);
+        streams.push(socket);
     }
-    assert!(third.try_read(&mut response).is_err(), "it has no response yet");
-    held.pop();
-    let read = tokio::time::timeout(Duration::from_secs(120), third.read(&mut response)).await;
-    assert!(String::from_utf8_lossy(&response[..read.unwrap().unwrap()]).starts_with("HTTP/1.1 200"));
+    let mut third = TcpStream::connect(server.running.address).await.unwrap();
+    let mut asking = Box::pin(ask_health(&mut third));
+    let pause = tokio::time::sleep(Duration::from_millis(200));
+    tokio::select! {
+        biased;
+        line = &mut asking => panic!("a stream was closed: {line}"),
+        () = pause => (),
+    }
+    streams.pop();
+    assert_eq!(asking.await, "HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn unknown_transfer_coding_is_refused() {
+    let server = Server::start().await;
+    let mut socket = TcpStream::connect(server.running.address).await.unwrap();
+    let head = format!(
+        "POST /v1/rooms HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+         transfer-encoding: gzip, chunked\r\nconnection: close\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n",
+        server.live_key
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let (head, body) = rest(&mut socket).await;
+    assert!(head.starts_with("HTTP/1.1 501 "), "{head}");
+    assert_eq!(body["error"]["type"], "not_implemented");
 }
 
 #[tokio::test]

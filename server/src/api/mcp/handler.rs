@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::tools::{TOOLS, Tool, nearest_tool};
 use crate::app::App;
 use crate::app::keyring::Principal;
-use crate::app::limits::RateWindow;
+use crate::app::limits::{RateClass, RateWindow};
 use crate::http::call::Call;
 use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::http::route::{Handler, Route};
@@ -209,6 +209,9 @@ impl McpHandler {
             context: self.context.clone(),
         });
         let reply = answered.await?;
+        if let (RateClass::Read, Payload::Json(text)) = (route.class, &reply.payload) {
+            self.app.answer_bytes.check(&self.principal.key.id, text.len())?;
+        }
         let is_replayed = reply.header(IDEMPOTENCY_REPLAYED).is_some();
         self.facts.lock().unwrap_or_else(PoisonError::into_inner).is_replayed = is_replayed;
         Ok(reply)
