@@ -11,6 +11,7 @@ use crate::profile::Profile;
 use crate::store::StoreError;
 use crate::store::health::{self, Health};
 use crate::store::schema::user_objects::{broken_triggers, explain_refusal, is_typed_table, refusing_objects};
+use crate::store::trial_write::{RefusingTrigger, refusing_triggers};
 use crate::store::{connection, open};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
@@ -68,7 +69,12 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
     let (findings, status) = match (inspect(profile, &health, fault.is_none()), fault) {
         (Ok((findings, status)), fault) => (fault.into_iter().chain(findings).collect(), Some(status)),
         (Err(_), Some(fault)) => (vec![fault], None),
-        (Err(error), None) => (vec![unreadable_finding(profile, &error)], None),
+        (Err(error), None) => {
+            // A trigger of another program can keep `doctor` itself from writing.
+            let named = refusing_trigger_findings(db).unwrap_or_default();
+            let unnamed = named.is_empty().then(|| unreadable_finding(profile, &error));
+            (named.into_iter().chain(unnamed).collect(), None)
+        }
     };
     DatabaseReport { findings, home_id: health.home_id, status }
 }
@@ -134,8 +140,8 @@ fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
 /// Findings on indexes and triggers of the user that get in the way of a sync.
 fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
-    findings.extend(health.ungated.iter().map(|(name, table)| {
-        let (when, next) = if is_typed_table(table) {
+    findings.extend(health.ungated.iter().map(|trigger| {
+        let (when, next) = if is_typed_table(&trigger.table) {
             (
                 "also fires on writes of the sync",
                 "DROP TRIGGER, then create it again with WHEN (SELECT open FROM _gate) = 0",
@@ -147,10 +153,17 @@ fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, S
             )
         };
         let text = format!(
-            "the trigger {name} on {table} is not the replica's own and {when}; its changes are not edits and \
+            "{trigger} is not the replica's own and {when}; its changes are not edits and \
              are never sent"
         );
         Finding::new(Topic::Database, Severity::Note, text, next)
+    }));
+    findings.extend(health.on_protected.iter().map(|(trigger, table)| {
+        let text = format!(
+            "{trigger} is not the replica's own and writes to {table}, which only the replica may write; edits can be \
+             refused, lost or sent wrongly"
+        );
+        Finding::new(Topic::Database, Severity::Warning, text, drop_trigger_advice(&trigger.name))
     }));
     findings.extend(health.unique.iter().map(|(name, table)| {
         let text = format!(
@@ -164,11 +177,29 @@ fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, S
         let text = format!("{object} is not the replica's own; a sync stops at a record that it refuses");
         Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
     }));
-    findings.extend(broken_triggers(&connection)?.into_iter().map(|(object, message)| {
+    let broken = broken_triggers(&connection)?;
+    if broken.is_empty() {
+        findings.extend(refusing_trigger_findings(db)?);
+    }
+    findings.extend(broken.into_iter().map(|(object, message)| {
         let text = format!("writes fail because of {object}: {message}; syncing stops");
         Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
     }));
     Ok(findings)
+}
+
+/// Findings on triggers of the user that make each sync fail.
+fn refusing_trigger_findings(db: &Path) -> Result<Vec<Finding>, StoreError> {
+    let found = refusing_triggers(&mut open::read_write(db)?)?;
+    let findings = found.into_iter().map(|RefusingTrigger { trigger, sentence }| {
+        let text = format!("each sync fails because of {trigger}, which is not the replica's own: {sentence}");
+        Finding::new(Topic::Feed, Severity::Warning, text, drop_trigger_advice(&trigger.name))
+    });
+    Ok(findings.collect())
+}
+
+fn drop_trigger_advice(name: &str) -> String {
+    format!("DROP TRIGGER \"{}\"", name.replace('"', "\"\""))
 }
 
 fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
@@ -176,7 +207,7 @@ fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
     let (topic, text) = match diagnosis.cause {
         Cause::Newer | Cause::Foreign => (Topic::Setup, diagnosis.text),
         Cause::Damaged => (Topic::Database, diagnosis.text),
-        Cause::NoAccess | Cause::Moved => (Topic::Files, diagnosis.text),
+        Cause::NoAccess | Cause::Moved | Cause::NoLocks => (Topic::Files, diagnosis.text),
         Cause::Busy => (Topic::Process, diagnosis.text),
         Cause::DiskFull | Cause::DiskUnwritable => (Topic::Disk, diagnosis.text),
         Cause::Other
