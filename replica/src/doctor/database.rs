@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use super::advice::{HELD_CHANGES_ADVICE, REBUILD_COMMAND, new_key_advice, other_process_key_advice, setup_command};
-use super::diagnosis::{Cause, REFUSING_OBJECT_ADVICE, block_advice, diagnose, free_space_advice, unique_index_advice};
+use super::diagnosis::{Cause, block_advice, diagnose, free_space_advice};
 use super::finding::{Finding, Severity, Topic};
 use super::text::{count, duration_text, size_text};
+use super::user_objects;
 use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
 use crate::store::health::{self, Health};
-use crate::store::schema::user_objects::{broken_triggers, explain_refusal, is_typed_table, refusing_objects};
-use crate::store::trial_write::{RefusingTrigger, refusing_triggers};
+use crate::store::schema::user_objects::explain_refusal;
 use crate::store::{connection, open};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
@@ -71,7 +71,7 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
         (Err(_), Some(fault)) => (vec![fault], None),
         (Err(error), None) => {
             // A trigger of another program can keep `doctor` itself from writing.
-            let named = refusing_trigger_findings(db).unwrap_or_default();
+            let named = user_objects::refusing_trigger_findings(db).unwrap_or_default();
             let unnamed = named.is_empty().then(|| unreadable_finding(profile, &error));
             (named.into_iter().chain(unnamed).collect(), None)
         }
@@ -117,7 +117,7 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
         findings.push(Finding::ok(Topic::Database, text));
     }
     if health.broken.is_empty() {
-        findings.extend(foreign_object_findings(&profile.db, health)?);
+        findings.extend(user_objects::examine(&profile.db, health)?);
     }
     // A home without a server has nothing to sync.
     if status.phase != Phase::Local || profile.server.is_some() {
@@ -135,71 +135,6 @@ fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
         // Faults of the disk are reported with the files.
         _ => None,
     }
-}
-
-/// Findings on indexes and triggers of the user that get in the way of a sync.
-fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
-    let mut findings = Vec::new();
-    findings.extend(health.ungated.iter().map(|trigger| {
-        let (when, next) = if is_typed_table(&trigger.table) {
-            (
-                "also fires on writes of the sync",
-                "DROP TRIGGER, then create it again with WHEN (SELECT open FROM _gate) = 0",
-            )
-        } else {
-            (
-                "fires while the replica maintains its tables",
-                "DROP TRIGGER, then create it again on the table of the records",
-            )
-        };
-        let text = format!(
-            "{trigger} is not the replica's own and {when}; its changes are not edits and \
-             are never sent"
-        );
-        Finding::new(Topic::Database, Severity::Note, text, next)
-    }));
-    findings.extend(health.on_protected.iter().map(|(trigger, table)| {
-        let text = format!(
-            "{trigger} is not the replica's own and writes to {table}, which only the replica may write; edits can be \
-             refused, lost or sent wrongly"
-        );
-        Finding::new(Topic::Database, Severity::Warning, text, drop_trigger_advice(&trigger.name))
-    }));
-    findings.extend(health.unique.iter().map(|(name, table)| {
-        let text = format!(
-            "the UNIQUE index {name} on {table} is not the replica's own; a sync stops at two records of \
-             the server with equal values there"
-        );
-        Finding::new(Topic::Feed, Severity::Warning, text, unique_index_advice(name))
-    }));
-    let connection = open::read_write(db)?;
-    findings.extend(refusing_objects(&connection)?.into_iter().map(|object| {
-        let text = format!("{object} is not the replica's own; a sync stops at a record that it refuses");
-        Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
-    }));
-    let broken = broken_triggers(&connection)?;
-    if broken.is_empty() {
-        findings.extend(refusing_trigger_findings(db)?);
-    }
-    findings.extend(broken.into_iter().map(|(object, message)| {
-        let text = format!("writes fail because of {object}: {message}; syncing stops");
-        Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
-    }));
-    Ok(findings)
-}
-
-/// Findings on triggers of the user that make each sync fail.
-fn refusing_trigger_findings(db: &Path) -> Result<Vec<Finding>, StoreError> {
-    let found = refusing_triggers(&mut open::read_write(db)?)?;
-    let findings = found.into_iter().map(|RefusingTrigger { trigger, sentence }| {
-        let text = format!("each sync fails because of {trigger}, which is not the replica's own: {sentence}");
-        Finding::new(Topic::Feed, Severity::Warning, text, drop_trigger_advice(&trigger.name))
-    });
-    Ok(findings.collect())
-}
-
-fn drop_trigger_advice(name: &str) -> String {
-    format!("DROP TRIGGER \"{}\"", name.replace('"', "\"\""))
 }
 
 fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
