@@ -190,10 +190,7 @@ fn chosen_id(value: &Value) -> Result<Option<Uuid>, FieldFault> {
 }
 
 fn check_integer(field: &Field, value: &Value) -> Result<Value, FieldFault> {
-    let (low, high) = match field.format {
-        Format::Count { min, max } => (min, max),
-        _ => (1000, 9999),
-    };
+    let (low, high) = field.format.integer_range();
     let number = match value {
         Value::Number(number) => number,
         other => return Err(fault(field, FaultCode::WrongType, &integer_rule(other))),

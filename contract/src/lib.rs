@@ -4,9 +4,10 @@
 //! - [`resources`]: the table of the six kinds. Validation, discovery, replica columns and forms read the table.
 //! - [`formats`]: the exact rules of dates, timestamps, money, ids and texts.
 //! - [`fields`], [`check`]: values by field name; checks a body against the table and reports all faults at once.
-//! - [`typed_text`]: sums, whole numbers and dates as people type them.
+//! - [`typed_text`]: sums, whole numbers and dates as people type them. [`printed_text`]: foreign text made safe to print.
 //! - [`search_text`]: the searched words of a record. [`recurrence`]: which task follows a completed one. [`time_zone`]: days.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
+//! - [`record_limits`]: what a record may hold at most, for readers of a server's data.
 //! - [`problem`]: refusals with status, retry rule and next step.
 //! - [`envelope`], [`headers`], [`paths`], [`key`]: the parts of HTTP messages.
 //!
@@ -21,8 +22,10 @@ pub mod formats;
 pub mod headers;
 pub mod key;
 pub mod paths;
+pub mod printed_text;
 pub mod problem;
 pub mod record;
+pub mod record_limits;
 pub mod recurrence;
 pub mod resources;
 pub mod schema;

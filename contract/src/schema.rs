@@ -334,4 +334,12 @@ impl Format {
     pub const fn is_integer(self) -> bool {
         matches!(self, Format::Count { .. } | Format::Year)
     }
+
+    /// The least and the greatest value of an integer format.
+    pub const fn integer_range(self) -> (i64, i64) {
+        match self {
+            Format::Count { min, max } => (min, max),
+            _ => (1000, 9999),
+        }
+    }
 }

@@ -213,6 +213,8 @@ CREATE TABLE _found_changes (
     record_id TEXT NOT NULL,
     method    TEXT NOT NULL,             -- create, update, delete
     patch     TEXT NOT NULL,             -- JSON object: the changed fields and their values as found
+    base      TEXT NOT NULL DEFAULT '{}', -- JSON object: their values before; of a delete, all values
+    added     TEXT NOT NULL DEFAULT '{}', -- JSON object: values of a new record in columns that a person has added
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 

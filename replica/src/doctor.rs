@@ -2,6 +2,7 @@
 //! findings are shown.
 //!
 //! - `files`: paths, file modes, free space. `database`: the file, its tables, its edits, the syncing process.
+//!   `user_objects`: what others have added to the tables.
 //! - `server`: whether the server answers, the key's scopes, the server's clock.
 //! - `diagnosis`: why a database cannot be used; for every command.
 //! - `finding`: the type of a result. `advice`: commands to type. `text`: sizes and durations as text.
@@ -13,6 +14,7 @@ mod files;
 mod finding;
 mod server;
 mod text;
+mod user_objects;
 
 use crate::model::Phase;
 use crate::profile::{Profile, ProfileError};

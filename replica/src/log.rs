@@ -1,11 +1,13 @@
 //! Log lines of a sync: to stderr, or to a file while a screen covers the terminal. `HEARTH_LOG` sets the filter
 //! (`hearth_replica=debug`). Must not know the content of the lines.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use hearth_contract::printed_text::{escape_json, is_harmless, printed};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -29,7 +31,7 @@ pub fn to_stderr(form: LogFormat, level: &str) {
     let (filter, invalid) = filter("hearth_replica", level);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
+        .with_writer(move || SafeWriter { form, out: io::stderr() })
         .with_ansi(io::stderr().is_terminal() && !plain)
         .with_target(false)
         .log_internal_errors(false);
@@ -48,7 +50,8 @@ pub fn to_file(db: &Path, level: &str) -> io::Result<PathBuf> {
     let file = LogFile::open(path.clone())?;
     // The target `hearth` also covers the log lines of the screen itself.
     let (filter, invalid) = filter("hearth", level);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file));
+    let out = SafeWriter { form: LogFormat::Text, out: file };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(out));
     // A full disk loses log lines. An error message for each lost line would overwrite the screen.
     let _ = builder.with_ansi(false).with_target(false).log_internal_errors(false).try_init();
     warn_of_invalid_filter(invalid);
@@ -83,6 +86,38 @@ fn parse_filter(value: &str) -> Result<Option<EnvFilter>, String> {
         Some(word) => Err(format!("`{word}` is neither error, warn, info, debug, trace or off nor TARGET=LEVEL")),
         None => EnvFilter::try_new(value).map(Some).map_err(|error| error.to_string()),
     }
+}
+
+/// Writes log lines without characters that steer a terminal. The text of a server or of a record may hold such characters.
+struct SafeWriter<W> {
+    form: LogFormat,
+    out: W,
+}
+
+impl<W: Write> Write for SafeWriter<W> {
+    /// Writes a whole line: the subscriber writes each line at once.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let safe = match self.form {
+            LogFormat::Text => safe_text(&text),
+            LogFormat::Json => escape_json(&text),
+        };
+        self.out.write_all(safe.as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A log line as text. Its colors are escape sequences of the subscriber, which escapes control characters of values itself.
+fn safe_text(line: &str) -> Cow<'_, str> {
+    let stays = |c: char| matches!(c, '\n' | '\u{1b}') || is_harmless(c);
+    if line.chars().all(stays) {
+        return Cow::Borrowed(line);
+    }
+    Cow::Owned(line.chars().filter_map(|c| if stays(c) { Some(c) } else { printed(c) }).collect())
 }
 
 /// A log file that is rotated when full.
@@ -121,6 +156,43 @@ impl Write for LogFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a subscriber logs of a message that tries to steer the terminal.
+    fn logged(form: LogFormat) -> String {
+        let lines = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let sink = lines.clone();
+        let out = move || SafeWriter { form, out: Sink(sink.clone()) };
+        let builder = tracing_subscriber::fmt().with_writer(out).with_ansi(false);
+        let message = "red \u{1b}[31m \u{9b}2J evil\u{202e}gnp.exe";
+        let log = || tracing::info!(title = message, "{message}");
+        match form {
+            LogFormat::Text => tracing::subscriber::with_default(builder.finish(), log),
+            LogFormat::Json => tracing::subscriber::with_default(builder.json().finish(), log),
+        }
+        let bytes = lines.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    struct Sink(std::sync::Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn logged_text_cannot_steer_terminal() {
+        for form in [LogFormat::Text, LogFormat::Json] {
+            let line = logged(form);
+            assert!(line.ends_with('\n') && line.trim_end().chars().all(is_harmless), "{line:?}");
+            assert!(line.contains("gnp.exe"), "{line}");
+        }
+    }
 
     #[test]
     fn two_writers_append_to_log_file() {

@@ -197,6 +197,19 @@ fn rewind_stops_at_start_of_home() {
 }
 
 #[test]
+fn rewind_into_gap_of_restore_ends_at_last_event() {
+    let dir = data_with_team();
+    lab(dir.path(), &["churn", "--count", "20", "--rate", "5000"]);
+    let restored = lab(dir.path(), &["rewind", "--by", "5", "--marked"])["to"].as_i64().unwrap();
+    let head = lab(dir.path(), &["churn", "--count", "1", "--rate", "5000"])["head"].as_i64().unwrap();
+    assert!(head > restored + 100, "the restore leaves a gap");
+    assert_eq!(lab(dir.path(), &["rewind", "--to", &(head - 50).to_string()])["to"], restored);
+    assert!(stdout(dir.path(), &["check"]).starts_with("sound"));
+    lab(dir.path(), &["churn", "--count", "5", "--rate", "5000"]);
+    assert!(stdout(dir.path(), &["check"]).starts_with("sound"));
+}
+
+#[test]
 fn rewind_after_trim_reports_lowest_position() {
     let dir = data_with_team();
     let head = lab(dir.path(), &["churn", "--count", "80", "--rate", "5000"])["head"].as_i64().unwrap();

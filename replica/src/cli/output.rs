@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hearth_contract::printed_text::escape_json;
 use hearth_replica::Table;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::text::{cell_text, csv_line, value_text};
+use super::text::{cell_text, csv_line, one_line, printed_csv_cell};
 
 /// True after a write to stdout failed because the reader is gone.
 static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -71,9 +72,14 @@ pub(super) fn path(path: &Path) -> Value {
     path.to_string_lossy().into()
 }
 
-/// Prints JSON, indented on a terminal.
+/// Prints JSON, indented on a terminal. Characters that steer a terminal are escaped.
 pub(super) fn json(value: &Value) -> io::Result<()> {
-    line(&if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() })
+    line(&json_text(value, io::stdout().is_terminal()))
+}
+
+fn json_text(value: &Value, is_for_people: bool) -> String {
+    let text = if is_for_people { format!("{value:#}") } else { value.to_string() };
+    escape_json(&text).into_owned()
 }
 
 /// Bold text on a terminal, unless NO_COLOR is set.
@@ -109,9 +115,10 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
             }
         };
         let object = Value::Object(columns.iter().cloned().zip(row).collect());
+        let text = json_text(&object, is_for_people);
         ignore_closed_pipe(match is_for_people {
-            true => write!(out, "{before}\n  {}", format!("{object:#}").replace('\n', "\n  ")),
-            false => write!(out, "{before}{object}"),
+            true => write!(out, "{before}\n  {}", text.replace('\n', "\n  ")),
+            false => write!(out, "{before}{text}"),
         })?;
         before = ",";
         if !is_stdout_open() {
@@ -127,12 +134,17 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
     failed.map_or(Ok(()), Err)
 }
 
-/// Writes rows as CSV (RFC 4180) with a header line, one row at a time. Null is an empty field.
+/// Writes rows as CSV (RFC 4180) with a header line, one row at a time. Null is an empty field. Cells and names are safe in a
+/// terminal and in a spreadsheet.
 pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
-    ignore_closed_pipe(writeln!(out, "{}", csv_line(columns.iter().cloned())))?;
+    ignore_closed_pipe(writeln!(
+        out,
+        "{}",
+        csv_line(columns.iter().map(|name| printed_csv_cell(&name.as_str().into())))
+    ))?;
     for row in rows {
-        ignore_closed_pipe(writeln!(out, "{}", csv_line(row?.iter().map(value_text))))?;
+        ignore_closed_pipe(writeln!(out, "{}", csv_line(row?.iter().map(printed_csv_cell))))?;
         if !is_stdout_open() {
             break;
         }
@@ -142,9 +154,10 @@ pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure
 
 /// Writes rows as a table. On a terminal the widest columns shrink, so a row fits one line.
 pub(super) fn table(table: &Table) -> io::Result<()> {
+    let names: Vec<String> = table.columns.iter().map(|name| one_line(name)).collect();
     let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(cell_text).collect()).collect();
     let line_max = io::stdout().is_terminal().then(|| console::Term::stdout().size().1.into());
-    let widths = widths(&table.columns, &cells, line_max);
+    let widths = widths(&names, &cells, line_max);
     let join = |row: &[String]| {
         let padded = row.iter().zip(&widths).filter_map(|(cell, wide)| {
             let cell = console::truncate_str(cell, (*wide)?, "…");
@@ -152,7 +165,7 @@ pub(super) fn table(table: &Table) -> io::Result<()> {
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    line(&bold(&join(&table.columns)))?;
+    line(&bold(&join(&names)))?;
     for row in cells.iter().take_while(|_| is_stdout_open()) {
         line(&join(row))?;
     }

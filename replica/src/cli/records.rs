@@ -283,7 +283,7 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
     output::line(&format!("{}  {}", output::bold(&text::one_line(&row.title)), output::dim(row.kind.as_str())))?;
     let wide = resource(row.kind).fields.iter().map(|field| field.name.len()).max().unwrap_or(0).max(10) + 2;
     let line = |name: &str, text: &str| output::line(&format!("{name:wide$}{text}"));
-    line("id", &row.id)?;
+    line("id", &text::one_line(&row.id))?;
     for (name, value) in row.fields.iter().filter(|(_, value)| !value.is_null()) {
         // A text of several lines keeps its lines, indented.
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

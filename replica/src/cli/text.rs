@@ -1,6 +1,6 @@
 //! Text for a terminal: values, counts, and foreign text on one line. Must not print.
 
-use hearth_contract::typed_text;
+use hearth_contract::{printed_text, typed_text};
 use serde_json::Value;
 
 /// A number with its noun.
@@ -30,6 +30,15 @@ pub(super) fn csv_cell(value: &Value) -> String {
     }
 }
 
+/// The same cell without characters that steer a terminal.
+pub(super) fn printed_csv_cell(value: &Value) -> String {
+    match value {
+        // The guard comes last: an invisible character may precede a formula.
+        Value::String(text) => typed_text::csv_text(&printed_text::clean_lines(text)),
+        other => value_text(other),
+    }
+}
+
 /// A line of CSV (RFC 4180) without its end.
 pub(super) fn csv_line(cells: impl IntoIterator<Item = String>) -> String {
     let quote = |text: String| match text.contains(['"', ',', '\n', '\r']) {
@@ -44,12 +53,9 @@ pub(super) fn cell_text(value: &Value) -> String {
     one_line(&value_text(value))
 }
 
-/// A text on one line, without control characters and direction marks.
+/// A text on one line, without control characters, direction marks and invisible characters.
 pub(super) fn one_line(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+    printed_text::clean_line(text).into_owned()
 }
 
 /// A text of several lines, each without control characters. Not for texts of a server, which go on one line.

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use super::advice::{HELD_CHANGES_ADVICE, REBUILD_COMMAND, new_key_advice, other_process_key_advice, setup_command};
-use super::diagnosis::{Cause, REFUSING_OBJECT_ADVICE, block_advice, diagnose, free_space_advice, unique_index_advice};
+use super::diagnosis::{Cause, block_advice, diagnose, free_space_advice};
 use super::finding::{Finding, Severity, Topic};
 use super::text::{count, duration_text, size_text};
+use super::user_objects;
 use crate::model::Phase;
 use crate::profile::Profile;
 use crate::store::StoreError;
 use crate::store::health::{self, Health};
-use crate::store::schema::user_objects::{broken_triggers, explain_refusal, is_typed_table, refusing_objects};
+use crate::store::schema::user_objects::explain_refusal;
 use crate::store::{connection, open};
 use crate::sync::SyncLock;
 use crate::{Origin, Replica, Status};
@@ -68,7 +69,12 @@ pub(super) fn examine(profile: &Profile) -> DatabaseReport {
     let (findings, status) = match (inspect(profile, &health, fault.is_none()), fault) {
         (Ok((findings, status)), fault) => (fault.into_iter().chain(findings).collect(), Some(status)),
         (Err(_), Some(fault)) => (vec![fault], None),
-        (Err(error), None) => (vec![unreadable_finding(profile, &error)], None),
+        (Err(error), None) => {
+            // A trigger of another program can keep `doctor` itself from writing.
+            let named = user_objects::refusing_trigger_findings(db).unwrap_or_default();
+            let unnamed = named.is_empty().then(|| unreadable_finding(profile, &error));
+            (named.into_iter().chain(unnamed).collect(), None)
+        }
     };
     DatabaseReport { findings, home_id: health.home_id, status }
 }
@@ -111,7 +117,7 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
         findings.push(Finding::ok(Topic::Database, text));
     }
     if health.broken.is_empty() {
-        findings.extend(foreign_object_findings(&profile.db, health)?);
+        findings.extend(user_objects::examine(&profile.db, health)?);
     }
     // A home without a server has nothing to sync.
     if status.phase != Phase::Local || profile.server.is_some() {
@@ -131,52 +137,12 @@ fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
     }
 }
 
-/// Findings on indexes and triggers of the user that get in the way of a sync.
-fn foreign_object_findings(db: &Path, health: &Health) -> Result<Vec<Finding>, StoreError> {
-    let mut findings = Vec::new();
-    findings.extend(health.ungated.iter().map(|(name, table)| {
-        let (when, next) = if is_typed_table(table) {
-            (
-                "also fires on writes of the sync",
-                "DROP TRIGGER, then create it again with WHEN (SELECT open FROM _gate) = 0",
-            )
-        } else {
-            (
-                "fires while the replica maintains its tables",
-                "DROP TRIGGER, then create it again on the table of the records",
-            )
-        };
-        let text = format!(
-            "the trigger {name} on {table} is not the replica's own and {when}; its changes are not edits and \
-             are never sent"
-        );
-        Finding::new(Topic::Database, Severity::Note, text, next)
-    }));
-    findings.extend(health.unique.iter().map(|(name, table)| {
-        let text = format!(
-            "the UNIQUE index {name} on {table} is not the replica's own; a sync stops at two records of \
-             the server with equal values there"
-        );
-        Finding::new(Topic::Feed, Severity::Warning, text, unique_index_advice(name))
-    }));
-    let connection = open::read_write(db)?;
-    findings.extend(refusing_objects(&connection)?.into_iter().map(|object| {
-        let text = format!("{object} is not the replica's own; a sync stops at a record that it refuses");
-        Finding::new(Topic::Feed, Severity::Note, text, format!("{REFUSING_OBJECT_ADVICE}, if a sync fails by it"))
-    }));
-    findings.extend(broken_triggers(&connection)?.into_iter().map(|(object, message)| {
-        let text = format!("writes fail because of {object}: {message}; syncing stops");
-        Finding::new(Topic::Feed, Severity::Warning, text, REFUSING_OBJECT_ADVICE)
-    }));
-    Ok(findings)
-}
-
 fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
     let diagnosis = diagnose(&profile.db, error);
     let (topic, text) = match diagnosis.cause {
         Cause::Newer | Cause::Foreign => (Topic::Setup, diagnosis.text),
         Cause::Damaged => (Topic::Database, diagnosis.text),
-        Cause::NoAccess | Cause::Moved => (Topic::Files, diagnosis.text),
+        Cause::NoAccess | Cause::Moved | Cause::NoLocks => (Topic::Files, diagnosis.text),
         Cause::Busy => (Topic::Process, diagnosis.text),
         Cause::DiskFull | Cause::DiskUnwritable => (Topic::Disk, diagnosis.text),
         Cause::Other

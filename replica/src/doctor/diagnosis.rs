@@ -27,6 +27,8 @@ pub enum Cause {
     Newer,
     /// Another program holds the write lock for long.
     Busy,
+    /// The file system has no file locks.
+    NoLocks,
     /// The files or their directory are not readable or not writable.
     NoAccess,
     /// The disk is full.
@@ -79,6 +81,17 @@ pub fn diagnose(db: &Path, error: &StoreError) -> Diagnosis {
         Cause::Busy => (
             format!("another program holds a write transaction on {file} for long"),
             format!("lsof {}, end that program's transaction, then repeat the command", shell_quoted(db)),
+        ),
+        Cause::NoLocks => (
+            format!(
+                "the file system of {file} gives no file locks; without locks, two programs could write at once and damage \
+                 the database"
+            ),
+            format!(
+                "mv {} to a local disk, with its other files, and name it with --db; or have the network disk mounted with \
+                 locks (NFS: without nolock, and with a lock service on the server)",
+                shell_quoted(db)
+            ),
         ),
         Cause::NoAccess => {
             let text = match error {
@@ -156,6 +169,7 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ if error.is_damaged() => Cause::Damaged,
         _ if error.is_out_of_room(db) => Cause::DiskFull,
         _ if error.is_write_failure() => Cause::DiskUnwritable,
+        _ if error.is_without_locks(db) => Cause::NoLocks,
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::NoAccess,
         _ => match code {
@@ -205,6 +219,19 @@ mod tests {
                 "{fails:?}"
             );
             assert!(fails.next.contains("df -h /home/a"), "{fails:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn missing_locks_are_explained() {
+        let db = Path::new("/home/a/replica.db");
+        for errno in [rustix::io::Errno::NOLCK, rustix::io::Errno::OPNOTSUPP] {
+            let error = io::Error::from_raw_os_error(errno.raw_os_error());
+            let found = diagnose(db, &StoreError::File(db.to_owned(), error));
+            assert_eq!(found.cause, Cause::NoLocks);
+            assert!(found.text.contains("/home/a/replica.db gives no file locks"), "{found:?}");
+            assert!(found.next.contains("--db") && found.next.contains("local disk"), "{found:?}");
         }
     }
 

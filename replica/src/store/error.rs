@@ -169,6 +169,14 @@ impl StoreError {
         self.is_full() || self.extended_code().is_some_and(|code| WRITE_FAILURES.contains(&code))
     }
 
+    /// True when the file system gives no file locks.
+    pub(crate) fn is_without_locks(&self, db: &Path) -> bool {
+        match self {
+            StoreError::File(_, error) => files::is_without_locks(error),
+            _ => self.is_busy() && files::lacks_locks(db),
+        }
+    }
+
     /// True when the disk of the database has too little room. SQLite reports a full disk and a failing disk with the same
     /// codes, so the free space decides.
     pub(crate) fn is_out_of_room(&self, db: &Path) -> bool {

@@ -102,6 +102,23 @@ fn open_private(path: &Path, options: &mut fs::OpenOptions) -> std::io::Result<f
     options.open(path)
 }
 
+/// True for the error of a lock that the file system cannot give: it has no locks (ENOLCK, ENOTSUP), as a network mount with
+/// `nolock` or without a lock service.
+pub(crate) fn is_without_locks(error: &std::io::Error) -> bool {
+    #[cfg(unix)]
+    let is_no_lock = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
+    #[cfg(not(unix))]
+    let is_no_lock = false;
+    is_no_lock || error.kind() == ErrorKind::Unsupported
+}
+
+/// True when the file system of a database gives no locks. SQLite reports that as if another program held the lock.
+pub(crate) fn lacks_locks(db: &Path) -> bool {
+    // Nobody takes this lock for long, and closing the file releases it.
+    let locked = fs::File::open(companion(db, "setup")).map(|file| file.try_lock_shared());
+    matches!(locked, Ok(Err(fs::TryLockError::Error(error))) if is_without_locks(&error))
+}
+
 /// Free bytes on the disk of a directory, for this user. None when the system does not tell.
 #[cfg(unix)]
 pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {

@@ -91,7 +91,7 @@ pub(crate) fn last_edit_ids(connection: &Connection) -> Result<Vec<i64>, StoreEr
 }
 
 /// The newest edit id; 0 before the first edit.
-fn newest_edit_id(connection: &Connection) -> Result<i64, rusqlite::Error> {
+pub(crate) fn newest_edit_id(connection: &Connection) -> Result<i64, rusqlite::Error> {
     let text = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'edits'";
     connection.prepare_cached(text)?.query_row([], |row| row.get(0))
 }

@@ -9,7 +9,8 @@ use rusqlite::types::ValueRef;
 use uuid::Uuid;
 
 use super::outside::Restored;
-use super::schema::{protected, search, user_objects};
+use super::schema::user_objects::{self, UserTrigger};
+use super::schema::{protected, search};
 use super::{StoreError, open, rows};
 use crate::model::Method;
 
@@ -23,8 +24,10 @@ pub(crate) struct Health {
     pub broken: Vec<String>,
     /// What was restored at the start of the examination, because another program had removed or altered it.
     pub restored: Option<Restored>,
-    /// A person's triggers that also fire on writes of the sync: trigger and table.
-    pub ungated: Vec<(String, String)>,
+    /// A person's triggers that also fire on writes of the sync.
+    pub ungated: Vec<UserTrigger>,
+    /// A person's triggers that write to a table that only the replica writes, with that table.
+    pub on_protected: Vec<(UserTrigger, String)>,
     /// A person's UNIQUE indexes on typed tables: index and table.
     pub unique: Vec<(String, String)>,
     /// True when `search` holds exactly the records.
@@ -41,6 +44,7 @@ pub(crate) fn examine(db: &Path) -> Result<Health, StoreError> {
     let mut health = Health { broken: find_damage(&connection)?, restored, ..Health::default() };
     if health.broken.is_empty() {
         health.ungated = user_objects::ungated_triggers(&connection)?;
+        health.on_protected = user_objects::triggers_on_protected(&connection)?;
         health.unique = user_objects::unique_indexes(&connection)?;
         health.search_complete = search::is_complete(&connection)?;
     }

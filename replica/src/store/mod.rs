@@ -12,7 +12,7 @@
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
 //! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
-//!   [`salvage`]: damaged databases.
+//!   [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
 
 pub(crate) mod base;
 pub(crate) mod connection;
@@ -45,6 +45,7 @@ pub(crate) mod stream_finding;
 pub(crate) mod sync_log;
 pub(crate) mod sync_state;
 mod synced_rows;
+pub(crate) mod trial_write;
 mod unknown_revs;
 
 #[cfg(test)]

@@ -26,8 +26,9 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(45);
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for request and response together, except streams. The largest page arrives in time at 70 kB/s.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(600);
-/// Bytes of a response body. The largest is a poll of 500 events, each with a record of at most 90 kB (contract 3).
-const RESPONSE_BYTES_MAX: usize = 64 << 20;
+/// Bytes of a response body. The largest is a list of 100 records of at most 90 kB; a page of the feed ends after 4 MiB of
+/// payloads (contract 5, 9.1). A page with a few records of the largest size that is read still fits.
+const RESPONSE_BYTES_MAX: usize = 16 << 20;
 
 /// The reason of a timeout.
 const NO_ANSWER: &str = "it does not answer in time";
@@ -319,7 +320,7 @@ mod tests {
     async fn endless_response_is_refused() {
         let chunks = futures_util::stream::repeat_with(|| Ok::<_, std::convert::Infallible>(vec![b'x'; 1 << 20]));
         let endless = read_response(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(chunks)))).await;
-        assert_eq!(endless.unwrap_err(), "it does not answer as a Hearth server: the answer is longer than 64 MiB");
+        assert_eq!(endless.unwrap_err(), "it does not answer as a Hearth server: the answer is longer than 16 MiB");
     }
 
     #[test]

@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{Stream, StreamExt};
 use hearth_contract::event::Event;
+use hearth_contract::record_limits::EVENT_BYTES_MAX;
 use hyper::body::Buf;
 use serde::Deserialize;
 use sse_stream::{Error, Sse, SseByteStream};
 
 use super::core::{BatchEnd, FeedBatch};
 use super::excerpt;
+use super::wire;
 
-/// Bytes without a complete frame. The largest frame is an event with a record of at most 90 kB (contract 3).
-const FRAME_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a frame: an event with its cursor.
+const FRAME_BYTES_MAX: usize = EVENT_BYTES_MAX + (4 << 10);
 
 /// Why the bytes of a stream ended.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +23,7 @@ enum StreamError<E> {
     // The connection's own text, such as "error decoding response body", helps nobody.
     #[error("the stream was cut")]
     Cut(#[source] E),
-    #[error("the stream sent {} MiB that are no whole event", FRAME_BYTES_MAX >> 20)]
+    #[error("the stream sent {} KiB that are no whole event", FRAME_BYTES_MAX >> 10)]
     FrameTooLong,
 }
 
@@ -60,7 +62,7 @@ pub(super) enum Frame {
     Other,
 }
 
-/// Parses a frame. Err: a malformed event; skipping would lose the event.
+/// Parses a frame. Err: a malformed event, or one that is larger than the contract allows; skipping would lose the event.
 fn parse_frame(frame: Sse) -> Result<Frame, String> {
     #[derive(Deserialize)]
     struct Ready {
@@ -70,8 +72,13 @@ fn parse_frame(frame: Sse) -> Result<Frame, String> {
     let malformed =
         |error: serde_json::Error| excerpt::sentence(&format!("the stream sent a malformed event ({error})"));
     match (frame.event.as_deref(), frame.data, frame.id) {
+        (_, Some(data), _) if data.len() > EVENT_BYTES_MAX => {
+            Err(format!("the stream sent an event of more than {} KiB", EVENT_BYTES_MAX >> 10))
+        }
         (None | Some("" | "message"), Some(data), cursor) => {
-            Ok(Frame::Event { event: serde_json::from_str(&data).map_err(malformed)?, cursor })
+            let event: Box<Event> = serde_json::from_str(&data).map_err(malformed)?;
+            wire::check_event(&event)?;
+            Ok(Frame::Event { event, cursor })
         }
         (Some("ready"), Some(data), id) => {
             let Ready { cursor, head } = serde_json::from_str(&data).map_err(malformed)?;
@@ -115,7 +122,7 @@ mod tests {
             errors.collect::<Vec<String>>().now_or_never().unwrap()
         };
         static LINE: [u8; 1 << 16] = [b'x'; 1 << 16];
-        assert_eq!(errors(&LINE), ["the stream sent 4 MiB that are no whole event"]);
+        assert_eq!(errors(&LINE), ["the stream sent 264 KiB that are no whole event"]);
         // Any number of complete frames is accepted: these are 8 MiB.
         assert_eq!(
             errors(
@@ -123,6 +130,38 @@ mod tests {
             ),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn byte_order_mark_loses_nothing() {
+        let event = r#"{"id":9,"type":"deleted","resource_type":"room","resource_id":"00000000-0000-0000-0000-000000000007","payload":null,"created_at":"2026-06-01T00:00:00.000Z"}"#;
+        for first in
+            [format!("data: {event}\nid: c9"), format!("id: c9\ndata: {event}"), format!(":\nid: c9\ndata:{event}")]
+        {
+            let bytes = format!("\u{feff}{first}\n\n").into_bytes();
+            for size in [1, 2, 3, 4, bytes.len()] {
+                let chunks: Vec<_> = bytes.chunks(size).map(Ok::<_, std::convert::Infallible>).collect();
+                let parsed = frames(futures_util::stream::iter(chunks)).collect::<Vec<_>>().now_or_never().unwrap();
+                let [Ok(Frame::Event { event, cursor })] = &parsed[..] else { panic!("{first}: {parsed:?}") };
+                assert_eq!((event.id, cursor.as_deref()), (9, Some("c9")), "{first} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn oversized_event_is_refused() {
+        let event = |title: &str, more: &str| {
+            let members = format!(r#"{{"title":"{title}"{more}}}"#);
+            let text = format!(
+                r#"{{"id":9,"type":"updated","resource_type":"task","resource_id":"00000000-0000-0000-0000-000000000007","payload":{members},"created_at":"2026-06-01T00:00:00.000Z"}}"#
+            );
+            parse_frame(Sse::default().data(text)).map(drop)
+        };
+        assert_eq!(event("Paint", ""), Ok(()));
+        let refused = "the server sent event 9, which breaks the contract: title has more than 200 characters";
+        assert_eq!(event(&"x".repeat(201), ""), Err(refused.to_owned()));
+        assert_eq!(event(&"x".repeat(3_900_000), ""), Err("the stream sent an event of more than 260 KiB".to_owned()));
+        assert!(event("Paint", &format!(r#","new":"{}""#, "x".repeat(70_000))).is_err());
     }
 
     #[test]

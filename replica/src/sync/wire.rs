@@ -11,4 +11,6 @@ mod tests;
 pub use message::{HttpRequest, HttpResponse};
 pub(super) use refusal::refusal;
 pub(super) use request::VERSION;
-pub(super) use response::{bulk_outcome, edit_response, feed_head, identity, poll_batch, reconcile_response, record};
+pub(super) use response::{
+    bulk_outcome, check_event, edit_response, feed_head, identity, poll_batch, reconcile_response, record,
+};

@@ -213,6 +213,43 @@ fn database_faults_are_found() {
     assert_found(&db, 0, "note", "database", "the trigger marks on edits is not the replica's own", "DROP TRIGGER");
     assert!(examined(&db).1.iter().all(|finding| !finding[2].contains("trigger tells")));
 
+    // Triggers of other programs that stop each sync are found by a trial, and the trial leaves nothing behind.
+    for (trigger, sentence) in [
+        (
+            "BEFORE INSERT ON rooms BEGIN SELECT RAISE(ABORT, 'no more rooms'); END",
+            "on rooms, which is not the replica's own: no more rooms",
+        ),
+        (
+            "AFTER UPDATE ON tasks WHEN NEW.rev > 1 BEGIN SELECT RAISE(ROLLBACK, 'never'); END",
+            "on tasks, which is not the replica's own: never",
+        ),
+        (
+            "BEFORE UPDATE ON _sync BEGIN SELECT RAISE(FAIL, 'stay'); END",
+            "on _sync, which is not the replica's own: stay",
+        ),
+        ("BEFORE INSERT ON vehicles BEGIN SELECT RAISE(IGNORE); END", "does not get into its table"),
+    ] {
+        let (_dir, db) = keyed_replica(&good_server());
+        let made = format!(
+            "CREATE TABLE seen (id); CREATE TRIGGER \"a fine\" AFTER INSERT ON rooms BEGIN INSERT INTO seen VALUES (NEW.id); END; CREATE TRIGGER \"it stops\" {trigger}"
+        );
+        assert!(sqlite3(&db, &made).status.success());
+        assert_found(&db, 1, "warning", "feed", sentence, "DROP TRIGGER \"it stops\"");
+        assert!(
+            examined(&db)
+                .1
+                .iter()
+                .all(|finding| !finding[2].starts_with("each sync fails because of the trigger a fine"))
+        );
+        assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM seen; SELECT count(*) FROM rooms; SELECT count(*) FROM sync_log WHERE text = 'trial'; SELECT count(*) FROM sqlite_schema WHERE name = 'it stops'").stdout), "0\n0\n0\n1");
+    }
+
+    let (_dir, db) = keyed_replica(&good_server());
+    let writes = "CREATE TRIGGER forgets AFTER UPDATE ON tasks BEGIN DELETE FROM edits; END";
+    assert!(sqlite3(&db, writes).status.success());
+    let words = "the trigger forgets on tasks is not the replica's own and writes to edits";
+    assert_found(&db, 1, "warning", "database", words, "DROP TRIGGER \"forgets\"");
+
     let (_dir, db) = keyed_replica(&good_server());
     let indexes = "CREATE INDEX by_title ON tasks (title); CREATE UNIQUE INDEX \"one name\" ON Rooms (name)";
     assert!(sqlite3(&db, indexes).status.success());

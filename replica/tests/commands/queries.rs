@@ -65,6 +65,23 @@ fn query_keeps_values_in_each_format() {
 }
 
 #[test]
+fn query_output_cannot_steer_terminal() {
+    let (_dir, db) = empty_replica();
+    let hostile = "'a' || char(27) || '[31m' || char(155) || '2J' || char(8238) || 'b'";
+    let sql = format!("SELECT {hostile} AS \"na\u{202e}me\u{9b}\", char(65279) || '=1+1' AS \"=x\"");
+    let shown = |more: &[&str]| text(&replica(&db, &[&["query", &sql], more].concat()).stdout);
+    for form in [&[][..], &["--csv"], &["--json"]] {
+        let printed = shown(form);
+        let steers = |c: char| c != '\n' && (c.is_control() || matches!(c, '\u{202e}' | '\u{feff}'));
+        assert!(!printed.chars().any(steers), "{form:?}: {printed:?}");
+    }
+    // JSON keeps the exact values, and CSV is safe in a spreadsheet.
+    let rows = json(&db, &["query", &sql]);
+    assert_eq!(rows[0]["na\u{202e}me\u{9b}"], "a\u{1b}[31m\u{9b}2J\u{202e}b");
+    assert_eq!(shown(&["--csv"]), "name\u{fffd},'=x\na\u{fffd}[31m\u{fffd}2Jb,'=1+1");
+}
+
+#[test]
 fn failing_statement_writes_no_data() {
     let (_dir, db) = empty_replica();
     for form in ["--csv", "--json"] {

@@ -13,7 +13,7 @@ use crate::store::{HomeNumber, StoreError, Tx, field_values, homes, records, sea
 pub struct Rewound {
     /// The head before.
     pub from: i64,
-    /// The head afterwards.
+    /// The head afterwards: the last event at or before the wanted position.
     pub to: i64,
     /// Records that changed after `to`: each is as before, or removed.
     pub records: usize,
@@ -71,6 +71,8 @@ pub fn rewind(
     for record in &changed {
         rewind_record(tx, number, record)?;
     }
+    // A restore leaves a gap in the event ids. The head is the last event, also for a position in the gap.
+    let to = rewind::last_change(tx, number)?;
     rewind::cut_history(tx, &home, to)?;
     if let Some(epoch) = mark {
         homes::mark_restored(tx, number, epoch, home.head, GAP)?;

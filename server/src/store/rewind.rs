@@ -84,6 +84,12 @@ pub fn changed_after(tx: &Tx<'_>, home: HomeNumber, position: i64) -> Result<Vec
     Ok(found)
 }
 
+/// The position of the last change of a record, deletes included. 0: the home is empty.
+pub fn last_change(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
+    let mut statement = tx.conn.prepare("SELECT coalesce(max(rev), 0) FROM records WHERE home = ?1")?;
+    Ok(statement.query_row([home.0], |row| row.get(0))?)
+}
+
 /// Removes the history of a home after a position: events, tombstones, epochs and receipts. The row of the home becomes
 /// as the row was at the position.
 pub fn cut_history(tx: &Tx<'_>, home: &Home, position: i64) -> Result<(), StoreError> {

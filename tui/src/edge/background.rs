@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{future, io};
 
+use hearth_replica::doctor::diagnose;
 use hearth_replica::sync::{self, SyncConfig, SyncError, SyncLock, Until};
 use hearth_replica::{OpenedFile, Origin, RebuildReport, StoreError};
 use tokio::sync::watch;
@@ -131,9 +132,10 @@ async fn sync_until_stopped(config: Option<SyncConfig>, messages: Sender<Message
             Ok(Some(lock)) => run_sync(&config, lock, &messages, &stopped, &mut reported).await,
             Ok(None) => Next::Retry(LOCK_RETRY),
             Err(error) => {
-                let reason = format!("{}: the lock beside it could not be tried: {error}", config.db.display());
+                let text = diagnose(&config.db, &StoreError::File(config.db.clone(), error)).text;
+                let reason = format!("the lock of the sync could not be tried: {text}");
                 if reported.as_ref() != Some(&reason) {
-                    tracing::warn!(%error, "the sync lock could not be tried");
+                    tracing::warn!("{reason}");
                     let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: true });
                 }
                 reported = Some(reason);

@@ -1,26 +1,14 @@
-//! Removes harmful characters from database text before drawing. A title may hold an escape sequence, a direction
-//! override or invisible characters. Must not know what is drawn.
+//! Removes harmful characters from database text before drawing, by the contract's list, and fits text into columns. Must
+//! not know what is drawn.
 //!
 //! Views call [`clean_line`] before they measure a text. [`clean_buffer`] checks the finished frame, in case a view
 //! forgot.
 
-use std::borrow::Cow;
-
+pub use hearth_contract::printed_text::clean_line;
+use hearth_contract::printed_text::{is_harmless, printed};
 use ratatui::buffer::{Buffer, CellWidth};
 use ratatui::style::Style;
 use ratatui::text::Span;
-
-/// Drawn in place of a control character.
-const PLACEHOLDER: char = '\u{fffd}';
-
-/// The text on one line. Line breaks and tabs become spaces, control characters become a placeholder, invisible
-/// characters are removed.
-pub fn clean_line(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_harmless) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().filter_map(shown).collect())
-}
 
 /// Cleans every cell of a finished frame; the last step before the frame goes to the terminal.
 pub fn clean_buffer(frame: &mut Buffer) {
@@ -29,59 +17,9 @@ pub fn clean_buffer(frame: &mut Buffer) {
             continue;
         }
         // Keep one character: without the joiner, the rest would need more columns than the cell has.
-        let first = cell.symbol().chars().filter_map(shown).next().unwrap_or(' ');
+        let first = cell.symbol().chars().filter_map(printed).next().unwrap_or(' ');
         cell.set_char(first);
     }
-}
-
-fn is_harmless(c: char) -> bool {
-    !c.is_control() && !is_invisible(c) && !is_half_a_flag(c)
-}
-
-/// Two regional indicators are a flag on some terminals and two letters of another width on others, which breaks the
-/// layout.
-fn is_half_a_flag(c: char) -> bool {
-    REGIONAL_INDICATORS.contains(&c)
-}
-
-/// The Unicode characters from which flags are composed, A to Z.
-const REGIONAL_INDICATORS: std::ops::RangeInclusive<char> = '\u{1f1e6}'..='\u{1f1ff}';
-
-fn shown(c: char) -> Option<char> {
-    match c {
-        '\n' | '\t' => Some(' '),
-        '\r' => None,
-        c if c.is_control() => Some(PLACEHOLDER),
-        c if is_invisible(c) => None,
-        // A flag becomes its two letters.
-        c if is_half_a_flag(c) => {
-            REGIONAL_INDICATORS.zip('A'..='Z').find(|(half, _)| *half == c).map(|(_, letter)| letter)
-        }
-        c => Some(c),
-    }
-}
-
-/// Characters without a glyph that move, hide or reorder others: bidi marks, embeddings, overrides and isolates,
-/// zero-width spaces and joiners, variation selectors, tags, line and paragraph separators.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{00ad}'
-        | '\u{034f}'
-        | '\u{061c}'
-        | '\u{115f}'..='\u{1160}'
-        | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The width of a text in terminal columns, counted by grapheme: a skin tone modifier has no width.
@@ -165,26 +103,6 @@ mod tests {
     use ratatui::layout::Rect;
 
     use super::*;
-
-    #[test]
-    fn control_sequences_become_text() {
-        for (text, expected) in [
-            ("plain é 字", "plain é 字"),
-            ("red \u{1b}[31m", "red \u{fffd}[31m"),
-            ("\u{9b}2J gone", "\u{fffd}2J gone"),
-            ("bell\u{7}", "bell\u{fffd}"),
-            ("two\nlines\tand\r", "two lines and"),
-            ("evil\u{202e}gnp.exe", "evilgnp.exe"),
-            ("a\u{200b}b\u{200d}c\u{feff}d", "abcd"),
-            ("\u{2066}iso\u{2069}", "iso"),
-            ("tag\u{e0041}", "tag"),
-            ("del\u{7f}", "del\u{fffd}"),
-            ("to \u{1f1e9}\u{1f1ea}", "to DE"),
-            ("\u{1f1e6}\u{1f1ff}", "AZ"),
-        ] {
-            assert_eq!(clean_line(text), expected, "{text:?}");
-        }
-    }
 
     #[test]
     fn clean_buffer_removes_harmful_cells() {

@@ -16,6 +16,10 @@ pub(super) struct FoundChange {
     pub method: Method,
     /// The changed fields as found. Their types may not be those of the columns.
     pub patch: Fields,
+    /// The known values of these fields; of a delete, all known values. The change is an edit of a person who saw them.
+    pub base: Fields,
+    /// Values of a new record in columns that a person has added.
+    pub added: Fields,
 }
 
 /// True when a found value is the known one: equal, equal in the server's form, or the same number in another type. A data

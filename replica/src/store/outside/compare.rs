@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use hearth_contract::check::Fields;
+use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::{Kind, Resource};
 use rusqlite::Transaction;
 use serde_json::Value;
@@ -44,8 +45,10 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
         match row.id().and_then(|id| known.remove(&id).map(|known| (id, known))) {
             Some((id, mut known)) => {
                 if !known.has_times {
-                    let text = |name| row.value(resource, name).as_str().map(str::to_owned);
-                    (known.stored.created_at, known.stored.updated_at) = (text("created_at"), text("updated_at"));
+                    let found = |name| Timestamp::parse(row.value(resource, name).as_str()?).map(|at| at.to_string());
+                    let stored = &mut known.stored;
+                    stored.created_at = found("created_at").or(stored.created_at.take());
+                    stored.updated_at = found("updated_at").or(stored.updated_at.take());
                 }
                 let difference = Difference::between(resource, &known, row, &table.missing);
                 if table.is_replaced || !difference.is_nothing() {
@@ -57,7 +60,9 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
                         kind,
                         record: id,
                         method: Method::Update,
+                        base: of_patch(&known.stored.fields, &difference.patch),
                         patch: difference.patch,
+                        added: Fields::new(),
                     });
                 }
             }
@@ -69,7 +74,9 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
                 let fields = resource.fields.iter().filter(|field| field.is_writable());
                 let values = fields.map(|field| (field.name.to_owned(), row.value(resource, field.name).clone()));
                 let patch = values.filter(|(_, value)| !value.is_null()).collect();
-                result.changes.push(FoundChange { kind, record: id, method: Method::Create, patch });
+                let added = table.added_values(row);
+                let base = Fields::new();
+                result.changes.push(FoundChange { kind, record: id, method: Method::Create, patch, base, added });
             }
         }
     }
@@ -79,9 +86,15 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
         if kind.is_singleton() {
             continue;
         }
-        result.changes.push(FoundChange { kind, record: id, method: Method::Delete, patch: Fields::new() });
+        let (patch, base, added) = (Fields::new(), known.stored.fields, Fields::new());
+        result.changes.push(FoundChange { kind, record: id, method: Method::Delete, patch, base, added });
     }
     Ok(result)
+}
+
+/// The known values of the fields of a patch.
+fn of_patch(known: &Fields, patch: &Fields) -> Fields {
+    patch.keys().map(|name| (name.clone(), known.get(name).cloned().unwrap_or_default())).collect()
 }
 
 /// How a found row differs from the known row.
@@ -171,8 +184,16 @@ fn parse_copy(resource: &Resource, text: &str) -> Option<StoredRecord> {
     })
 }
 
-/// The row of a record with edits.
+/// The row of a record with edits. A record that the server does not have yet has the times of its edits, for a row that is
+/// gone.
 fn overlay(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<Known>, StoreError> {
     let has_times = base::load(tx, kind, id)?.is_some();
-    Ok(base::overlay(tx, kind, id, i64::MAX)?.map(|stored| Known { stored, has_times }))
+    let Some(mut stored) = base::overlay(tx, kind, id, i64::MAX)? else { return Ok(None) };
+    if !has_times {
+        let text = "SELECT min(created_at), max(created_at) FROM edits WHERE kind = ?1 AND record_id = ?2";
+        let (first, last) = tx.query_row(text, (kind.as_str(), id), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        stored.created_at = stored.created_at.or(first);
+        stored.updated_at = stored.updated_at.or(last);
+    }
+    Ok(Some(Known { stored, has_times }))
 }

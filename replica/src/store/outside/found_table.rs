@@ -5,6 +5,7 @@
 //! - A table that was dropped or made anew is replaced by the replica's own table. Columns, indexes and triggers that people
 //!   have added continue.
 
+use hearth_contract::check::Fields;
 use hearth_contract::schema::Resource;
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{OptionalExtension, Row, Transaction};
@@ -25,7 +26,7 @@ pub(super) struct FoundTable {
     pub missing: Vec<&'static str>,
     /// True when the table was dropped or made anew: the table is empty now.
     pub is_replaced: bool,
-    /// Columns of a replaced table that are not the replica's.
+    /// Columns that are not the replica's.
     added: Vec<String>,
     /// The CREATE statements of people's indexes and triggers on a replaced table.
     objects: Vec<String>,
@@ -35,7 +36,7 @@ pub(super) struct FoundTable {
 pub(super) struct FoundRow {
     /// The values of [`columns`], in their order; null for a missing column.
     values: Vec<Value>,
-    /// The values of the added columns of a replaced table.
+    /// The values of the added columns.
     added: Vec<Sql>,
 }
 
@@ -67,10 +68,8 @@ pub(super) fn take(tx: &Transaction<'_>, resource: &Resource) -> Result<FoundTab
     // SQLite can add a column of a field to a table with rows, but no column whose default is the time.
     let can_be_completed = missing.iter().all(|name| resource.field(name).is_some());
     let is_replaced = !has_own_text(tx, resource)? || !can_be_completed;
-    let added = match is_replaced {
-        true => present.iter().filter(|name| columns(resource).all(|own| own != **name)).cloned().collect(),
-        false => Vec::new(),
-    };
+    let added: Vec<String> =
+        present.iter().filter(|name| columns(resource).all(|own| own != **name)).cloned().collect();
     let rows = if present.is_empty() { Vec::new() } else { read_rows(tx, resource, &missing, &added)? };
     let objects = if is_replaced { replace(tx, resource, &added)? } else { Vec::new() };
     if !is_replaced {
@@ -80,9 +79,16 @@ pub(super) fn take(tx: &Transaction<'_>, resource: &Resource) -> Result<FoundTab
 }
 
 impl FoundTable {
+    /// The values of a row in added columns, without null. Bytes become a text.
+    pub(super) fn added_values(&self, row: &FoundRow) -> Fields {
+        let values = self.added.iter().cloned().zip(row.added.iter().map(|value| value_of(value.into())));
+        values.filter(|(_, value)| !value.is_null()).collect()
+    }
+
     /// Gives a replaced table, once it has its rows again, the values of added columns and people's indexes and triggers.
     pub(super) fn finish(&self, tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreError> {
-        for (index, name) in self.added.iter().enumerate() {
+        // Another table still has the values.
+        for (index, name) in self.added.iter().enumerate().filter(|_| self.is_replaced) {
             let text = format!("UPDATE {} SET {} = ?2 WHERE id = ?1", resource.kind.collection(), quoted(name));
             let mut update = tx.prepare(&text)?;
             for row in &self.rows {

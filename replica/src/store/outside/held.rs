@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
@@ -60,11 +61,13 @@ pub(super) fn divide(
 
 /// Stores changes until a person has answered, with the gate open.
 pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), StoreError> {
-    let mut select = tx.prepare("SELECT patch FROM _found_changes WHERE kind = ?1 AND record_id = ?2")?;
-    let mut insert =
-        tx.prepare("INSERT OR REPLACE INTO _found_changes (kind, record_id, method, patch) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut select = tx.prepare("SELECT patch, base FROM _found_changes WHERE kind = ?1 AND record_id = ?2")?;
+    let mut insert = tx.prepare(
+        "INSERT OR REPLACE INTO _found_changes (kind, record_id, method, patch, base, added)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
     let mut equal_creates: HashMap<String, usize> = HashMap::new();
-    for FoundChange { kind, record, method, patch } in changes {
+    for FoundChange { kind, record, method, patch, base, added } in changes {
         // New rows may have no id, or the id of another row. An equal row that is found again gets the same key.
         let record = match method {
             Method::Create => {
@@ -76,12 +79,24 @@ pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), 
             _ => record.clone(),
         };
         let key = (kind.as_str(), &record);
-        let earlier: Option<String> = select.query_row(key, |row| row.get(0)).optional()?;
-        let mut values = earlier.map(|text| rows::parse_object(&text)).transpose()?.unwrap_or_default();
-        values.extend(patch.clone());
-        insert.execute((kind.as_str(), record, method, Value::Object(values).to_string()))?;
+        let earlier: Option<(String, String)> =
+            select.query_row(key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (earlier_patch, earlier_base) = earlier.unzip();
+        let patch = joined(earlier_patch, patch)?;
+        insert.execute((kind.as_str(), record, method, patch, joined(earlier_base, base)?, object_text(added)))?;
     }
     Ok(())
+}
+
+/// The values of an earlier change of a record, and the values of a later one over them, as JSON.
+fn joined(earlier: Option<String>, later: &Fields) -> Result<String, StoreError> {
+    let mut values = earlier.map(|text| rows::parse_object(&text)).transpose()?.unwrap_or_default();
+    values.extend(later.clone());
+    Ok(object_text(&values))
+}
+
+fn object_text(values: &Fields) -> String {
+    Value::Object(values.clone()).to_string()
 }
 
 /// The changes that wait for a person; None when no change waits.
@@ -91,7 +106,8 @@ pub(crate) fn load(connection: &Connection) -> Result<Option<HeldChanges>, Store
     Ok((changed + missing > 0).then_some(HeldChanges { changed, missing }))
 }
 
-/// Makes all waiting changes edits. Returns how many edits there are now: sent ones, and ones that wait for a person.
+/// Makes all waiting changes edits. Their base is what the other program saw, so the merge finds what the server has changed
+/// since. Returns how many edits there are now: sent ones, and ones that wait for a person.
 pub(crate) fn accept(connection: &mut Connection) -> Result<(usize, usize), StoreError> {
     gate::edit_tx(connection, Origin::Sql, |tx| {
         let changes = read(tx)?;
@@ -121,28 +137,29 @@ fn clear(tx: &Transaction<'_>) -> Result<usize, StoreError> {
 /// The waiting changes. New records come first, because other records may refer to them.
 fn read(tx: &Transaction<'_>) -> Result<Vec<FoundChange>, StoreError> {
     let mut statement = tx.prepare(
-        "SELECT kind, record_id, method, patch FROM _found_changes ORDER BY method = 'delete', method <> 'create'",
+        "SELECT kind, record_id, method, patch, base, added FROM _found_changes
+         ORDER BY method = 'delete', method <> 'create'",
     )?;
     let mut found = statement.query([])?;
     let mut changes = Vec::new();
     while let Some(row) = found.next()? {
-        let (word, record, method, patch): (String, String, Method, String) =
-            (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        let (word, record, method): (String, String, Method) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let object = |column: usize| rows::parse_object(&row.get::<_, String>(column)?);
         let Some(kind) = Kind::parse(&word) else { continue };
         let record = record.split('#').next().unwrap_or_default().to_owned();
-        changes.push(FoundChange { kind, record, method, patch: rows::parse_object(&patch)? });
+        let (patch, base, added) = (object(3)?, object(4)?, object(5)?);
+        changes.push(FoundChange { kind, record, method, patch, base, added });
     }
     Ok(changes)
 }
 
 #[cfg(test)]
 mod tests {
-    use hearth_contract::check::Fields;
-
     use super::*;
 
     fn changes(count: usize, method: Method) -> Vec<FoundChange> {
-        let change = FoundChange { kind: Kind::Room, record: String::new(), method, patch: Fields::new() };
+        let [patch, base, added] = [(); 3].map(|()| Fields::new());
+        let change = FoundChange { kind: Kind::Room, record: String::new(), method, patch, base, added };
         vec![change; count]
     }
 

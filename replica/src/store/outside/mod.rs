@@ -3,13 +3,14 @@
 //!
 //! - [`restore`](mod@restore): the steps, for a new and for an outdated database too. [`found_table`]: the shape of a typed table.
 //! - [`compare`]: the rows as found, against the rows that the replica knows. [`change`]: one difference.
-//! - [`queue`]: a found change becomes an edit. [`held`]: changes that wait until a person agrees.
+//! - [`queue`]: a found change becomes an edit. [`refused`]: one that breaks a rule. [`held`]: changes that wait until a person agrees.
 
 mod change;
 mod compare;
 mod found_table;
 pub(crate) mod held;
 mod queue;
+mod refused;
 mod restore;
 
 pub use self::held::HeldChanges;

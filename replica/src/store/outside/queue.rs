@@ -4,14 +4,17 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::Transaction;
+use rusqlite::{OptionalExtension, Transaction};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::change::{FoundChange, fitted};
-use crate::model::{EditState, LogLevel, Method, Origin, ReasonCode};
+use super::refused::{refusal, refuse};
+use crate::model::{LogLevel, Method};
 use crate::store::edits::{EditError, create_in, delete_in, update_in};
-use crate::store::{StoreError, base, gate, log, rows, unknown_revs};
+use crate::store::schema::table_sql::column_names;
+use crate::store::sql_words::quoted;
+use crate::store::{StoreError, base, gate, log, rows};
 
 /// How many edits found changes have become.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub(super) struct Queued {
 
 /// Makes a found change in an edit transaction with closed gate.
 pub(super) fn queue(tx: &Transaction<'_>, change: &FoundChange, queued: &mut Queued) -> Result<(), StoreError> {
-    let FoundChange { kind, record, method, patch } = change;
+    let FoundChange { kind, record, method, patch, .. } = change;
     let (mut values, mut faults) = (Fields::new(), Vec::new());
     for (name, found) in patch {
         let field = resource(*kind).field(name);
@@ -38,31 +41,68 @@ pub(super) fn queue(tx: &Transaction<'_>, change: &FoundChange, queued: &mut Que
             None => faults.push(format!("{name} cannot be {}", brief(found))),
         }
     }
-    match method {
-        Method::Create => queue_create(tx, *kind, record, values, faults, queued),
-        Method::Update => queue_update(tx, *kind, record, values, faults, queued),
-        Method::Delete => match delete_in(tx, *kind, record) {
-            Ok(()) => {
-                queued.edits += 1;
-                Ok(())
-            }
-            Err(EditError::NotFound) => Ok(()),
-            Err(EditError::Refused(sentence)) => note(tx, &format!("{kind} {record} stays: {sentence}.")),
-            Err(EditError::Store(error)) => Err(error),
+    let before = gate::newest_edit_id(tx)?;
+    match (method, existing_profile(tx, *kind)?) {
+        // A home has one profile. A second row means a change of the first.
+        (Method::Create, Some(profile)) => queue_update(tx, *kind, &profile, values, faults, queued)?,
+        (Method::Create, None) => queue_create(tx, change, values, faults, queued)?,
+        (Method::Update, _) => queue_update(tx, *kind, record, values, faults, queued)?,
+        (Method::Delete, _) => match delete_in(tx, *kind, record) {
+            Ok(()) => queued.edits += 1,
+            Err(EditError::NotFound) => {}
+            Err(EditError::Refused(sentence)) => note(tx, &format!("{kind} {record} stays: {sentence}."))?,
+            Err(EditError::Store(error)) => return Err(error),
         },
     }
+    keep_base(tx, change, before)
+}
+
+/// The id of the home's profile, for its kind.
+fn existing_profile(tx: &Transaction<'_>, kind: Kind) -> Result<Option<String>, StoreError> {
+    if !kind.is_singleton() {
+        return Ok(None);
+    }
+    let text = format!("SELECT id FROM {} LIMIT 1", kind.collection());
+    Ok(tx.query_row(&text, [], |row| row.get(0)).optional()?)
+}
+
+/// Gives the edits of a change, which are newer than `before`, the values that the other program saw as their base. The row
+/// may show newer values of the server by now.
+fn keep_base(tx: &Transaction<'_>, change: &FoundChange, before: i64) -> Result<(), StoreError> {
+    if change.base.is_empty() {
+        return Ok(());
+    }
+    let key = (before, change.kind.as_str(), &change.record);
+    let edits: Vec<(i64, String)> = tx
+        .prepare_cached("SELECT id, base FROM edits WHERE id > ?1 AND kind = ?2 AND record_id = ?3")?
+        .query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (id, text) in edits {
+        let mut base = rows::parse_object(&text)?;
+        for (name, value) in &mut base {
+            if let Some(seen) = change.base.get(name) {
+                *value = seen.clone();
+            }
+        }
+        gate::with_guards_off(tx, |tx| {
+            let base = Value::Object(base).to_string();
+            tx.execute("UPDATE edits SET base = ?2 WHERE id = ?1", (id, base)).map_err(StoreError::from)
+        })?;
+    }
+    Ok(())
 }
 
 fn queue_create(
     tx: &Transaction<'_>,
-    kind: Kind,
-    record: &str,
+    change: &FoundChange,
     values: Fields,
     mut faults: Vec<String>,
     queued: &mut Queued,
 ) -> Result<(), StoreError> {
+    let FoundChange { kind, record, added, .. } = change;
+    let kind = *kind;
     // An id that another program has made, such as 1, 2, 3, cannot be kept.
-    let is_usable = Uuid::try_parse(record).is_ok_and(|id| id.to_string() == record)
+    let is_usable = Uuid::try_parse(record).is_ok_and(|id| id.to_string() == *record)
         && base::load(tx, kind, record)?.is_none()
         && rows::load_row(tx, kind, record)?.is_none();
     let id = if is_usable { record.to_owned() } else { Uuid::new_v4().to_string() };
@@ -78,13 +118,26 @@ fn queue_create(
         match create_in(tx, kind, &fields) {
             Ok(_) => {
                 queued.edits += 1;
-                return Ok(());
+                return set_added(tx, kind, &id, added);
             }
             Err(error) => faults.push(refusal(error)?),
         }
     }
     queued.refused += 1;
-    refuse(tx, kind, &id, Method::Create, &values, &faults)
+    refuse(tx, kind, &id, Method::Create, &values, &faults)?;
+    set_added(tx, kind, &id, added)
+}
+
+/// Writes the values of a new record in columns that a person has added. A column that is gone by now is left out.
+fn set_added(tx: &Transaction<'_>, kind: Kind, id: &str, added: &Fields) -> Result<(), StoreError> {
+    let table = kind.collection();
+    let present = if added.is_empty() { Vec::new() } else { column_names(tx, table)? };
+    for (name, value) in added.iter().filter(|(name, _)| present.contains(name)) {
+        let text = format!("UPDATE {table} SET {} = ?2 WHERE id = ?1", quoted(name));
+        let value = rows::json_to_sql(Some(value));
+        gate::with_guards_off(tx, |tx| tx.execute(&text, (id, value)).map_err(StoreError::from))?;
+    }
+    Ok(())
 }
 
 fn queue_update(
@@ -100,15 +153,22 @@ fn queue_update(
         return note(tx, &text);
     }
     let mut refused = Fields::new();
+    // A value that the row has by now makes no edit.
+    let mut count_edit = |before: i64| -> Result<(), StoreError> {
+        queued.edits += usize::from(gate::newest_edit_id(tx)? > before);
+        Ok(())
+    };
+    let before = gate::newest_edit_id(tx)?;
     match update_in(tx, kind, record, &values) {
-        Ok(()) => queued.edits += usize::from(!values.is_empty()),
+        Ok(()) => count_edit(before)?,
         Err(error) => {
             let sentence = refusal(error)?;
             // One refused value does not keep the others back.
             for (name, value) in values {
                 let alone = Fields::from_iter([(name.clone(), value.clone())]);
+                let before = gate::newest_edit_id(tx)?;
                 match update_in(tx, kind, record, &alone) {
-                    Ok(()) => queued.edits += 1,
+                    Ok(()) => count_edit(before)?,
                     Err(error) => {
                         refusal(error)?;
                         refused.insert(name, value);
@@ -128,58 +188,6 @@ fn queue_update(
 /// Writes a line to `sync_log` while the gate is closed.
 fn note(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
     gate::with_guards_off(tx, |tx| log(tx, LogLevel::Warning, text))
-}
-
-/// The sentence of a refusal; other errors stay errors.
-fn refusal(error: EditError) -> Result<String, StoreError> {
-    match error {
-        EditError::Refused(sentence) => Ok(sentence),
-        EditError::NotFound => Ok(EditError::NotFound.to_string()),
-        EditError::Store(error) => Err(error),
-    }
-}
-
-/// Queues an edit that waits for a person: a rule refuses its values.
-fn refuse(
-    tx: &Transaction<'_>,
-    kind: Kind,
-    record: &str,
-    method: Method,
-    values: &Fields,
-    faults: &[String],
-) -> Result<(), StoreError> {
-    let reason = format!("another program wrote a value that no rule has checked: {}", faults.join("; "));
-    gate::with_guards_off(tx, |tx| {
-        let row = rows::load_row(tx, kind, record)?;
-        let before = row.as_ref().map(|row| row.fields.clone()).unwrap_or_default();
-        if let Some(row) = &row
-            && base::load(tx, kind, record)?.is_none()
-            && unknown_revs::is_on_server(tx, kind, record)?
-        {
-            base::save(tx, kind, record, row)?;
-        }
-        let base: Fields = values
-            .keys()
-            .filter(|_| method == Method::Update)
-            .map(|name| (name.clone(), before.get(name).cloned().unwrap_or_default()))
-            .collect();
-        tx.prepare_cached(
-            "INSERT INTO edits (kind, record_id, method, patch, base, state, reason_code, reason, origin)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute((
-            kind.as_str(),
-            record,
-            method,
-            Value::Object(values.clone()).to_string(),
-            Value::Object(base).to_string(),
-            EditState::Rejected,
-            ReasonCode::InvalidValue,
-            &reason,
-            Origin::Sql,
-        ))?;
-        base::rebase(tx, kind, record)
-    })
 }
 
 /// A value for a sentence, cut to 40 characters.

@@ -83,9 +83,9 @@ pub(crate) fn altered_objects(connection: &Connection) -> Result<Vec<String>, St
             altered.push(format!("the table {}", resource.kind.collection()));
         }
     }
-    let (names, texts) = stored_objects(connection)?;
+    let texts = stored_statements(connection)?;
     altered.extend(
-        reference_indexes().filter(|(name, _)| !names.contains(name)).map(|(name, _)| format!("the index {name}")),
+        reference_indexes().filter(|(_, text)| !texts.contains(text)).map(|(name, _)| format!("the index {name}")),
     );
     for text in DESCRIPTION.generated.iter().filter(|text| !texts.contains(*text)) {
         let words: Vec<&str> = text.split_whitespace().take(3).collect();
@@ -94,16 +94,11 @@ pub(crate) fn altered_objects(connection: &Connection) -> Result<Vec<String>, St
     Ok(altered)
 }
 
-/// The names and the CREATE statements of all objects of the database.
-fn stored_objects(connection: &Connection) -> Result<(HashSet<String>, HashSet<String>), StoreError> {
-    let (mut names, mut texts) = (HashSet::new(), HashSet::new());
-    let mut statement = connection.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        names.insert(row.get(0)?);
-        texts.insert(row.get(1)?);
-    }
-    Ok((names, texts))
+/// The CREATE statements of all objects of the database.
+fn stored_statements(connection: &Connection) -> Result<HashSet<String>, StoreError> {
+    let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+    let texts = statement.query_map([], |row| row.get(0))?;
+    Ok(texts.collect::<Result<_, _>>()?)
 }
 
 /// The indexes on references: name and CREATE statement.
@@ -113,7 +108,7 @@ fn reference_indexes() -> impl Iterator<Item = (String, String)> {
         let references = resource.fields.iter().filter(|field| field.relation().is_some());
         references.map(move |field| {
             let name = format!("_{table}_{}", field.name);
-            let text = format!("CREATE INDEX IF NOT EXISTS {name} ON {table} ({})", field.name);
+            let text = format!("CREATE INDEX {name} ON {table} ({})", field.name);
             (name, text)
         })
     };
@@ -122,8 +117,9 @@ fn reference_indexes() -> impl Iterator<Item = (String, String)> {
 
 /// Makes all generated triggers, views and indexes, and notes that this build made them.
 pub(crate) fn create_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for (_, statement) in reference_indexes() {
-        tx.execute_batch(&statement)?;
+    let stored = stored_statements(tx)?;
+    for (name, statement) in reference_indexes().filter(|(_, statement)| !stored.contains(statement)) {
+        tx.execute_batch(&format!("DROP INDEX IF EXISTS {name}; {statement}"))?;
     }
     for statement in &DESCRIPTION.generated {
         tx.execute_batch(statement)?;

@@ -9,31 +9,46 @@ use rusqlite::{Connection, ffi};
 use super::protected;
 use crate::store::StoreError;
 
+/// A person's trigger on a table of the replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UserTrigger {
+    pub name: String,
+    /// The table in lower case.
+    pub table: String,
+    /// The CREATE statement in lower case.
+    text: String,
+}
+
+impl std::fmt::Display for UserTrigger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the trigger {} on {}", self.name, self.table)
+    }
+}
+
 /// True when the database has a person's trigger.
 pub(crate) fn has_triggers(connection: &Connection) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '[_]*')";
     Ok(connection.query_row(text, [], |row| row.get(0))?)
 }
 
-/// A person's triggers that act on writes of the sync, with their tables: triggers on a typed table that do not read `_gate`,
-/// and triggers on a protected table that write to a typed table.
-pub(crate) fn ungated_triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
-    let mut statement = connection.prepare(
-        "SELECT name, lower(tbl_name), lower(sql) FROM sqlite_schema
-         WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
-         ORDER BY name",
-    )?;
-    let found = statement
-        .query_map([every_table()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<Vec<(String, String, String)>, _>>()?;
-    let is_ungated = |table: &str, text: &str| {
-        if is_typed_table(table) { !text.contains("_gate") } else { writes_typed_table(text) }
+/// A person's triggers that act on writes of the sync: triggers on a typed table that do not read `_gate`, and triggers on a
+/// protected table that write to a typed table.
+pub(crate) fn ungated_triggers(connection: &Connection) -> Result<Vec<UserTrigger>, StoreError> {
+    let is_ungated = |trigger: &UserTrigger| match is_typed_table(&trigger.table) {
+        true => !trigger.text.contains("_gate"),
+        false => written_table(&trigger.text, is_typed_table).is_some(),
     };
-    Ok(found
-        .into_iter()
-        .filter(|(_, table, text)| is_ungated(table, text))
-        .map(|(name, table, _)| (name, table))
-        .collect())
+    Ok(triggers(connection)?.into_iter().filter(is_ungated).collect())
+}
+
+/// A person's triggers that write to a table that only the replica writes, with that table.
+pub(crate) fn triggers_on_protected(connection: &Connection) -> Result<Vec<(UserTrigger, String)>, StoreError> {
+    let is_protected = |table: &str| table == "_gate" || protected::TABLES.contains(&table);
+    let written = |trigger: UserTrigger| {
+        let table = written_table(&trigger.text, is_protected)?.to_owned();
+        Some((trigger, table))
+    };
+    Ok(triggers(connection)?.into_iter().filter_map(written).collect())
 }
 
 /// True for a typed table, such as `rooms`.
@@ -41,17 +56,17 @@ pub(crate) fn is_typed_table(table: &str) -> bool {
     RESOURCES.iter().any(|resource| resource.kind.collection() == table)
 }
 
-/// True when an SQL text in lower case seems to write to a typed table. Judged by neighbouring words.
-fn writes_typed_table(text: &str) -> bool {
+/// The first table of a group that an SQL text in lower case seems to write to. Judged by neighbouring words.
+fn written_table(text: &str, is_in_group: impl Fn(&str) -> bool) -> Option<&str> {
     let words: Vec<&str> =
         text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
-    words.iter().enumerate().any(|(n, word)| {
+    let is_written = |n: usize| {
         let before = |back: usize| n.checked_sub(back).and_then(|n| words.get(n)).copied().unwrap_or_default();
-        is_typed_table(word)
-            && (matches!(before(1), "into" | "update")
-                || (before(2), before(1)) == ("delete", "from")
-                || (before(3), before(2)) == ("update", "or"))
-    })
+        matches!(before(1), "into" | "update")
+            || (before(2), before(1)) == ("delete", "from")
+            || (before(3), before(2)) == ("update", "or")
+    };
+    words.iter().enumerate().find(|(n, word)| is_in_group(word) && is_written(*n)).map(|(_, word)| *word)
 }
 
 /// UNIQUE indexes on typed tables, with their tables. The replica itself creates none, so these are a person's.
@@ -87,7 +102,7 @@ pub(crate) fn explain_refusal(connection: &Connection, error: StoreError) -> Sto
         }
     }
     let mut suspects = refusing_objects(connection).unwrap_or_default();
-    suspects.extend(triggers(connection).unwrap_or_default().iter().map(|(name, table)| trigger_name(name, table)));
+    suspects.extend(triggers(connection).unwrap_or_default().iter().map(UserTrigger::to_string));
     match suspects.is_empty() {
         true => error,
         false => StoreError::RefusedByUserObject { sentence: refusal.to_string(), by: suspects.join(", ") },
@@ -128,8 +143,8 @@ pub(crate) fn refusing_objects(connection: &Connection) -> Result<Vec<String>, S
 /// object that is gone, or to a function that a trigger may not use. Triggers of one table are joined by commas.
 pub(crate) fn broken_triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
     let mut on_table: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, table) in triggers(connection)? {
-        on_table.entry(table.clone()).or_default().push(trigger_name(&name, &table));
+    for trigger in triggers(connection)? {
+        on_table.entry(trigger.table.clone()).or_default().push(trigger.to_string());
     }
     let mut found = Vec::new();
     for (table, triggers) in on_table {
@@ -152,19 +167,17 @@ pub(crate) fn broken_triggers(connection: &Connection) -> Result<Vec<(String, St
     Ok(found)
 }
 
-/// A person's triggers on the replica's tables, with their tables.
-fn triggers(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
+/// A person's triggers on the replica's tables.
+pub(crate) fn triggers(connection: &Connection) -> Result<Vec<UserTrigger>, StoreError> {
     let mut statement = connection.prepare(
-        "SELECT name, lower(tbl_name) FROM sqlite_schema
+        "SELECT name, lower(tbl_name), lower(sql) FROM sqlite_schema
          WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
          ORDER BY name",
     )?;
-    let found = statement.query_map([every_table()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let found = statement.query_map([every_table()], |row| {
+        Ok(UserTrigger { name: row.get(0)?, table: row.get(1)?, text: row.get(2)? })
+    })?;
     Ok(found.collect::<Result<_, _>>()?)
-}
-
-fn trigger_name(name: &str, table: &str) -> String {
-    format!("the trigger {name} on {table}")
 }
 
 /// The columns of an index in the form of SQLite's messages: `rooms.name, rooms.floor`.

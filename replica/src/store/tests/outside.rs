@@ -4,7 +4,8 @@
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::{ROOM, Scene, event, task};
+use super::{HOME, ROOM, Scene, event, task};
+use crate::model::ConflictPolicy;
 use crate::store::outside::{Restored, held};
 use crate::store::{open, schema, status};
 
@@ -290,4 +291,104 @@ fn missing_view_changes_no_row() {
     scene.hear(vec![task(21, "Paint", "low")]);
     assert_eq!(scene.reopened().objects, ["the view home_value"]);
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
+}
+
+/// Another program changes many rows, and the server changes some of the rows before a person accepts.
+#[test]
+fn accepted_changes_merge_with_newer_server_values() {
+    let mut scene = Scene::with_rooms(60);
+    scene.outsider(
+        "DROP TRIGGER _rooms_queue_update; DROP TRIGGER _rooms_after_delete;
+         UPDATE rooms SET floor = '9' WHERE name < 'Room 6'; DELETE FROM rooms WHERE name >= 'Room 6'",
+    );
+    assert_eq!(scene.reopened().held, 60);
+    let changed = |id, n: i64, floor: &str| {
+        let room = format!("0190a3b0-0000-7000-8000-{n:012}");
+        event(id, "updated", "room", &room, json!({ "name": format!("Room {n}"), "floor": floor }))
+    };
+    scene.hear(vec![changed(61, 1, "2"), changed(62, 2, "9"), changed(63, 7, "3")]);
+    scene.is_at_present(63);
+    assert_eq!(held::accept(&mut scene.db).unwrap(), (59, 0), "the server has the value of one room already");
+    let edit =
+        |n: i64| scene.row(&format!("SELECT method, base ->> '$.floor' FROM edits WHERE record_id LIKE '%{n:012}'"));
+    assert_eq!((edit(1), edit(7)), (json!(["update", "1"]), json!(["delete", "1"])));
+    assert_eq!(scene.one("SELECT count(*) FROM edits WHERE record_id LIKE '%000000000002'"), "0");
+    let groups = scene.ready_groups();
+    for group in groups {
+        scene.freeze(&[group], ConflictPolicy::Ask);
+    }
+    assert_eq!(
+        scene.rows("SELECT method, reason_code FROM edits WHERE state = 'conflict' ORDER BY record_id"),
+        json!([["update", "changed_on_both_sides"], ["delete", "changed_there"]])
+    );
+}
+
+#[test]
+fn new_rows_keep_values_of_added_columns() {
+    let new_table = made_anew("SELECT id, name, floor, stars FROM rooms UNION ALL SELECT NULL, 'Shed', NULL, 4");
+    let many = "WITH RECURSIVE n(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < 60) SELECT NULL, 'Cell ' || n, NULL, n FROM n";
+    let many = made_anew(&format!("SELECT id, name, floor, stars FROM rooms UNION ALL SELECT * FROM ({many})"));
+    let plain = "DROP TRIGGER _rooms_after_insert; DROP TRIGGER _rooms_before_insert; INSERT INTO rooms (name, stars) VALUES ('Shed', 4)";
+    for (sql, named, stars) in [(new_table.as_str(), "Shed", "4"), (&many, "Cell 60", "60"), (plain, "Shed", "4")] {
+        let mut scene = Scene::with_rooms(2);
+        scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+        scene.does("UPDATE rooms SET stars = 1");
+        scene.outsider(sql);
+        if scene.reopened().held > 0 {
+            held::accept(&mut scene.db).unwrap();
+        }
+        assert_eq!(scene.one(&format!("SELECT stars FROM rooms WHERE name = '{named}'")), stars, "{sql}");
+        assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE stars = 1"), if named == "Shed" { "2" } else { "3" });
+        assert_eq!(scene.one("SELECT count(*) FROM edits WHERE method <> 'create'"), "0");
+    }
+}
+
+#[test]
+fn times_of_unsent_records_survive_a_lost_table() {
+    for sql in ["DROP TABLE rooms".to_owned(), made_anew("SELECT id, name FROM rooms")] {
+        let mut scene = Scene::new();
+        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+        scene.does("UPDATE rooms SET name = 'Attic'");
+        let times = "SELECT count(*) FROM rooms, (SELECT min(created_at) AS first, max(created_at) AS last FROM edits)
+                     WHERE created_at = first AND updated_at = last";
+        scene.outsider(&sql);
+        scene.reopened();
+        assert_eq!(scene.one(times), "1", "{sql}");
+    }
+}
+
+#[test]
+fn refused_new_row_has_its_defaults() {
+    let mut scene = Scene::new();
+    scene.outsider("DROP TRIGGER _tasks_after_insert; DROP TRIGGER _tasks_before_insert; INSERT INTO tasks (priority, status) VALUES ('soon', 'open')");
+    assert_eq!(scene.reopened().refused, 1);
+    assert_eq!(
+        scene.row("SELECT title, priority, status, recurrence_every FROM tasks"),
+        json!(["", "soon", "open", 1])
+    );
+    assert_eq!(scene.row("SELECT state, method FROM edits"), json!(["rejected", "create"]));
+}
+
+#[test]
+fn second_profile_row_changes_the_first() {
+    let mut scene = Scene::new();
+    scene.hear(vec![event(1, "created", "property", HOME, json!({ "city": "Rome" }))]);
+    let table =
+        "CREATE TABLE frame AS SELECT * FROM property; UPDATE frame SET id = 'x', city = 'Oslo'; DROP TABLE property;
+                 CREATE TABLE property AS SELECT * FROM frame; DROP TABLE frame";
+    scene.outsider(table);
+    assert_eq!(scene.reopened().edits, 1);
+    assert_eq!(scene.row("SELECT id, city FROM property"), json!([HOME, "Oslo"]));
+    assert_eq!(scene.row("SELECT method, record_id, patch FROM edits"), json!(["update", HOME, r#"{"city":"Oslo"}"#]));
+}
+
+#[test]
+fn altered_reference_index_is_restored() {
+    let mut scene = Scene::with_task_at_present();
+    let text = "SELECT sql FROM sqlite_schema WHERE name = '_inventory_room_id'";
+    let own = scene.one(text);
+    scene.outsider("DROP INDEX _inventory_room_id; CREATE UNIQUE INDEX _inventory_room_id ON inventory (name)");
+    assert_eq!(scene.reopened().objects, ["the index _inventory_room_id"]);
+    assert_eq!(scene.one(text), own);
+    assert_eq!(scene.reopened(), Restored::default());
 }

@@ -3,6 +3,8 @@
 use hearth_contract::envelope::{Feed, ListResponse, Meta, SingleResponse};
 use hearth_contract::event::Event;
 use hearth_contract::record::parse_etag;
+use hearth_contract::record_limits::broken_limit;
+use hearth_contract::schema::Kind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
@@ -59,6 +61,7 @@ pub(in crate::sync) fn feed_head(response: &HttpResponse) -> Result<FeedHead, Fa
 /// is the head.
 pub(in crate::sync) fn poll_batch(response: &HttpResponse) -> Result<FeedBatch, Failure> {
     let ListResponse { data: events, meta } = success::<ListResponse<Event>>(response)?;
+    events.iter().try_for_each(check_event).map_err(Failure::NoAnswer)?;
     let cursor = meta.page.as_ref().and_then(|page| page.next_cursor.clone());
     let has_more = meta.page.is_some_and(|page| page.has_more);
     let last_event = events.last().map(|last| last.id);
@@ -69,6 +72,22 @@ pub(in crate::sync) fn poll_batch(response: &HttpResponse) -> Result<FeedBatch, 
     Ok(FeedBatch { events, cursor, end })
 }
 
+/// Err: a sentence which limit of the contract the record of an event breaks. Such a record is not stored: no later check
+/// bounds it, and screens and queries would have to carry it.
+pub(in crate::sync) fn check_event(event: &Event) -> Result<(), String> {
+    let (Some(kind), Some(payload)) = (Kind::parse(&event.resource_type), &event.payload) else { return Ok(()) };
+    let refused = |limit| format!("the server sent event {}, which breaks the contract: {limit}", event.id);
+    broken_limit(kind, payload).map_or(Ok(()), |limit| Err(refused(limit)))
+}
+
+/// The same for records of a list.
+fn check_records(kind: Kind, records: &[Map<String, Value>]) -> Result<(), Failure> {
+    let refused =
+        |limit| format!("the server sent a record of {}, which breaks the contract: {limit}", kind.collection());
+    let broken = records.iter().find_map(|record| broken_limit(kind, record));
+    broken.map_or(Ok(()), |limit| Err(Failure::NoAnswer(refused(limit))))
+}
+
 /// The response to a query of a reconcile.
 pub(in crate::sync) fn reconcile_response(
     query: &ReconcileQuery,
@@ -77,8 +96,9 @@ pub(in crate::sync) fn reconcile_response(
     let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
     let no_position = || Failure::NoAnswer("the list does not name its position".to_owned());
     match query {
-        ReconcileQuery::Changes { .. } | ReconcileQuery::Walk { .. } => {
+        ReconcileQuery::Changes { kind, .. } | ReconcileQuery::Walk { kind, .. } => {
             let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(response)?;
+            check_records(*kind, &records)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
             Ok(ReconcileResponse { records, ids: Vec::new(), next_cursor: next(meta), as_of })
         }
@@ -92,8 +112,11 @@ pub(in crate::sync) fn reconcile_response(
         ReconcileQuery::Record { .. } if is_not_found(response) => Ok(ReconcileResponse::default()),
         ReconcileQuery::Property | ReconcileQuery::Record { .. } => {
             let SingleResponse { data, meta } = success::<SingleResponse<Option<Map<String, Value>>>>(response)?;
+            let kind = if let ReconcileQuery::Record { kind, .. } = query { *kind } else { Kind::Property };
+            let records: Vec<_> = data.into_iter().collect();
+            check_records(kind, &records)?;
             Ok(ReconcileResponse {
-                records: data.into_iter().collect(),
+                records,
                 ids: Vec::new(),
                 next_cursor: None,
                 as_of: meta.as_of.ok_or_else(no_position)?,

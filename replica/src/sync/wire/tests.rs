@@ -97,6 +97,25 @@ fn last_page_reaches_the_present_without_a_head() {
 }
 
 #[test]
+fn oversized_record_is_no_answer() {
+    let long = "x".repeat(201);
+    let record = format!(r#"{{"id":"00000000-0000-0000-0000-000000000007","rev":9,"name":"{long}"}}"#);
+    let event = format!(
+        r#"{{"id":9,"type":"updated","resource_type":"room","resource_id":"00000000-0000-0000-0000-000000000007","payload":{record},"created_at":"2026-06-01T00:00:00.000Z"}}"#
+    );
+    let page = |data: &str| response(200, &format!(r#"{{"data":{data},"meta":{{"as_of":9}}}}"#));
+    let broken = "breaks the contract: name has more than 200 characters";
+    let says = |failure: Option<Failure>| match failure {
+        Some(Failure::NoAnswer(reason)) => assert!(reason.contains(broken), "{reason}"),
+        other => panic!("{other:?}"),
+    };
+    says(poll_batch(&page(&format!("[{event}]"))).err());
+    says(reconcile_response(&record_query(), &page(&record)).err());
+    let walk = ReconcileQuery::Walk { kind: Kind::Room, cursor: None };
+    says(reconcile_response(&walk, &page(&format!("[{record}]"))).err());
+}
+
+#[test]
 fn foreign_403_refuses_no_key() {
     for status in [401, 403] {
         let page = response(status, "<html>Sign in to this network</html>");

@@ -184,6 +184,22 @@ fn create_sends_filled_fields_and_closes() {
 }
 
 #[test]
+fn second_ctrl_n_makes_one_record() {
+    let mut app = with_tasks(Vec::new());
+    press(&mut app, "n");
+    write(&mut app, "Buy filter");
+    let effects = press(&mut app, "ctrl-n");
+    let [Effect::Write(write)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(press(&mut app, "ctrl-n"), [], "the first press is not answered yet");
+    let effects = app.update(now(), Message::Answer(Answer::Written(write.clone(), Ok("new".into()))));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Write(_))), "{effects:?}");
+    // The next form is open and empty, and has nothing to save.
+    assert_eq!((app.context(), form(&app).is_new(), form(&app).is_changed()), (Context::Form, true, false));
+    assert_eq!(press(&mut app, "ctrl-n"), []);
+    assert_eq!(faults(&app), ["title is required."]);
+}
+
+#[test]
 fn refused_create_keeps_typed_values() {
     let mut app = with_tasks(Vec::new());
     press(&mut app, "n");
@@ -390,6 +406,22 @@ fn unknown_room_is_offered_and_tab_goes_on() {
     press(&mut app, "tab");
     assert_eq!(form(&app).entries[form(&app).focus].field.name, "category");
     assert_eq!(form(&app).draft().unwrap().names["room_id"], "Garage");
+}
+
+#[test]
+fn second_enter_makes_one_room() {
+    let mut app = form_at("3", "room_id");
+    let effects = write(&mut app, "Attic");
+    let [Effect::Titles(ticket, ..)] = &effects[..] else { panic!("{effects:?}") };
+    app.update(now(), Message::Answer(Answer::Titles { ticket: *ticket, titles: Ok(Vec::new()) }));
+    let effects = press(&mut app, "enter");
+    let [Effect::Write(room)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(press(&mut app, "enter"), [], "the room is being made");
+    let effects = app.update(now(), Message::Answer(Answer::Written(room.clone(), Ok(ROOM.to_owned()))));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Write(_))), "{effects:?}");
+    // The second press has waited for the room, and goes on.
+    assert_eq!(form(&app).entries[form(&app).focus].field.name, "category");
+    assert_eq!(form(&app).draft().unwrap().names["room_id"], "Attic");
 }
 
 #[test]

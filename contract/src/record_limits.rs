@@ -1,0 +1,98 @@
+//! What a record may hold at most (contract 2, 3), for readers of data that somebody else has checked. Formats are not
+//! checked: a newer server may know words that this version does not. Must not know where a record comes from.
+
+use serde_json::Value;
+
+use crate::check::Fields;
+use crate::resources::resource;
+use crate::schema::{Format, Kind, URL_MAX};
+
+/// Bytes of the JSON of one record. The largest record that the contract allows has 90 kB; members of a newer server fit too.
+pub const RECORD_BYTES_MAX: usize = 256 << 10;
+/// Bytes of the JSON of an event: a record, and at most 4 KiB of other members.
+pub const EVENT_BYTES_MAX: usize = RECORD_BYTES_MAX + (4 << 10);
+
+/// Bytes of the members of a record that this version does not know.
+const UNKNOWN_BYTES_MAX: usize = 64 << 10;
+/// Characters of a value that is neither a text nor an address: a word, a date, a sum, an id.
+const VALUE_CHARS_MAX: usize = 100;
+
+/// The first limit that a record breaks, as a part of a sentence such as `title has more than 200 characters`. None: the
+/// record keeps all limits.
+pub fn broken_limit(kind: Kind, members: &Fields) -> Option<String> {
+    let mut unknown_bytes = 0;
+    for (name, value) in members {
+        // Common members have the form of a short value.
+        let format = resource(kind).field(name).map(|field| field.format);
+        match (value, format) {
+            (Value::Null | Value::Bool(_), _) => {}
+            (Value::String(text), Some(format)) => {
+                let max = chars_max(format);
+                if text.len() > max && text.chars().count() > max {
+                    return Some(format!("{name} has more than {max} characters"));
+                }
+            }
+            (Value::Number(number), Some(format)) if format.is_integer() => {
+                let (low, high) = format.integer_range();
+                if !number.as_f64().is_some_and(|number| (low as f64..=high as f64).contains(&number)) {
+                    return Some(format!("{name} is not from {low} to {high}"));
+                }
+            }
+            (value, _) => unknown_bytes += name.len() + value.to_string().len(),
+        }
+    }
+    (unknown_bytes > UNKNOWN_BYTES_MAX)
+        .then(|| format!("its unknown members have more than {} KiB", UNKNOWN_BYTES_MAX >> 10))
+}
+
+/// The most characters of a value.
+fn chars_max(format: Format) -> usize {
+    match format {
+        Format::Text { max, .. } => max,
+        Format::Url => URL_MAX,
+        _ => VALUE_CHARS_MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::formats::Timestamp;
+    use crate::record::Record;
+
+    fn broken(members: Value) -> Option<String> {
+        broken_limit(Kind::Task, members.as_object().unwrap())
+    }
+
+    #[test]
+    fn oversized_values_are_named() {
+        let fits =
+            json!({ "id": "x", "rev": 7, "title": "é".repeat(200), "priority": "someday", "recurrence_every": 2 });
+        assert_eq!(broken(fits), None);
+        let says = |members| broken(members).unwrap_or_default();
+        assert_eq!(says(json!({ "title": "x".repeat(3_900_000) })), "title has more than 200 characters");
+        assert_eq!(says(json!({ "due_on": "9".repeat(101) })), "due_on has more than 100 characters");
+        assert_eq!(says(json!({ "recurrence_every": i64::MAX })), "recurrence_every is not from 1 to 99");
+        assert_eq!(says(json!({ "recurrence_every": 1e300 })), "recurrence_every is not from 1 to 99");
+        assert_eq!(says(json!({ "new": "x".repeat(70_000) })), "its unknown members have more than 64 KiB");
+        assert_eq!(says(json!({ "title": ["x".repeat(70_000)] })), "its unknown members have more than 64 KiB");
+    }
+
+    #[test]
+    fn largest_record_fits() {
+        for kind in Kind::ALL {
+            let largest = |format: Format| match format.is_integer() {
+                true => json!(format.integer_range().1),
+                false => json!("\u{1f600}".repeat(chars_max(format))),
+            };
+            let fields = resource(kind).fields.iter();
+            let fields = fields.map(|field| (field.name.to_owned(), largest(field.format))).collect();
+            assert_eq!(broken_limit(kind, &fields), None);
+            let at = Timestamp::from_millis(0);
+            let record = Record { kind, id: uuid::Uuid::nil(), rev: i64::MAX, fields, created_at: at, updated_at: at };
+            assert!(record.to_json().len() + UNKNOWN_BYTES_MAX < RECORD_BYTES_MAX, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Found changes that a rule refuses: they become edits that wait for a person. Must not judge values.
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Kind, Presence};
+use rusqlite::Transaction;
+use serde_json::Value;
+
+use crate::model::{EditState, Method, Origin, ReasonCode};
+use crate::store::edits::EditError;
+use crate::store::{StoreError, base, gate, rows, unknown_revs};
+
+/// The sentence of a refusal; other errors stay errors.
+pub(super) fn refusal(error: EditError) -> Result<String, StoreError> {
+    match error {
+        EditError::Refused(sentence) => Ok(sentence),
+        EditError::NotFound => Ok(EditError::NotFound.to_string()),
+        EditError::Store(error) => Err(error),
+    }
+}
+
+/// Queues an edit that waits for a person: a rule refuses its values.
+pub(super) fn refuse(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    record: &str,
+    method: Method,
+    values: &Fields,
+    faults: &[String],
+) -> Result<(), StoreError> {
+    let values = if method == Method::Create { with_defaults(kind, values) } else { values.clone() };
+    let reason = format!("another program wrote a value that no rule has checked: {}", faults.join("; "));
+    gate::with_guards_off(tx, |tx| {
+        let row = rows::load_row(tx, kind, record)?;
+        let before = row.as_ref().map(|row| row.fields.clone()).unwrap_or_default();
+        if let Some(row) = &row
+            && base::load(tx, kind, record)?.is_none()
+            && unknown_revs::is_on_server(tx, kind, record)?
+        {
+            base::save(tx, kind, record, row)?;
+        }
+        let base: Fields = values
+            .keys()
+            .filter(|_| method == Method::Update)
+            .map(|name| (name.clone(), before.get(name).cloned().unwrap_or_default()))
+            .collect();
+        tx.prepare_cached(
+            "INSERT INTO edits (kind, record_id, method, patch, base, state, reason_code, reason, origin)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((
+            kind.as_str(),
+            record,
+            method,
+            Value::Object(values).to_string(),
+            Value::Object(base).to_string(),
+            EditState::Rejected,
+            ReasonCode::InvalidValue,
+            &reason,
+            Origin::Sql,
+        ))?;
+        base::rebase(tx, kind, record)
+    })
+}
+
+/// The values of a refused create with a value in each field that is never null: its default, or an empty text.
+fn with_defaults(kind: Kind, values: &Fields) -> Fields {
+    let mut values = values.clone();
+    for field in resource(kind).fields {
+        let missing = match field.presence {
+            Presence::Default(preset) => preset.value(),
+            Presence::Required => Value::from(""),
+            _ => continue,
+        };
+        values.entry(field.name).or_insert(missing);
+    }
+    values
+}
