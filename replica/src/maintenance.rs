@@ -7,7 +7,6 @@ use std::time::Duration;
 use hearth_contract::schema::Kind;
 
 use crate::store::export::ExportSummary;
-use crate::store::integrity::Depth;
 use crate::store::read::counts::ReplicaCounts;
 use crate::store::read::find::IdMatch;
 use crate::store::read::why::Why;
@@ -47,9 +46,10 @@ pub fn report_damage(db: &Path) {
     store::integrity::report_damage(db);
 }
 
-/// Looks through the pages of a database for `limit`. An error: the database is damaged.
+/// Looks for damage before a claim about a database, for `limit` at most. An error: the database is damaged, or a reader
+/// has reported damage that the look could not disprove.
 pub fn look_for_damage(db: &Path, limit: Duration) -> Result<(), StoreError> {
-    store::integrity::look(db, Depth::Pages, Some(limit)).map(drop)
+    store::integrity::check_before_claim(db, limit)
 }
 
 /// Checks a file before anything is created beside the file. Error: the file is not a replica.

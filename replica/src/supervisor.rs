@@ -11,11 +11,12 @@ use crate::{Origin, RebuildReport, Replica, rebuild};
 const REBUILDS_MAX: u32 = 2;
 
 /// Runs `syncing` with the sync lock until the sync ends. After damage the database is rebuilt, `rebuilt` gets the
-/// result, and the sync starts again. Error: the error of the last sync, or of the rebuild.
+/// result, and the sync starts again. The lock is held until the return, so that no other process syncs in between.
+/// Error: the error of the last sync, or of the rebuild.
 pub async fn supervise_sync(
     config: &SyncConfig,
     origin: Origin,
-    mut lock: SyncLock,
+    lock: SyncLock,
     mut syncing: impl AsyncFnMut(SyncLock) -> Result<(), SyncError>,
     mut rebuilt: impl FnMut(&RebuildReport),
 ) -> Result<(), SyncError> {
@@ -28,12 +29,9 @@ pub async fn supervise_sync(
                     tracing::warn!("{sentence}");
                 }
                 drop(replica);
-                syncing(lock).await
+                syncing(lock.clone()).await
             }
-            Err(error) => {
-                drop(lock);
-                Err(SyncError::Store(error))
-            }
+            Err(error) => Err(SyncError::Store(error)),
         };
         let is_wanted = matches!(ended, Err(SyncError::RebuildWanted)) || salvage::rebuild_request::is_made(&config.db);
         match ended {
@@ -45,13 +43,10 @@ pub async fn supervise_sync(
             ended => return ended,
         }
         salvage::rebuild_request::take(&config.db);
-        lock = retake_lock(config)?;
-        let db = config.db.clone();
+        let (db, right) = (config.db.clone(), lock.clone());
         // A rebuild takes long; on a thread of its own the other tasks keep running.
-        let rebuilt_lock = tokio::task::spawn_blocking(move || rebuild(&db, &lock).map(|rescue| (rescue, lock))).await;
-        let rescue;
-        (rescue, lock) =
-            rebuilt_lock.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
+        let rebuilding = tokio::task::spawn_blocking(move || rebuild(&db, &right)).await;
+        let rescue = rebuilding.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
         if is_wanted {
             salvage::rebuild_request::answer(&config.db, &rescue)?;
         }
@@ -68,12 +63,6 @@ fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     // Opening a database of a newer version would migrate it back.
     let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::SchemaReplaced);
     calls_for_it(error) || (!is_settled && again())
-}
-
-fn retake_lock(config: &SyncConfig) -> Result<SyncLock, StoreError> {
-    let taken = SyncLock::try_take(&config.db).transpose();
-    let refused = || Err(io::Error::new(io::ErrorKind::WouldBlock, "another process syncs it by now"));
-    taken.unwrap_or_else(refused).map_err(|error| StoreError::File(config.db.clone(), error))
 }
 
 #[cfg(test)]
@@ -109,6 +98,7 @@ mod tests {
         let syncing = async |lock: SyncLock| {
             starts += 1;
             drop(lock);
+            assert!(SyncLock::try_take(&config.db).unwrap().is_none(), "the lock is kept over the rebuild");
             if starts > 1 {
                 return Ok(());
             }

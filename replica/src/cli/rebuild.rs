@@ -38,7 +38,7 @@ impl Rebuild {
         let config = sync::sync_config(context)?;
         let rescue = match lock_holder::try_lock(db)? {
             Some(lock) => self.run_here(context, config, lock)?,
-            None => self.run_there(context, &config)?,
+            None => self.run_there(context, config)?,
         };
         let replica = context.open_or_create()?;
         let now = replica.status()?;
@@ -123,21 +123,28 @@ impl Rebuild {
         })
     }
 
-    /// Has the process that syncs rebuild the database, and waits until everything is downloaded.
-    fn run_there(&self, context: &Context, config: &SyncConfig) -> Result<RebuildReport, Failure> {
+    /// Has the process that syncs rebuild the database, and waits until everything is downloaded. If that process ends
+    /// without an answer, this process rebuilds.
+    fn run_there(&self, context: &Context, config: SyncConfig) -> Result<RebuildReport, Failure> {
         let db = &context.profile.db;
         let deadline = Instant::now() + self.timeout;
         if context.open_or_create().is_ok_and(|replica| is_in_use(&replica)) {
-            sync::check_server(config, self.timeout)?;
+            sync::check_server(&config, self.timeout)?;
         }
         hearth_replica::request_rebuild(db)?;
         let began = Instant::now();
         let rescue = loop {
+            // Before the answer is read: a process that ends writes its answer first.
+            let lock = lock_holder::try_lock(db)?;
             if let Some(rescue) = hearth_replica::take_rebuild_report(db) {
                 break rescue;
             }
+            if let Some(lock) = lock {
+                hearth_replica::withdraw_rebuild(db);
+                return self.run_here(context, config, lock);
+            }
             let is_over = match hearth_replica::is_rebuild_requested(db) {
-                true => began.elapsed() > ANSWER_LIMIT || !SyncLock::is_held(db),
+                true => began.elapsed() > ANSWER_LIMIT,
                 false => Instant::now() > deadline,
             };
             if is_over || signals::check_stop().is_err() {
@@ -149,7 +156,7 @@ impl Rebuild {
         };
         rescue_report::report(&rescue);
         let left = deadline.saturating_duration_since(Instant::now()).max(ANSWER_PAUSE);
-        sync::sync_to_current(context, &context.open_or_create()?, config, left)?;
+        sync::sync_to_current(context, &context.open_or_create()?, &config, left)?;
         Ok(rescue)
     }
 }

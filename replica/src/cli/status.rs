@@ -10,10 +10,9 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::failure::Failure;
-use super::sync_goal::claims_current;
 use super::{output, text};
 
-/// How long a claim to be in step waits for a look at the pages of the database. Damage may be where nobody has read yet.
+/// How long the status waits for a look at the pages of the database. Damage may be where nobody has read yet.
 const LOOK_LIMIT: Duration = Duration::from_secs(1);
 
 /// Arguments of `status`.
@@ -28,9 +27,7 @@ impl Status {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.open_existing()?;
         let mut last = replica.status()?;
-        if claims_current(&last) {
-            hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
-        }
+        hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
         write_status(context, &last)?;
         if !self.watch {
             return Ok(());

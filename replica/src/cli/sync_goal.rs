@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{HELD_CHANGES_ADVICE, block_advice, other_process_key_advice};
+use hearth_replica::doctor::{HELD_CHANGES_ADVICE, block_advice, is_stopped, other_process_key_advice};
 use hearth_replica::sync::Until;
 use hearth_replica::{BlockCause, Phase, Status};
 
@@ -24,6 +24,9 @@ pub(super) fn is_reached(until: Until, now: &Status, head: Option<i64>) -> bool 
 
 /// The failure when the daemon claims to be current and the server does not confirm.
 pub(super) fn unproven_failure(now: &Status, head: Option<i64>) -> Failure {
+    if let Some(failure) = silent_process_failure(now) {
+        return failure;
+    }
     let present = match head {
         Some(head) => format!("the server is at position {head}, this replica at {}", now.position),
         None => "the server does not say where the present is".to_owned(),
@@ -54,6 +57,20 @@ pub(super) fn halt_failure(db: &Path, last: &Status) -> Option<Failure> {
     }
 }
 
+/// The failure when the fault is with the process that syncs, not with the server: the process is stopped (SIGSTOP), or has
+/// saved neither contact nor a failed attempt.
+fn silent_process_failure(last: &Status) -> Option<Failure> {
+    let pid = last.daemon_pid.filter(|pid| *pid != i64::from(std::process::id()))?;
+    let failure = |text: String| Failure::new(Exit::Unreachable, format!("not in step in time: process {pid} {text}"));
+    if u32::try_from(pid).is_ok_and(is_stopped) {
+        let next = format!("kill -CONT {pid}, to continue it, then repeat the command");
+        return Some(failure("syncs this database and is stopped".to_owned()).hint(next));
+    }
+    let since = last.offline_since.as_ref().filter(|_| last.phase == Phase::Offline && last.reason.is_none())?;
+    let text = format!("syncs this database, and has saved no contact since {since}");
+    Some(failure(text).hint("hearth-replica doctor"))
+}
+
 fn reason_suffix(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
@@ -61,6 +78,9 @@ fn reason_suffix(reason: &str) -> String {
 /// The failure when the time is over before the goal.
 pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
     if let Some(failure) = halt_failure(&context.profile.db, last) {
+        return failure;
+    }
+    if let Some(failure) = silent_process_failure(last) {
         return failure;
     }
     let why = reason_suffix(&text::one_line(last.reason.as_deref().unwrap_or_default()));

@@ -209,7 +209,7 @@ fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) ->
 }
 
 /// True when the process is stopped (SIGSTOP), by /proc.
-fn is_stopped(pid: u32) -> bool {
+pub fn is_stopped(pid: u32) -> bool {
     let state = |text: String| text.rsplit_once(") ").and_then(|(_, more)| more.chars().next());
     std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(state) == Some('T')
 }

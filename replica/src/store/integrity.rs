@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode};
 
 use super::files::{companion, holds_bytes, private_file};
-use super::{StoreError, connection, health};
+use super::{StoreError, connection, health, read_only};
 
 /// Virtual machine steps between two looks at the clock.
 const CLOCK_STEPS: i32 = 10_000;
 
 /// The most faults that an error names.
 const FAULTS_MAX: usize = 3;
+
+/// The fault when a reader has met damage, and the time is too short to find the place.
+const REPORTED: &str = "a program has met damage while it read";
 
 /// How closely a database is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub(crate) fn look(db: &Path, depth: Depth, limit: Option<Duration>) -> Result<b
     if !holds_bytes(db) {
         return Ok(true);
     }
-    let mut connection = connection::read_only(db)?;
+    let mut connection = read_only::open_any(db)?;
     if let Some(limit) = limit {
         let end = Instant::now() + limit;
         connection.progress_handler(CLOCK_STEPS, Some(move || Instant::now() > end))?;
@@ -49,6 +52,19 @@ pub(crate) fn look(db: &Path, depth: Depth, limit: Option<Duration>) -> Result<b
         }
     }
     Ok(true)
+}
+
+/// Looks for damage before a claim about a database, for `limit` at most. When a reader has reported damage, the indexes are
+/// looked at too, and a look that the limit ends proves nothing against the report. An error: the database is damaged, or a
+/// report of damage stands. Other failures are no damage; the claim's own reads report them.
+pub(crate) fn check_before_claim(db: &Path, limit: Duration) -> Result<(), StoreError> {
+    let is_reported = is_damage_reported(db);
+    let depth = if is_reported { Depth::PagesAndIndexes } else { Depth::Pages };
+    match look(db, depth, Some(limit)) {
+        Ok(false) if is_reported => Err(StoreError::DamagedPages(REPORTED.to_owned())),
+        Err(error) if error.is_damaged() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// True when the process that synced last has not ended in order: a crash or a power cut.
@@ -77,4 +93,23 @@ pub(crate) fn is_damage_reported(db: &Path) -> bool {
 /// Takes the reports of readers back, after a look or a rebuild.
 pub(crate) fn clear_reports(db: &Path) {
     let _ = std::fs::remove_file(companion(db, "damaged"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open;
+
+    #[test]
+    fn report_of_damage_stands_until_look_is_complete() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("a.db");
+        let rooms = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+            INSERT INTO rooms (name) SELECT 'Room ' || i FROM n";
+        open::read_write(&db).unwrap().execute_batch(rooms).unwrap();
+        check_before_claim(&db, Duration::ZERO).unwrap();
+        report_damage(&db);
+        assert!(check_before_claim(&db, Duration::ZERO).unwrap_err().is_damaged());
+        check_before_claim(&db, Duration::from_secs(60)).unwrap();
+    }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::{UNREACHABLE, json, refusal, replica, sqlite3, text, unreachable_replica, write_profile};
+use super::{UNREACHABLE, as_keeper, json, refusal, replica, sqlite3, text, unreachable_replica, write_profile};
 
 struct Daemon(Child);
 
@@ -128,7 +128,10 @@ fn damage_nobody_reads_is_found_at_start() {
     let (_dir, db) = unreachable_replica();
     let page = with_many_rooms(&db);
     overwrite_page(&db, page);
-    assert!(replica(&db, &["status"]).status.success(), "the status reads other pages");
+    for arguments in [&["status"][..], &["status", "--json"]] {
+        let (exit, printed) = refusal(&db, arguments);
+        assert!(exit == 8 && printed.contains("damaged"), "{arguments:?}: {exit}: {printed}");
+    }
     let (exit, printed) = refusal(&db, &["sync", "--timeout", "1s"]);
     assert_eq!(exit, 8, "{printed}");
     let mut daemon = daemon(&db, &[], &[]);
@@ -318,6 +321,22 @@ fn history_lists_newest_settled_first() {
         .map(|edit| edit["id"].as_i64().unwrap())
         .collect();
     assert_eq!(ids, [1, 2]);
+}
+
+#[test]
+fn sync_beside_stopped_daemon_names_the_process() {
+    let (_dir, db) = unreachable_replica();
+    let mut daemon = daemon(&db, &[], &[]);
+    until_it_says(&mut daemon, "phase");
+    let process = daemon.0.id().to_string();
+    assert!(Command::new("kill").args(["-STOP", &process]).status().unwrap().success());
+    // Without a failed attempt there is no reason, as when a daemon in step is stopped.
+    as_keeper(&db, "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'live', reason = NULL, head = 0");
+    let (exit, printed) = refusal(&db, &["sync", "--timeout", "500ms"]);
+    assert_eq!(exit, 6, "{printed}");
+    assert!(printed.contains(&format!("process {process} syncs this database and is stopped")), "{printed}");
+    assert!(printed.contains(&format!("next: kill -CONT {process}")), "{printed}");
+    assert!(!printed.contains(UNREACHABLE), "the server is not at fault: {printed}");
 }
 
 #[test]

@@ -120,6 +120,21 @@ fn damaged_local_home_is_rebuilt() {
     assert_eq!(json(&db, &["list", "inventory"]).as_array().unwrap().len(), 1);
 }
 
+/// A page that the status itself does not read.
+#[test]
+fn local_status_tells_of_damage() {
+    let (_dir, db) = local_home();
+    let page = "PRAGMA wal_checkpoint(TRUNCATE); SELECT rootpage FROM sqlite_schema WHERE name = 'inventory'";
+    let page: u64 = text(&sqlite3(&db, page).stdout).lines().last().unwrap().parse().unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(&db).unwrap();
+    file.seek(SeekFrom::Start((page - 1) * 4096)).unwrap();
+    file.write_all(&[0xa5; 4096]).unwrap();
+    for arguments in [&["list", "inventory"][..], &["status"], &["status", "--json"]] {
+        let (exit, printed) = refusal(&db, arguments);
+        assert!(exit == 8 && printed.contains("hearth-replica rebuild"), "{arguments:?}: {exit}: {printed}");
+    }
+}
+
 #[test]
 fn init_with_server_ends_the_phase_local() {
     let (_dir, db) = local_home();
