@@ -151,3 +151,30 @@ fn reopened_task_makes_no_second_next() {
     scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
     assert_eq!(scene.ready_groups(), [[3, 4]]);
 }
+
+#[test]
+fn second_completion_keeps_its_moment() {
+    // The reopening and the second completion go as one request: the status is the same, the moment is not.
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET status = 'open' WHERE id = '{TASK}'"));
+    let again = "2026-01-25T09:00:00.000Z";
+    scene.does(&format!("UPDATE tasks SET status = 'done', completed_at = '{again}' WHERE id = '{TASK}'"));
+    next_tasks::make::make_due(&mut scene.db).unwrap();
+    let done = |id, moment: &str| {
+        let mut event = monthly(id, "done");
+        event.payload.as_mut().unwrap().insert("completed_at".to_owned(), moment.into());
+        event
+    };
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.hear(vec![done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
+    let request = scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).expect("a request");
+    assert_eq!(body(&request), json!({ "status": "done", "completed_at": again }));
+    scene.answer(3, WriteOutcome::Sent { rev: Some(8) });
+    scene.hear(vec![done(8, again)]);
+    let moment = format!("SELECT completed_at FROM tasks WHERE id = '{TASK}'");
+    assert_eq!((scene.one(&moment), scene.states()), (again.to_owned(), vec![]));
+    // The status was already done on the server by the first completion made here, not by somebody else.
+    undo::undo(&mut scene.db, Origin::Tui, Some(4), at(0)).unwrap();
+    assert_eq!(scene.one(&format!("SELECT status FROM tasks WHERE id = '{TASK}'")), "open");
+}
