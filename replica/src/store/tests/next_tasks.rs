@@ -9,11 +9,12 @@ use uuid::Uuid;
 
 use super::{HOME, Scene, TASK, at, event};
 use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin, ReconcileCause, WriteOutcome};
-use crate::store::edits::{self, decide, next_tasks, undo};
+use crate::store::edits::{self, decide, next_tasks, plan, undo};
 use crate::store::{gate, reconcile};
 
 mod computed;
 mod ends;
+mod order;
 mod unsent;
 
 /// The id of the task that follows [`TASK`].
