@@ -179,3 +179,23 @@ fn second_completion_keeps_its_moment() {
     undo::undo(&mut scene.db, Origin::Tui, Some(4), at(0)).unwrap();
     assert_eq!(scene.one(&format!("SELECT status FROM tasks WHERE id = '{TASK}'")), "open");
 }
+
+#[test]
+fn next_task_of_own_completion_is_own_change() {
+    let is_own = |scene: &Scene| {
+        scene.one(&format!(
+        "SELECT EXISTS (SELECT 1 FROM edit_history h JOIN tasks t ON t.id = h.record_id AND t.rev = h.rev WHERE t.id = '{}')",
+        next()
+    ))
+    };
+    let mut scene = Scene::completed();
+    scene.confirm_completion();
+    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(is_own(&scene), "1");
+    scene.hear(vec![of_series(9, &next(), "open", "2026-03-01")]);
+    assert_eq!(is_own(&scene), "0", "somebody changed the task since");
+    // Somebody else completed the task.
+    let mut scene = Scene::completed();
+    scene.hear(vec![monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(is_own(&scene), "0");
+}
