@@ -199,3 +199,23 @@ fn next_task_of_own_completion_is_own_change() {
     scene.hear(vec![monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
     assert_eq!(is_own(&scene), "0");
 }
+
+#[test]
+fn next_task_counts_only_after_its_completion() {
+    let waiting = |scene: &Scene| scene.row("SELECT waiting, needs_you FROM sync_status");
+    let mut scene = Scene::completed();
+    scene.complete(&next());
+    assert_eq!(waiting(&scene), json!([2, 0]), "two completions are to be sent");
+    scene.confirm_completion();
+    assert_eq!(waiting(&scene), json!([2, 0]), "the server must still show the next task");
+    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(waiting(&scene), json!([1, 0]));
+    // The completion goes as one request with the create of its task.
+    let mut scene = Scene::new();
+    scene.does(&format!(
+        "INSERT INTO tasks (id, title, recurrence, due_on) VALUES ('{TASK}', 'Filter', 'monthly', '2026-01-31')"
+    ));
+    scene.complete(TASK);
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(waiting(&scene), json!([1, 0]));
+}
