@@ -2,6 +2,7 @@
 //! Pure: must not know the source of the values, or how a conflict is settled.
 
 use hearth_contract::check::{Fields, Intent, check_field};
+use hearth_contract::recurrence::{COMPLETED_AT, is_done};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use serde_json::Value;
@@ -72,7 +73,8 @@ pub(crate) fn three_way_merge(
         _ => {
             let open = differing(kind, patch, base, known, |conflict| conflict.mine != conflict.theirs);
             if open.is_empty() {
-                return MergeResult::AlreadyThere;
+                let is_new_moment = kind == Kind::Task && completes_again(patch, base, known);
+                return if is_new_moment { MergeResult::Send } else { MergeResult::AlreadyThere };
             }
             let mut conflicts: Vec<FieldConflict> =
                 open.iter().filter(|conflict| conflict.base != conflict.theirs).cloned().collect();
@@ -85,6 +87,19 @@ pub(crate) fn three_way_merge(
             if conflicts.is_empty() { MergeResult::Send } else { MergeResult::Conflict(conflicts) }
         }
     }
+}
+
+/// True when an edit completes a completed task at another moment: the task was reopened in between. When the server has
+/// another completion than the base, that completion stays: nobody typed a moment, so no person must decide.
+fn completes_again(patch: &Fields, base: &Fields, known: &BaseImage) -> bool {
+    let moment = |fields: &Fields| normalized(Kind::Task, COMPLETED_AT, fields.get(COMPLETED_AT));
+    changes_completion(patch, base) && moment(base) == moment(&known.fields)
+}
+
+/// True when a task is done before and after an edit, and the edit changes the moment of the completion.
+pub(crate) fn changes_completion(patch: &Fields, base: &Fields) -> bool {
+    let moment = |fields: &Fields| fields.get(COMPLETED_AT).filter(|moment| !moment.is_null()).cloned();
+    is_done(patch) && is_done(base) && moment(patch).is_some_and(|mine| moment(base) != Some(mine))
 }
 
 /// The fields of `mine` for which `only` is true, in the order of the table. Every value is in the server's form.
@@ -178,6 +193,44 @@ mod tests {
             panic!()
         };
         assert_eq!(conflicts.len(), 2, "{conflicts:?}");
+    }
+
+    #[test]
+    fn merge_of_completions_counts_moment() {
+        let [first, second, other] =
+            ["2026-11-02T08:00:00.000Z", "2026-11-25T08:00:00.000Z", "2026-11-24T08:00:00.000Z"];
+        let done = |at: &str| json!({ "status": "done", "completed_at": at });
+        let open = json!({ "status": "open", "completed_at": null });
+        let status = |theirs: &str| {
+            let [base, mine, theirs] = ["done", "done", theirs].map(Value::from);
+            MergeResult::Conflict(vec![FieldConflict { field: "status", base, mine, theirs }])
+        };
+        for (base, theirs, expected) in [
+            (done(first), done(first), MergeResult::Send),
+            (done(first), done(second), MergeResult::AlreadyThere),
+            // Nobody typed a moment: of two completions, the one on the server stays.
+            (done(first), done(other), MergeResult::AlreadyThere),
+            (open.clone(), done(other), MergeResult::AlreadyThere),
+            (done(first), open.clone(), status("open")),
+            (open.clone(), open.clone(), MergeResult::Send),
+        ] {
+            let merged = three_way_merge(
+                Kind::Task,
+                Method::Update,
+                &fields(done(second)),
+                &fields(base.clone()),
+                Some(&known(theirs.clone())),
+            );
+            assert_eq!(merged, expected, "{base} {theirs}");
+        }
+        let create = three_way_merge(
+            Kind::Task,
+            Method::Create,
+            &fields(done(second)),
+            &Fields::new(),
+            Some(&known(done(other))),
+        );
+        assert_eq!(create, MergeResult::AlreadyThere);
     }
 
     #[test]

@@ -5,13 +5,13 @@
 use std::sync::LazyLock;
 
 use hearth_contract::check::Fields;
-use hearth_contract::recurrence;
+use hearth_contract::recurrence::{self, STATUS};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS, is_subject};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
-use crate::store::merge::{BaseImage, normalized};
+use crate::store::merge::{BaseImage, changes_completion, normalized};
 use crate::store::{StoreError, base, rows};
 
 /// Changes the patch and the base of an edit to fit the server's version of the record. `known`: None when the server
@@ -32,8 +32,11 @@ pub(super) fn adapt(
 /// Removes fields whose patch equals the base: a person changed the value and changed it back. Without this, the edit
 /// would overwrite a newer value of the server.
 fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &BaseImage) {
+    let is_done_again = kind == Kind::Task && changes_completion(patch, base);
     let is_same = |name: &str| {
-        base.contains_key(name) && normalized(kind, name, base.get(name)) == normalized(kind, name, patch.get(name))
+        base.contains_key(name)
+            && normalized(kind, name, base.get(name)) == normalized(kind, name, patch.get(name))
+            && !(is_done_again && name == STATUS)
     };
     // A subject is one value in two fields: an unchanged half stays when the other half is changed.
     let is_other_subject = patch.keys().any(|name| is_subject(name) && !is_same(name));

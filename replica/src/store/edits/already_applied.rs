@@ -17,11 +17,15 @@ pub(super) fn record_fields(
     edit: i64,
     kind: Kind,
     patch: &Fields,
+    base: &Fields,
     known: Option<&BaseImage>,
 ) -> Result<(), StoreError> {
+    // A field that the server has as the base has it was set by nobody else.
     let is_there = |name: &str, value: &Value| {
-        known
-            .is_some_and(|known| *known.fields.get(name).unwrap_or(&Value::Null) == normalized(kind, name, Some(value)))
+        known.map(|known| known.fields.get(name).cloned().unwrap_or_default()).is_some_and(|there| {
+            let is_base = base.contains_key(name) && there == normalized(kind, name, base.get(name));
+            there == normalized(kind, name, Some(value)) && !is_base
+        })
     };
     tx.prepare_cached(&format!("DELETE FROM _already_applied WHERE edit_id IN {AS_ONE}"))?.execute([edit])?;
     for (name, _) in patch.iter().filter(|(name, value)| is_there(name, value)) {

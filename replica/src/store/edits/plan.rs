@@ -27,6 +27,10 @@ const LOOKED_OVER_MAX: usize = 100_000;
 /// Bytes of an operation in a bulk request without the values, approximately.
 const OPERATION_BYTES: usize = 128;
 
+/// Stands for the home's time zone among the records. The server decides by the zone on which day a task was completed, so
+/// completions of series and changes of the zone reach the server in their order.
+const TIME_ZONE: &str = "time_zone";
+
 /// The result of a pass over `edits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -164,6 +168,8 @@ struct Candidate {
     follows: Option<String>,
     /// True when the edit completes a task of a series.
     completes: bool,
+    /// True when the edit changes the home's time zone.
+    sets_zone: bool,
     bytes: usize,
 }
 
@@ -183,6 +189,10 @@ impl Candidate {
             .get::<_, Option<String>>(13)?
             .filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::NextTaskSent));
         let precondition = Precondition::from_columns(row.get(8)?, row.get(9)?);
+        let completes: bool = row.get(14)?;
+        // Nothing waits for a request that is never sent.
+        let mut targets = if follows.is_some() { Vec::new() } else { references(kind, texts)? };
+        targets.extend(completes.then(|| TIME_ZONE.to_owned()));
         Ok(Candidate {
             id: row.get(0)?,
             kind,
@@ -190,11 +200,11 @@ impl Candidate {
             facts: Facts { method: row.get(7)?, state: row.get(5)?, request, precondition },
             key,
             blocked_by: row.get(11)?,
-            // Nothing waits for a request that is never sent.
-            targets: if follows.is_some() { Vec::new() } else { references(kind, texts)? },
+            targets,
             replaces: row.get(12)?,
             follows,
-            completes: row.get(14)?,
+            completes,
+            sets_zone: kind == Kind::Property && rows::parse_object(texts[0])?.contains_key(TIME_ZONE),
             bytes: texts[0].len() + OPERATION_BYTES,
         })
     }
@@ -300,6 +310,10 @@ impl<'a> Pass<'a> {
             others = self.referring.get(record).map(|holder| (holder.holds, holder.edit));
             others.into_iter().for_each(|(_, other)| self.create_deps.inherit(id, other));
         }
+        if let Some(completion) = self.referring.get(TIME_ZONE).filter(|_| edit.sets_zone) {
+            self.create_deps.inherit(id, completion.edit);
+            others = others.max(Some((completion.holds, completion.edit)));
+        }
         for target in &edit.targets {
             let held = match self.of_record.get(target) {
                 Some(holder) if is_create && self.create_deps.waits_for_create_of(holder.edit, record) => None,
@@ -401,6 +415,10 @@ impl<'a> Pass<'a> {
             }
         };
         hold(&mut self.of_record, &edit.record);
+        // Completions do not wait for a profile that the key may not write.
+        if edit.sets_zone && !self.apart.contains_key(&Kind::Property) {
+            hold(&mut self.of_record, &TIME_ZONE.to_owned());
+        }
         edit.targets.iter().for_each(|target| hold(&mut self.referring, target));
     }
 

@@ -39,7 +39,7 @@ pub(super) fn prepare(
     }
     // The values on the server may be those of this very edit.
     if prepared.method == Method::Update && !prepared.own_event_missed {
-        already_applied::record_fields(tx, edit, kind, &prepared.patch, known.as_ref())?;
+        already_applied::record_fields(tx, edit, kind, &prepared.patch, &prepared.base, known.as_ref())?;
     }
     let if_match = known.as_ref().and_then(|known| known.rev).filter(|_| prepared.method != Method::Create);
     match three_way_merge(kind, prepared.method, &prepared.patch, &prepared.base, known.as_ref()) {

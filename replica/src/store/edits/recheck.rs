@@ -37,7 +37,7 @@ pub(crate) fn recheck_record(
                 let known = base::with_acked(tx, kind, record)?;
                 // For another reason, this very edit may have brought the values.
                 if is_field_conflict(code) {
-                    already_applied::record_fields(tx, edit, kind, &found.patch, known.as_ref())?;
+                    already_applied::record_fields(tx, edit, kind, &found.patch, &found.base, known.as_ref())?;
                 }
                 let rev = known.and_then(|known| known.rev);
                 prepare::end_edit(tx, edit, kind, record, rev, prepare::Ending::AlreadyThere, now)?;

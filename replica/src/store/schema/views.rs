@@ -89,7 +89,12 @@ SELECT
               ELSE CAST(strftime('%s', 'now') AS INTEGER) - CAST(strftime('%s', current_at) AS INTEGER) END))
     END AS INTEGER)                                                    AS retention_left_seconds,
     CAST(CASE WHEN phase = 'local' THEN 0
-         ELSE (SELECT count(id) FROM edits WHERE state IN ('waiting', 'sending', 'sent')) END AS INTEGER) AS waiting,
+         -- The server makes the next task of a series itself. The edit that shows the next task is never sent, and does not
+         -- count beside the edit that completes the task before.
+         ELSE (SELECT count(e.id) FROM edits e LEFT JOIN _next_tasks n ON n.next_edit = e.id
+                   LEFT JOIN _coalesced p ON p.edit_id = n.edit_id
+                   LEFT JOIN edits c ON c.id = coalesce(p.of_edit, n.edit_id)
+               WHERE e.state IN ('waiting', 'sending', 'sent') AND c.id IS NULL) END AS INTEGER) AS waiting,
     CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL)
          + EXISTS (SELECT kind FROM _found_changes) AS INTEGER)        AS needs_you,
     CASE WHEN phase <> 'local'

@@ -9,11 +9,12 @@ use uuid::Uuid;
 
 use super::{HOME, Scene, TASK, at, event};
 use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin, ReconcileCause, WriteOutcome};
-use crate::store::edits::{self, decide, next_tasks, undo};
+use crate::store::edits::{self, decide, next_tasks, plan, undo};
 use crate::store::{gate, reconcile};
 
 mod computed;
 mod ends;
+mod order;
 mod unsent;
 
 /// The id of the task that follows [`TASK`].
@@ -150,4 +151,71 @@ fn reopened_task_makes_no_second_next() {
     scene.confirm_completion();
     scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
     assert_eq!(scene.ready_groups(), [[3, 4]]);
+}
+
+#[test]
+fn second_completion_keeps_its_moment() {
+    // The reopening and the second completion go as one request: the status is the same, the moment is not.
+    let mut scene = Scene::completed();
+    scene.does(&format!("UPDATE tasks SET status = 'open' WHERE id = '{TASK}'"));
+    let again = "2026-01-25T09:00:00.000Z";
+    scene.does(&format!("UPDATE tasks SET status = 'done', completed_at = '{again}' WHERE id = '{TASK}'"));
+    next_tasks::make::make_due(&mut scene.db).unwrap();
+    let done = |id, moment: &str| {
+        let mut event = monthly(id, "done");
+        event.payload.as_mut().unwrap().insert("completed_at".to_owned(), moment.into());
+        event
+    };
+    scene.send(1);
+    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.hear(vec![done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
+    let request = scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).expect("a request");
+    assert_eq!(body(&request), json!({ "status": "done", "completed_at": again }));
+    scene.answer(3, WriteOutcome::Sent { rev: Some(8) });
+    scene.hear(vec![done(8, again)]);
+    let moment = format!("SELECT completed_at FROM tasks WHERE id = '{TASK}'");
+    assert_eq!((scene.one(&moment), scene.states()), (again.to_owned(), vec![]));
+    // The status was already done on the server by the first completion made here, not by somebody else.
+    undo::undo(&mut scene.db, Origin::Tui, Some(4), at(0)).unwrap();
+    assert_eq!(scene.one(&format!("SELECT status FROM tasks WHERE id = '{TASK}'")), "open");
+}
+
+#[test]
+fn next_task_of_own_completion_is_own_change() {
+    let is_own = |scene: &Scene| {
+        scene.one(&format!(
+        "SELECT EXISTS (SELECT 1 FROM edit_history h JOIN tasks t ON t.id = h.record_id AND t.rev = h.rev WHERE t.id = '{}')",
+        next()
+    ))
+    };
+    let mut scene = Scene::completed();
+    scene.confirm_completion();
+    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(is_own(&scene), "1");
+    scene.hear(vec![of_series(9, &next(), "open", "2026-03-01")]);
+    assert_eq!(is_own(&scene), "0", "somebody changed the task since");
+    // Somebody else completed the task.
+    let mut scene = Scene::completed();
+    scene.hear(vec![monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(is_own(&scene), "0");
+}
+
+#[test]
+fn next_task_counts_only_after_its_completion() {
+    let waiting = |scene: &Scene| scene.row("SELECT waiting, needs_you FROM sync_status");
+    let mut scene = Scene::completed();
+    scene.complete(&next());
+    assert_eq!(waiting(&scene), json!([2, 0]), "two completions are to be sent");
+    scene.confirm_completion();
+    assert_eq!(waiting(&scene), json!([2, 0]), "the server must still show the next task");
+    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(waiting(&scene), json!([1, 0]));
+    // The completion goes as one request with the create of its task.
+    let mut scene = Scene::new();
+    scene.does(&format!(
+        "INSERT INTO tasks (id, title, recurrence, due_on) VALUES ('{TASK}', 'Filter', 'monthly', '2026-01-31')"
+    ));
+    scene.complete(TASK);
+    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(waiting(&scene), json!([1, 0]));
 }

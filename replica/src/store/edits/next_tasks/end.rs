@@ -37,7 +37,8 @@ pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestam
     .execute([])?;
     for shown in all_shown(tx)? {
         if is_known_there(tx, &shown.record)? {
-            end(tx, &shown, "the server has made the task itself", now)?;
+            let rev = made_with_completion(tx, &shown)?;
+            end(tx, &shown, rev, "the server has made the task itself", now)?;
             continue;
         }
         let why = match server_decision(tx, &shown, at_present)? {
@@ -48,7 +49,7 @@ pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestam
         if is_edited(tx, shown.edit)? {
             release(tx, &shown, why)?;
         } else {
-            end(tx, &shown, why, now)?;
+            end(tx, &shown, None, why, now)?;
         }
     }
     Ok(())
@@ -75,7 +76,7 @@ pub(crate) fn end_deleted(
         base::save(tx, kind, record, &rows::StoredRecord { rev: Some(rev), ..stored })?;
         base::mark_deleted(tx, kind, record, rev)?;
     }
-    end(tx, &shown, "the task is deleted on the server", now)
+    end(tx, &shown, None, "the task is deleted on the server", now)
 }
 
 fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
@@ -129,10 +130,20 @@ fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<S
     Ok(if has_passed { ServerDecision::NotMade } else { ServerDecision::Open })
 }
 
-/// Ends a create in favour of the server. The row shows the server's version and the later edits.
-fn end(tx: &Transaction<'_>, shown: &Shown, reason: &str, now: Timestamp) -> Result<(), StoreError> {
+/// The revision of a next task that the server has made because of this replica's completion: the event after that of the
+/// completion. None when somebody else completed the task, or has changed the next task since.
+fn made_with_completion(tx: &Connection, shown: &Shown) -> Result<Option<i64>, StoreError> {
+    let text = "SELECT i.rev FROM _base i JOIN edit_history h ON h.id = ?2 AND h.outcome = 'confirmed'
+                WHERE i.kind = 'task' AND i.record_id = ?1 AND i.rev = h.rev + 1";
+    let found = tx.prepare_cached(text)?.query_row((&shown.record, shown.completion), |row| row.get(0));
+    Ok(found.optional()?)
+}
+
+/// Ends a create in favour of the server. The row shows the server's version and the later edits. `rev`: the revision at
+/// which the server has made the task because of this replica.
+fn end(tx: &Transaction<'_>, shown: &Shown, rev: Option<i64>, reason: &str, now: Timestamp) -> Result<(), StoreError> {
     forget(tx, shown)?;
-    settle::finish(tx, shown.edit, EditOutcome::Superseded, Some(reason), now)?;
+    settle::finish_at(tx, shown.edit, rev, EditOutcome::Superseded, reason, now)?;
     base::rebase(tx, Kind::Task, &shown.record)
 }
 
