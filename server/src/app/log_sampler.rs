@@ -15,7 +15,6 @@ const WINDOW: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub struct LogSampler(Mutex<BTreeMap<u16, Window>>);
 
-#[derive(Default)]
 struct Window {
     began: Duration,
     lines: u32,
@@ -27,7 +26,7 @@ impl LogSampler {
     /// Whether a request of a sampled kind gets a line. `passed`: the time of the request.
     pub fn admits(&self, status: u16, passed: Duration) -> bool {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let window = windows.entry(status).or_default();
+        let window = windows.entry(status).or_insert(Window { began: passed, lines: 0, omitted: 0 });
         if passed.saturating_sub(window.began) >= WINDOW {
             (window.began, window.lines) = (passed, 0);
         }

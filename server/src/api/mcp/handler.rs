@@ -16,6 +16,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::tools::{TOOLS, Tool, nearest_tool};
 use crate::app::App;
@@ -98,16 +99,16 @@ impl ServerHandler for McpHandler {
         };
         // The SDK runs a call in a task of its own, where the edge cannot catch a panic.
         let work = AssertUnwindSafe(self.run(tool, request.arguments.unwrap_or_default())).catch_unwind();
-        let result = match work.await.unwrap_or(Err(StoreError::Panicked.into())) {
-            Ok(reply) => tool_result(reply),
-            Err(Refusal::Problem(problem)) => Err(problem.to_value(&self.context.base_url)),
-            Err(Refusal::StoreError(fault)) => Err(self.context.fault_problem(&fault).to_value(&self.context.base_url)),
+        let problem = match work.await.unwrap_or(Err(StoreError::Panicked.into())) {
+            Ok(reply) => match result_off_async(reply).await {
+                Ok(result) => return Ok(result.into()),
+                Err(fault) => self.context.fault_problem(&fault),
+            },
+            Err(Refusal::Problem(problem)) => *problem,
+            Err(Refusal::StoreError(fault)) => self.context.fault_problem(&fault),
         };
-        Ok(match result {
-            Ok(data) => CallToolResult::structured(data),
-            Err(error) => CallToolResult::structured_error(json!({ "error": error })),
-        }
-        .into())
+        let error = problem.to_value(&self.context.base_url);
+        Ok(CallToolResult::structured_error(json!({ "error": error })).into())
     }
 
     // The service declares tools only. The SDK's default for these methods would be an empty list.
@@ -218,18 +219,32 @@ impl McpHandler {
     }
 }
 
+/// The largest reply that becomes a result on an async thread, in bytes: well under a millisecond.
+const INLINE_BYTES_MAX: usize = 64 * 1024;
+/// Permit for a larger reply: one at a time, because its values take several times its bytes.
+static LARGE_REPLY: Semaphore = Semaphore::const_new(1);
+
+/// The result of a tool; of a large reply made off the async threads. Error: the work panicked.
+async fn result_off_async(reply: Reply) -> Result<CallToolResult, StoreError> {
+    if !matches!(&reply.payload, Payload::Json(text) if text.len() > INLINE_BYTES_MAX) {
+        return Ok(tool_result(reply));
+    }
+    let _permit = LARGE_REPLY.acquire().await;
+    tokio::task::spawn_blocking(move || tool_result(reply)).await.map_err(|_| StoreError::Panicked)
+}
+
 /// The result of a tool, from the envelope of a reply: data with the page, or an error.
-fn tool_result(reply: Reply) -> Result<Value, Value> {
-    let Payload::Json(text) = reply.payload else { return Ok(json!({ "data": null })) };
+fn tool_result(reply: Reply) -> CallToolResult {
+    let Payload::Json(text) = reply.payload else { return CallToolResult::structured(json!({ "data": null })) };
     let mut envelope: Value = serde_json::from_str(&text).unwrap_or_default();
     if reply.status >= 400 {
-        return Err(envelope["error"].take());
+        return CallToolResult::structured_error(json!({ "error": envelope["error"].take() }));
     }
     let mut result = json!({ "data": envelope["data"].take() });
     if let Some(page) = envelope["meta"].get_mut("page") {
         result["page"] = page.take();
     }
-    Ok(result)
+    CallToolResult::structured(result)
 }
 
 /// Describes the service to a language model.
