@@ -50,6 +50,37 @@ async fn each_filter_finds_exactly_its_records() {
     }
 }
 
+/// `updated_since` beside a filter: a list has exactly the matching records that changed at or after the moment.
+#[tokio::test]
+async fn filters_join_with_updated_since() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.test_key);
+    for kind in Kind::COLLECTIONS {
+        for order in ["sort=updated_at&order=asc", "sort=updated_at&order=desc", "sort=created_at&order=asc"] {
+            let all = client.list_all(&format!("/v1/{}?limit=100&{order}", kind.collection())).await;
+            let mut moments: Vec<&str> = all.iter().map(|record| record["updated_at"].as_str().unwrap()).collect();
+            moments.sort_unstable();
+            for since in [moments[0], moments[moments.len() / 2], moments[moments.len() - 1]] {
+                let changed = |record: &&Value| record["updated_at"].as_str().unwrap() >= since;
+                let recent: Vec<Value> = all.iter().filter(changed).cloned().collect();
+                let order = format!("{order}&updated_since={since}");
+                let mut pair = Vec::new();
+                for field in resource(kind).filters() {
+                    let mut values: Vec<String> = all.iter().map(|record| shown(record, field.name)).collect();
+                    values.sort();
+                    values.dedup();
+                    values.truncate(5);
+                    assert_finds(&client, kind, &recent, &order, &[(field.name, values.clone())]).await;
+                    pair.push((field.name, values));
+                }
+                for two in pair.windows(2) {
+                    assert_finds(&client, kind, &recent, &order, two).await;
+                }
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn filters_follow_every_write() {
     let server = Server::start().await;
@@ -198,6 +229,8 @@ async fn rare_value_ends_page_after_5000_records() {
     assert_eq!(pages("category=furniture").await, [0]);
     // Many records of an indexed value, of which the other filter admits none.
     assert_eq!(pages("category=tool&condition=poor").await, [0, 0]);
+    assert_eq!(pages("category=tool&condition=poor&sort=updated_at").await, [0, 0]);
+    assert_eq!(pages("category=tool&condition=poor&sort=updated_at&order=asc").await, [0, 0]);
     // Few changed records are sorted, however many match.
     let since = "2999-01-01T00:00:00Z";
     assert_eq!(pages(&format!("category=tool&updated_since={since}")).await, [0]);
