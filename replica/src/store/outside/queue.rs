@@ -148,7 +148,7 @@ fn refuse(
     values: &Fields,
     faults: &[String],
 ) -> Result<(), StoreError> {
-    let reason = format!("another program wrote a value that no rule has checked: {}", faults.join("; "));
+    let reason = unchecked_reason(faults);
     gate::with_guards_off(tx, |tx| {
         let row = rows::load_row(tx, kind, record)?;
         let before = row.as_ref().map(|row| row.fields.clone()).unwrap_or_default();
@@ -180,6 +180,11 @@ fn refuse(
         ))?;
         base::rebase(tx, kind, record)
     })
+}
+
+/// The reason of an edit with values that rules refuse, as a sentence. `faults`: the sentences of the rules.
+pub(super) fn unchecked_reason(faults: &[String]) -> String {
+    format!("another program wrote a value that no rule has checked: {}", faults.join("; "))
 }
 
 /// A value for a sentence, cut to 40 characters.

@@ -94,6 +94,13 @@ pub(crate) fn altered_objects(connection: &Connection) -> Result<Vec<String>, St
     Ok(altered)
 }
 
+/// The typed tables whose values another program could write unchecked: a trigger that checks values is missing or altered.
+pub(crate) fn tables_without_checks(connection: &Connection) -> Result<Vec<&'static Resource>, StoreError> {
+    let (_, texts) = stored_objects(connection)?;
+    let lacks = |resource: &&Resource| triggers::value_checks(resource).iter().any(|text| !texts.contains(text));
+    Ok(RESOURCES.iter().filter(lacks).collect())
+}
+
 /// The names and the CREATE statements of all objects of the database.
 fn stored_objects(connection: &Connection) -> Result<(HashSet<String>, HashSet<String>), StoreError> {
     let (mut names, mut texts) = (HashSet::new(), HashSet::new());

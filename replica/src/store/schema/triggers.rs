@@ -26,6 +26,11 @@ pub(crate) fn table_triggers(resource: &Resource) -> Vec<String> {
     all
 }
 
+/// The CREATE TRIGGER statements of a typed table that check the values of its columns.
+pub(super) fn value_checks(resource: &Resource) -> [String; 2] {
+    [before_insert(resource), before_update(resource)]
+}
+
 fn refuse(rule: &Rule) -> String {
     format!("SELECT RAISE(ABORT, '{}') WHERE {};", rule.sentence.replace('\'', "''"), rule.broken_when)
 }
