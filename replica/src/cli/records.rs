@@ -178,7 +178,12 @@ impl Remove {
         }
         let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
         let named = named.collect::<Vec<_>>().join(", ");
-        let without = if named.is_empty() { named } else { format!("; references to it are cleared: {named}") };
+        // In a home with a server, the server clears the references when it has the delete.
+        let cleared = match replica.status()?.phase {
+            Phase::Local => "references to it are cleared",
+            _ => "the server clears the references to it",
+        };
+        let without = if named.is_empty() { named } else { format!("; {cleared}: {named}") };
         output::message(&format!("removed the {kind} {}{without}", text::one_line(&title)));
         warn_of_blocking_edit(&replica, kind, &id)?;
         Ok(output::line(&id)?)

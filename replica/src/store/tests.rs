@@ -2,6 +2,7 @@
 
 mod decisions;
 mod lists;
+mod local;
 mod next_tasks;
 mod outside;
 mod overlay;

@@ -280,12 +280,20 @@ fn duplicates_are_refused() {
 
 #[test]
 fn remove_counts_cleared_references() {
-    let (_dir, db, room) = with_a_room();
-    for name in ["name=Kettle", "name=Toaster"] {
-        replica(&db, &["add", "inventory", name, &format!("room_id={room}")]);
+    for (has_server, who) in [(false, "references to it are cleared"), (true, "the server clears the references to it")]
+    {
+        let (_dir, db, room) = with_a_room();
+        if has_server {
+            super::write_profile(&db, super::UNREACHABLE, "svc_test_x");
+        }
+        for name in ["name=Kettle", "name=Toaster"] {
+            replica(&db, &["add", "inventory", name, &format!("room_id={room}")]);
+        }
+        let printed = text(&replica(&db, &["remove", &room]).stderr);
+        assert!(printed.starts_with(&format!("removed the room Kitchen; {who}: 2 in inventory")), "{printed}");
+        let kept = text(&sqlite3(&db, "SELECT count(room_id) FROM inventory").stdout);
+        assert_eq!(kept, if has_server { "2" } else { "0" });
     }
-    let printed = text(&replica(&db, &["remove", &room]).stderr);
-    assert_eq!(printed.trim(), "removed the room Kitchen; references to it are cleared: 2 in inventory");
 }
 
 #[test]

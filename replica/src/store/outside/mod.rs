@@ -4,6 +4,7 @@
 //! - [`restore`](mod@restore): the steps, for a new and for an outdated database too. [`found_table`]: the shape of a typed table.
 //! - [`compare`]: the rows as found, against the rows that the replica knows. [`change`]: one difference.
 //! - [`queue`]: a found change becomes an edit. [`refused`]: one that breaks a rule. [`held`]: changes that wait until a person agrees.
+//! - [`unchecked`]: edits that were queued while the triggers that check values were missing.
 
 mod change;
 mod compare;
@@ -12,6 +13,7 @@ pub(crate) mod held;
 mod queue;
 mod refused;
 mod restore;
+mod unchecked;
 
 pub use self::held::HeldChanges;
 pub use self::restore::Restored;

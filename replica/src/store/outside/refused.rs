@@ -29,7 +29,7 @@ pub(super) fn refuse(
     faults: &[String],
 ) -> Result<(), StoreError> {
     let values = if method == Method::Create { with_defaults(kind, values) } else { values.clone() };
-    let reason = format!("another program wrote a value that no rule has checked: {}", faults.join("; "));
+    let reason = unchecked_reason(faults);
     gate::with_guards_off(tx, |tx| {
         let row = rows::load_row(tx, kind, record)?;
         let before = row.as_ref().map(|row| row.fields.clone()).unwrap_or_default();
@@ -61,6 +61,11 @@ pub(super) fn refuse(
         ))?;
         base::rebase(tx, kind, record)
     })
+}
+
+/// The reason of an edit with values that rules refuse, as a sentence. `faults`: the sentences of the rules.
+pub(super) fn unchecked_reason(faults: &[String]) -> String {
+    format!("another program wrote a value that no rule has checked: {}", faults.join("; "))
 }
 
 /// The values of a refused create with a value in each field that is never null: its default, or an empty text.

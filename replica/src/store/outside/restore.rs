@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::compare::compare;
 use super::queue::{Queued, queue};
-use super::{found_table, held};
+use super::{found_table, held, unchecked};
 use crate::model::LogLevel;
 use crate::store::schema::search;
 use crate::store::{StoreError, log, schema};
@@ -87,9 +87,10 @@ pub(crate) fn restore(connection: &mut Connection) -> Result<Restored, StoreErro
 }
 
 fn restore_in(tx: &Transaction<'_>) -> Result<Restored, StoreError> {
-    let mut restored = Restored::default();
+    let (mut restored, mut without_checks) = (Restored::default(), Vec::new());
     if schema::state(tx)? == schema::SchemaState::Altered {
         restored.objects = schema::altered_objects(tx)?;
+        without_checks = schema::tables_without_checks(tx)?;
     }
     schema::drop_generated(tx)?;
     set_gate(tx, true)?;
@@ -111,8 +112,9 @@ fn restore_in(tx: &Transaction<'_>) -> Result<Restored, StoreError> {
     set_gate(tx, false)?;
     let mut queued = Queued::default();
     changes.iter().try_for_each(|change| queue(tx, change, &mut queued))?;
-    (restored.edits, restored.refused) = (queued.edits, queued.refused);
     set_gate(tx, true)?;
+    let unchecked = unchecked::check(tx, &without_checks)?;
+    (restored.edits, restored.refused) = (queued.edits, queued.refused + unchecked);
     for sentence in restored.sentences() {
         log(tx, LogLevel::Warning, &sentence)?;
     }

@@ -9,7 +9,7 @@ pub(crate) mod order;
 mod plain_words;
 pub(super) mod protected;
 mod renew;
-mod rules;
+pub(super) mod rules;
 pub(crate) mod search;
 pub(crate) mod table_sql;
 pub(super) mod trigger_sql;
@@ -19,4 +19,4 @@ mod views;
 pub(crate) mod worth;
 
 pub(crate) use self::renew::{SchemaState, altered_objects, state};
-pub(super) use self::renew::{check_tables, create_generated, drop_generated};
+pub(super) use self::renew::{check_tables, create_generated, drop_generated, tables_without_checks};

@@ -101,6 +101,13 @@ fn stored_statements(connection: &Connection) -> Result<HashSet<String>, StoreEr
     Ok(texts.collect::<Result<_, _>>()?)
 }
 
+/// The typed tables whose values another program could write unchecked: a trigger that checks values is missing or altered.
+pub(crate) fn tables_without_checks(connection: &Connection) -> Result<Vec<&'static Resource>, StoreError> {
+    let texts = stored_statements(connection)?;
+    let lacks = |resource: &&Resource| triggers::value_checks(resource).iter().any(|text| !texts.contains(text));
+    Ok(RESOURCES.iter().filter(lacks).collect())
+}
+
 /// The indexes on references: name and CREATE statement.
 fn reference_indexes() -> impl Iterator<Item = (String, String)> {
     let of = |resource: &'static Resource| {

@@ -4,7 +4,8 @@
 //! A trigger body raises the gate by one and lowers it again. SQLite undoes a failed statement together with its triggers, so
 //! the gate never stays open.
 
-use hearth_contract::schema::{Field, Presence, Resource};
+use hearth_contract::resources::RESOURCES;
+use hearth_contract::schema::{Field, Format, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
 
 use super::rules::Rule;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, set_by_server, trigger};
@@ -19,11 +20,17 @@ pub(crate) fn table_triggers(resource: &Resource) -> Vec<String> {
         all.push(refuse_delete(resource));
     } else {
         all.push(after_delete(resource));
+        all.extend(clear_references(resource));
     }
     all.push(after_insert(resource));
     all.extend(computed::after_update(resource));
     all.extend(search::triggers(resource));
     all
+}
+
+/// The CREATE TRIGGER statements of a typed table that check the values of its columns.
+pub(super) fn value_checks(resource: &Resource) -> [String; 2] {
+    [before_insert(resource), before_update(resource)]
 }
 
 fn refuse(rule: &Rule) -> String {
@@ -181,6 +188,27 @@ fn after_delete(resource: &Resource) -> String {
         LOWER_GATE.to_owned(),
     ];
     trigger(resource, "after_delete", "AFTER DELETE", &format!("{CLOSED} AND {}", existed_before(resource)), &body)
+}
+
+/// Clears the references to a record that is deleted in a home without a server, by ordinary updates before the delete
+/// (contract 3). In other homes the server clears them. None when no record can refer to the kind.
+fn clear_references(resource: &Resource) -> Option<String> {
+    let kind = resource.kind;
+    let mut body = Vec::new();
+    for referring in &RESOURCES {
+        let table = referring.kind.collection();
+        for (_, field) in referring.relations().filter(|(name, _)| referring.targets(name).contains(&kind)) {
+            body.push(match field.format {
+                Format::Subject => format!(
+                    "UPDATE {table} SET {SUBJECT_TYPE} = NULL, {SUBJECT_ID} = NULL\n  \
+                     WHERE {SUBJECT_ID} = OLD.id AND {SUBJECT_TYPE} = '{kind}';"
+                ),
+                _ => format!("UPDATE {table} SET {0} = NULL WHERE {0} = OLD.id;", field.name),
+            });
+        }
+    }
+    let condition = format!("{CLOSED} AND (SELECT phase FROM _sync) = 'local'");
+    (!body.is_empty()).then(|| trigger(resource, "clear_references", "BEFORE DELETE", &condition, &body))
 }
 
 /// The condition that the row existed before this statement. A row that is being inserted can only be changed by a person's

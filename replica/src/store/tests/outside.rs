@@ -1,6 +1,8 @@
 //! Other programs remove or alter triggers, views and tables, and change rows meanwhile. The objects are restored, and the
 //! changes become edits, or wait for a person.
 
+mod unchecked;
+
 use rusqlite::Connection;
 use serde_json::json;
 

@@ -1,0 +1,185 @@
+//! Edits that were queued while the triggers that check values were missing: another program had removed the checks alone.
+//! The same rules check these edits when the triggers are restored. Must not compare rows.
+//!
+//! - A value that a rule refuses becomes an edit that waits for a person. The other values of its edit are sent.
+//! - A record whose id is not a UUID gets a new id, as a row that no trigger has seen.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::{Field, Kind, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
+use rusqlite::{OptionalExtension, Transaction, params_from_iter};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::refused::unchecked_reason;
+use crate::model::{EditState, LogLevel, Method, Origin, ReasonCode};
+use crate::store::edits::plan;
+use crate::store::schema::rules::{Rule, field_rules, not_canonical_id, subject_rules};
+use crate::store::{StoreError, base, log, rows};
+
+/// An edit that has not been sent.
+struct Unsent {
+    id: i64,
+    record: String,
+    method: Method,
+    patch: Fields,
+    base: Fields,
+}
+
+/// Checks the unsent edits of tables that lacked a trigger with checks, with the gate open. Returns how many edits wait for a
+/// person now.
+pub(super) fn check(tx: &Transaction<'_>, tables: &[&'static Resource]) -> Result<usize, StoreError> {
+    let mut refused = 0;
+    for resource in tables {
+        give_usable_ids(tx, resource.kind)?;
+        for edit in unsent(tx, resource.kind)? {
+            let found = faults(tx, resource, &edit)?;
+            if !found.is_empty() {
+                refuse(tx, resource, edit, &found)?;
+                refused += 1;
+            }
+        }
+    }
+    if refused > 0 {
+        plan::mark(tx)?;
+    }
+    Ok(refused)
+}
+
+/// Gives records that only unsent edits know a new id, if the server would refuse their id.
+fn give_usable_ids(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
+    let text = format!(
+        "SELECT DISTINCT record_id FROM edits WHERE kind = ?1 AND state NOT IN ('sending', 'sent') AND ({})",
+        not_canonical_id("record_id")
+    );
+    let malformed: Vec<String> =
+        tx.prepare(&text)?.query_map([kind.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for old in malformed {
+        let new = Uuid::new_v4().to_string();
+        let row = rows::load_row(tx, kind, &old)?;
+        rows::delete_row(tx, kind, &old)?;
+        tx.execute("UPDATE edits SET record_id = ?3 WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), &old, &new))?;
+        if let Some(row) = row {
+            rows::write_row(tx, kind, &new, &row)?;
+        }
+        if kind == Kind::Task {
+            tx.execute("UPDATE _next_tasks SET task_id = ?2 WHERE task_id = ?1", (&old, &new))?;
+        }
+        let text = format!("Another program gave a {kind} the id {old}, which is no UUID; its id is {new} now.");
+        log(tx, LogLevel::Warning, &text)?;
+    }
+    Ok(())
+}
+
+/// The edits of scripts that were never sent. A create that shows a next task is never sent.
+fn unsent(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Unsent>, StoreError> {
+    let mut statement = tx.prepare(
+        "SELECT id, record_id, method, patch, base FROM edits
+         WHERE kind = ?1 AND state = ?2 AND origin = ?3 AND id NOT IN (SELECT edit_id FROM _outbox)
+             AND id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL) ORDER BY id",
+    )?;
+    let mut found = statement.query((kind.as_str(), EditState::Waiting, Origin::Sql))?;
+    let mut edits = Vec::new();
+    while let Some(row) = found.next()? {
+        let side = |n: usize| -> Result<Fields, StoreError> { rows::parse_object(&row.get::<_, String>(n)?) };
+        let (patch, base) = (side(3)?, side(4)?);
+        edits.push(Unsent { id: row.get(0)?, record: row.get(1)?, method: row.get(2)?, patch, base });
+    }
+    Ok(edits)
+}
+
+/// A rule that an edit breaks: its sentence, and the fields that it concerns.
+struct Fault {
+    sentence: String,
+    fields: Vec<&'static str>,
+}
+
+/// The rules that an edit breaks, at most one of each field.
+fn faults(tx: &Transaction<'_>, resource: &'static Resource, edit: &Unsent) -> Result<Vec<Fault>, StoreError> {
+    let is_create = edit.method == Method::Create;
+    if edit.method == Method::Delete {
+        return Ok(Vec::new());
+    }
+    let mut faults = Vec::new();
+    for field in resource.fields.iter().filter(|field| field.is_sendable()) {
+        let value = edit.patch.get(field.name);
+        // A create without a value has the default, or null.
+        let is_checked = value.is_some() || is_create && field.presence == Presence::Required;
+        if !is_checked {
+            continue;
+        }
+        let columns = [(field.name, value)];
+        if let Some(sentence) = broken(tx, &field_rules(field), &columns)? {
+            faults.push(Fault { sentence, fields: vec![field.name] });
+        }
+    }
+    let subject = [SUBJECT_TYPE, SUBJECT_ID];
+    if resource.has_subject() && subject.iter().any(|name| edit.patch.contains_key(*name)) {
+        // An edit may set only half of a subject.
+        let after = base::overlay(tx, resource.kind, &edit.record, edit.id.saturating_add(1))?.unwrap_or_default();
+        let columns = subject.map(|name| (name, after.fields.get(name)));
+        if let Some(sentence) = broken(tx, &subject_rules(resource), &columns)? {
+            faults.push(Fault { sentence, fields: subject.to_vec() });
+        }
+    }
+    Ok(faults)
+}
+
+/// The sentence of the first rule that values break. The rules name their columns as a trigger does, `NEW.column`.
+fn broken(
+    tx: &Transaction<'_>,
+    rules: &[Rule],
+    columns: &[(&str, Option<&Value>)],
+) -> Result<Option<String>, StoreError> {
+    let row: Vec<String> = columns.iter().enumerate().map(|(n, (name, _))| format!("?{} AS {name}", n + 1)).collect();
+    for Rule { broken_when, sentence } in rules {
+        let text = format!("SELECT 1 FROM (SELECT {}) AS NEW WHERE {broken_when}", row.join(", "));
+        let values = columns.iter().map(|(_, value)| rows::json_to_sql(*value));
+        let is_broken = tx.prepare_cached(&text)?.query_row(params_from_iter(values), |_| Ok(())).optional()?;
+        if is_broken.is_some() {
+            return Ok(Some(sentence.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes the refused values of an edit wait for a person. The other fields of an update stay in an edit that is sent, unless
+/// the record has a later edit, which the refused values must not follow.
+fn refuse(tx: &Transaction<'_>, resource: &'static Resource, edit: Unsent, faults: &[Fault]) -> Result<(), StoreError> {
+    let sentences: Vec<String> = faults.iter().map(|fault| fault.sentence.clone()).collect();
+    let reason = unchecked_reason(&sentences);
+    let is_faulty = |name: &str| faults.iter().any(|fault| fault.fields.contains(&name));
+    let is_sound = |name: &String| !is_faulty(name) && resource.field(name).is_some_and(Field::is_writable);
+    let Unsent { mut id, record, method, mut patch, mut base } = edit;
+    if method == Method::Update && patch.keys().any(is_sound) && !has_later_edit(tx, resource.kind, &record, id)? {
+        let sound = [&patch, &base].map(|side| object(side.iter().filter(|(name, _)| !is_faulty(name))));
+        tx.prepare_cached(
+            "INSERT INTO edits (kind, record_id, method, patch, base, origin, created_at)
+             SELECT kind, record_id, method, patch, base, origin, created_at FROM edits WHERE id = ?1",
+        )?
+        .execute([id])?;
+        let refused = tx.last_insert_rowid();
+        tx.prepare_cached("UPDATE edits SET patch = ?2, base = ?3 WHERE id = ?1")?
+            .execute((id, &sound[0], &sound[1]))?;
+        id = refused;
+        patch.retain(|name, _| is_faulty(name));
+    }
+    // No row may hold NULL in a field that is never null: screens read the name of every record.
+    patch.retain(|name, value| !value.is_null() || resource.field(name).is_none_or(Field::is_nullable));
+    base.retain(|name, _| patch.contains_key(name));
+    tx.prepare_cached(
+        "UPDATE edits SET patch = ?2, base = ?3, state = ?4, reason_code = ?5, reason = ?6 WHERE id = ?1",
+    )?
+    .execute((id, object(&patch), object(&base), EditState::Rejected, ReasonCode::InvalidValue, reason))?;
+    base::rebase(tx, resource.kind, &record)
+}
+
+fn has_later_edit(tx: &Transaction<'_>, kind: Kind, record: &str, edit: i64) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3)";
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record, edit), |row| row.get(0))?)
+}
+
+/// A JSON object of these fields as text.
+fn object<'a>(fields: impl IntoIterator<Item = (&'a String, &'a Value)>) -> String {
+    let fields: Fields = fields.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    Value::Object(fields).to_string()
+}
