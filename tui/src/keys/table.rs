@@ -215,7 +215,7 @@ pub const BINDINGS: &[Binding] = &[
         "Every action and its keys",
         Action::Palette,
     ),
-    row("suspend", &["ctrl-z"], &Context::ALL, "", "Go to the shell; fg comes back", Action::Suspend),
+    row("suspend", &["ctrl-z"], &Context::ALL, "", "Suspend Hearth; fg brings it back", Action::Suspend),
     row("quit", &["q"], &[Home, List], "quit", "Leave Hearth", Action::Quit),
     row(
         "quit.anywhere",

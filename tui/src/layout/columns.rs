@@ -133,6 +133,21 @@ mod tests {
     }
 
     #[test]
+    fn chosen_columns_stay_longest_and_usual_ones_keep_their_rank() {
+        let usual = ["room_id", "category", "quantity", "make", "warranty_expires_on", WORTH];
+        let names = |chosen: &[&'static str], width| {
+            let columns = list_columns(Kind::Inventory, Some(chosen), "name", None);
+            let contents = optional(&vec![4; columns.len()]);
+            let fitted = fit_columns(columns, &contents, width).into_iter();
+            fitted.map(|(column, _)| column.field).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&usual, 60), ["name", "room_id", "category", WORTH], "as without a choice");
+        let chosen = ["room_id", "category", "quantity", "make", "serial_number", "warranty_expires_on", WORTH];
+        assert_eq!(names(&chosen, 94), ["name", "room_id", "category", "make", "serial_number", WORTH]);
+        assert_eq!(names(&chosen, 36), ["name", "serial_number"]);
+    }
+
+    #[test]
     fn no_value_is_cut_beside_unused_space() {
         // Item, room, category, make, warranty, quantity, value.
         let contents = [34, 6, 9, 5, 14, 3, 9];

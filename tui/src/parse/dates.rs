@@ -86,13 +86,17 @@ fn named_span(text: &str, today: Date, direction: Direction) -> Option<Date> {
     }
 }
 
-/// Parses `tue 1 dec` and `Tue 1 Dec 2026`, the form in which screens show days. The weekday must fit the nearest `1 dec`
-/// or the `1 dec` of the current year.
+/// Parses `tue 1 dec` and `Tue 1 Dec 2026`, the form in which screens show days. The weekday must fit the nearest `1 dec`.
+/// A due day may be over, and screens show such a day without its year: there, the weekday may also fit the `1 dec` of the
+/// current year. What has happened lies in no future.
 fn day_with_weekday(text: &str, today: Date, direction: Direction) -> Option<Date> {
     let (word, rest) = text.split_once([' ', ','])?;
     let weekday = weekday(word)?;
     let rest = rest.trim_start_matches([' ', ',']);
-    let in_this_year = || day_and_month(rest, today.replace_ordinal(1).ok()?, Direction::Future);
+    let in_this_year = || match direction {
+        Direction::Future => day_and_month(rest, today.replace_ordinal(1).ok()?, Direction::Future),
+        Direction::Past => None,
+    };
     let days = [parse_date(rest), day_and_month(rest, today, direction), in_this_year()];
     days.into_iter().flatten().find(|date| date.weekday() == weekday)
 }
@@ -316,7 +320,9 @@ mod tests {
             ("-1m", Some("2026-10-21")),
             ("tue 10 nov", Some("2026-11-10")),
             ("Mon 1 Dec", Some("2025-12-01")),
-            ("Tue 1 Dec", Some("2026-12-01")),
+            ("Tue 1 Dec", None),
+            ("tue, 1 dec", None),
+            ("Tue 1 Dec 2026", Some("2026-12-01")),
             ("2027-01-01", Some("2027-01-01")),
             ("ago", None),
             ("31 feb", None),

@@ -87,6 +87,9 @@ fn find_sign(part: &str) -> Option<(usize, &'static str)> {
     })
 }
 
+/// The words of a day with its weekday: `tue 1 dec`.
+const DAY_WITH_WEEKDAY: usize = 3;
+
 /// Extends the value of a day field by the following words that belong to the day (`dec 24`). Returns the value and the
 /// number of words taken from `after`.
 fn extend_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) -> (String, usize) {
@@ -94,8 +97,17 @@ fn extend_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) 
     let field = find_field(kind, name).ok();
     let day = field.filter(|field| matches!(field.format, Format::Date | Format::Timestamp));
     let words: Vec<&str> = std::iter::once(unquoted).chain(after.iter().copied()).collect();
-    let taken = day.and_then(|field| dates::parse_leading_day(&words, today, Direction::of(field)));
-    let taken = taken.map_or(1, |(_, taken)| taken);
+    let taken = match day.map(Direction::of) {
+        None => 1,
+        Some(direction) => match dates::parse_leading_day(&words, today, direction) {
+            Some((_, taken)) => taken,
+            // The weekday contradicts the day after it. All three words are the value, which is then refused.
+            None if unquoted == value && dates::parse_day(value, today, direction).is_some() => {
+                words.len().min(DAY_WITH_WEEKDAY)
+            }
+            None => 1,
+        },
+    };
     if taken == 1 { (value.to_owned(), 0) } else { (words[..taken].join(" "), taken - 1) }
 }
 
@@ -464,6 +476,7 @@ mod tests {
             ("colour:red", "there is no field colour"),
             ("deu_on<fri", "there is no field deu_on; the nearest is due"),
             ("due<someday", "someday is no day"),
+            ("completed:tue 1 dec", "tue 1 dec is no day"),
             ("status:broken", "status is one of open, doing, done"),
             ("cost>much", "much is no sum"),
             ("cost>1.299", "1.299 is no sum: try 1299, 1,299.50 or 1299,50"),

@@ -2,7 +2,7 @@
 
 use hearth_contract::schema::Kind;
 
-use crate::words::columns::{column_choices, usual_columns};
+use crate::words::columns::{column_choices, is_usual};
 
 /// The choice of columns over a list.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl ColumnChoice {
     pub fn is_shown(&self, name: &str) -> bool {
         match &self.chosen {
             Some(chosen) => chosen.contains(&name),
-            None => usual_columns(self.kind).iter().any(|column| column.field == name),
+            None => is_usual(self.kind, name),
         }
     }
 

@@ -1,9 +1,12 @@
 //! The list of actions that are available in a context, filtered by typed words. The list serves as help, and starts
 //! actions without a key. Must not know what an action does.
 
+use hearth_contract::schema::Kind;
+
 use crate::keys::{Action, BINDINGS, Binding, Context, in_context, synonyms};
 use crate::parse::matching::{Query, Rank};
 use crate::state::input::Line;
+use crate::words::singular;
 
 /// The list of actions over a context.
 #[derive(Debug)]
@@ -51,14 +54,34 @@ impl Palette {
     /// Filters the rows again after the words have changed.
     pub fn narrow(&mut self) {
         self.selected = 0;
-        let Some(mut query) = Query::new(self.words.text()) else {
-            self.found.clone_from(&self.all);
+        let typed = self.words.text().to_lowercase();
+        self.found = self.ranked(&typed, |_| true);
+        let (fillers, others): (Vec<&str>, Vec<&str>) = typed.split_whitespace().partition(|word| is_filler(word));
+        if !self.found.is_empty() || fillers.is_empty() || others.is_empty() {
             return;
+        }
+        // `edit room` means: edit the record. An action for tasks alone is meant by no other kind.
+        let is_about_tasks = fillers.iter().any(|word| word.starts_with("task"));
+        let applies = |binding: &Binding| {
+            let names = names(binding).to_lowercase();
+            (is_about_tasks || !searched_part(binding).contains("task"))
+                && names.split([' ', '.']).any(|name| others.contains(&name))
         };
-        let ranked = self.all.iter().filter_map(|index| Some((rank(&mut query, &BINDINGS[*index])?, *index)));
-        let mut ranked: Vec<(Rank, usize)> = ranked.collect();
+        let others = others.join(" ");
+        self.found = self.ranked(&format!("{others} record"), applies);
+        if self.found.is_empty() {
+            self.found = self.ranked(&others, applies);
+        }
+    }
+
+    /// The rows among those that `applies` allows that fit the words, best first.
+    fn ranked(&self, words: &str, applies: impl Fn(&Binding) -> bool) -> Vec<usize> {
+        let Some(mut query) = Query::new(words) else { return self.all.clone() };
+        let allowed = self.all.iter().filter(|index| applies(&BINDINGS[**index]));
+        let mut ranked: Vec<(Rank, usize)> =
+            allowed.filter_map(|index| Some((rank(&mut query, &BINDINGS[*index])?, *index))).collect();
         ranked.sort();
-        self.found = ranked.into_iter().map(|(_, index)| index).collect();
+        ranked.into_iter().map(|(_, index)| index).collect()
     }
 
     /// Moves the cursor.
@@ -72,16 +95,33 @@ impl Palette {
     }
 }
 
-/// How well an action fits the typed words. None: the action does not fit. An action that removes data or takes a change
-/// back must be called by its name, by a synonym, or by the verb of its description.
-fn rank(query: &mut Query, binding: &Binding) -> Option<Rank> {
-    let names = format!("{} {}", binding.id, synonyms(binding.id));
+/// Whether a typed word says nothing about the action when other words do: the name of a kind, or `back` in `take back`.
+fn is_filler(word: &str) -> bool {
+    let is_noun = |noun: &str| word == noun || word.strip_suffix('s') == Some(noun);
+    Kind::COLLECTIONS.iter().any(|kind| is_noun(singular(*kind))) || is_noun("record") || word == "back"
+}
+
+/// The description of an action without its example and its side remark.
+fn searched_part(binding: &Binding) -> String {
+    let part = binding.about.split(';').next().unwrap_or_default();
+    let is_example = |word: &str| word.trim_end_matches(':').contains([':', '<']);
+    part.split(' ').filter(|word| !is_example(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The words by which an action is called: its id, its synonyms, and the verb of its description.
+fn names(binding: &Binding) -> String {
     let verb = binding.about.split(' ').next().unwrap_or_default();
-    if binding.action.is_drastic() && !query.begins_word_of(&names) && !query.begins_word_of(verb) {
+    format!("{} {} {verb}", binding.id, synonyms(binding.id))
+}
+
+/// How well an action fits the typed words. None: the action does not fit. An action that removes data or takes a change
+/// back must be called.
+fn rank(query: &mut Query, binding: &Binding) -> Option<Rank> {
+    if binding.action.is_drastic() && !query.begins_word_of(&names(binding)) {
         return None;
     }
     // The names come first: they count more than the words of the description.
-    query.rank(&format!("{names} {}", binding.about)).map(Rank::without_length)
+    query.rank(&format!("{} {}", names(binding), searched_part(binding))).map(Rank::without_length)
 }
 
 #[cfg(test)]
@@ -128,6 +168,51 @@ mod tests {
         ] {
             assert_eq!(best(Context::List, words), Some(id), "{words}");
         }
+    }
+
+    #[test]
+    fn words_for_kinds_are_fillers() {
+        for (words, id) in [
+            ("new task", "add"),
+            ("new room", "new"),
+            ("add item", "new"),
+            ("add documents", "new"),
+            ("add task", "add"),
+            ("quick add", "add"),
+            ("edit task", "edit"),
+            ("Edit Rooms", "edit"),
+            ("delete task", "delete"),
+            ("remove vehicle", "delete"),
+            ("copy task", "copy"),
+            ("sort items", "sort"),
+            ("finish task", "done"),
+            ("take back", "undo"),
+            ("unmark", "mark"),
+            ("clone", "duplicate"),
+            ("clone item", "duplicate"),
+            ("time zone", "profile"),
+            ("repeat", "edit"),
+            ("repeat task", "edit"),
+            ("tasks", "tab.tasks"),
+            ("rooms", "tab.rooms"),
+            ("shell", "suspend"),
+        ] {
+            assert_eq!(best(Context::List, words), Some(id), "{words}");
+        }
+        assert_eq!(best(Context::Home, "new task"), Some("add"));
+        assert_eq!(best(Context::Detail, "go back"), Some("back"));
+        for words in ["new room", "add room"] {
+            assert_eq!(best(Context::Home, words), None, "{words}: only tasks are added there");
+        }
+        assert_eq!(best(Context::List, "print room"), None);
+    }
+
+    #[test]
+    fn examples_and_side_remarks_are_not_searched() {
+        for words in ["go", "garage", "fri", "fg", "brings"] {
+            assert_eq!(best(Context::List, words), None, "{words}");
+        }
+        assert_ne!(best(Context::List, "back"), Some("suspend"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::layout::columns::{Content, fit_columns};
 use crate::layout::{Layout, list_and_preview};
 use crate::now::Now;
 use crate::state::list::{List, ListLine};
-use crate::words::columns::{Column, GAP};
+use crate::words::columns::{Column, GAP, column_name, is_usual};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{clean_line, fit, width, wrap};
 use crate::words::{choice, counted, figure, plural, singular, whole_money};
@@ -43,7 +43,8 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
         draw_empty(app, list, theme, frame, body);
     }
     if layout.info > 0 || app.is_filtering {
-        info(app, list, theme, frame, part(0, 1));
+        let without_room = columns_without_room(app, now, area.width);
+        info(app, list, &without_room, theme, frame, part(0, 1));
     }
     for (row_area, line) in rows(body).zip(list.visible()) {
         // On a small screen the filter covers the first row.
@@ -87,7 +88,7 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
 
 /// The columns of the list with their widths, by the visible rows.
 fn fitted_columns(app: &App, list: &List, now: Now, columns: u16) -> Vec<(Column, usize)> {
-    let (order, ascii) = (list.order(), app.setup.ascii);
+    let (order, ascii, is_chosen) = (list.order(), app.setup.ascii, list.chosen_columns().is_some());
     let mut all = list.columns();
     for column in all.iter_mut().filter(|column| column.field == order.column) {
         column.heading = format!("{} {}", column.heading, direction(order.descending).text(ascii)).into();
@@ -102,20 +103,33 @@ fn fitted_columns(app: &App, list: &List, now: Now, columns: u16) -> Vec<(Column
         .collect();
     let content = |column: &Column| {
         let cells = rows.iter().map(|row| width(&clean_line(&cell(now, column.field, row, ascii).0)));
-        // A person who chose a column sees the column, with or without values.
-        let is_optional = list.chosen_columns().is_none() && column.field != order.column;
+        // A person who chose a column that is not usual sees the column, with or without values.
+        let is_optional = column.field != order.column && (!is_chosen || is_usual(list.kind, column.field));
         Content { heading: width(&column.heading), values: cells.max().unwrap_or(0), is_optional }
     };
     let contents: Vec<Content> = all.iter().map(content).collect();
+    let number = all.len();
+    for (column, content) in all.iter_mut().zip(&contents).filter(|(column, _)| is_chosen && column.rank > 0) {
+        // Beside chosen columns, usual columns without values give way first.
+        column.rank += if content.is_optional && content.values == 0 { number } else { 0 };
+    }
     // The last columns belong to the scroll bar.
     fit_columns(all, &contents, usize::from(columns).saturating_sub(MARGIN + 3))
+}
+
+/// The values that a person has chosen for the list, and for which a screen of this width has no room.
+pub(super) fn columns_without_room(app: &App, now: Now, screen_width: u16) -> Vec<&'static str> {
+    let Some(list) = app.list(app.tab).filter(|list| list.chosen_columns().is_some()) else { return Vec::new() };
+    let fitted = fitted_columns(app, list, now, list_and_preview(screen_width).0);
+    let all = list.columns().into_iter().map(|column| column.field);
+    all.filter(|field| fitted.iter().all(|(column, _)| column.field != *field)).collect()
 }
 
 const fn direction(descending: bool) -> Sign {
     if descending { Sign::Descending } else { Sign::Ascending }
 }
 
-fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+fn info(app: &App, list: &List, without_room: &[&str], theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let dot = Sign::Dot.text(app.setup.ascii);
     let order = list.order();
     let arrow = direction(order.descending);
@@ -139,7 +153,13 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
     let typed = if app.is_filtering { (width(&filter) + 1).max(FILTER_MIN) } else { width(&filter) };
     let room = usize::from(area.width).saturating_sub(MARGIN + 1);
     let needs = [typed, typed.min(FILTER_MIN)].map(|typed| width(lead) + typed);
-    let parts = fit_parts([marks, Some((number, Style::new())), sum, Some(order)], width(&gap), room, needs);
+    let columns = match without_room {
+        [] => None,
+        [name] => Some(format!("no room for {}", column_name(list.kind, name))),
+        many => Some(format!("no room for {} columns", many.len())),
+    };
+    let columns = columns.map(|text| (text, theme.quiet()));
+    let parts = fit_parts([marks, Some((number, Style::new())), sum, Some(order), columns], width(&gap), room, needs);
     let mut line = Line::from(Span::raw(" ".repeat(MARGIN)));
     for (text, look) in parts {
         if line.width() > MARGIN {
@@ -164,10 +184,10 @@ fn info(app: &App, list: &List, theme: &Theme, frame: &mut Frame<'_>, area: Rect
 
 /// The parts of the info line that fit beside the filter, each whole or left out. `filter`: the columns of the whole
 /// filter, and the least columns.
-fn fit_parts<T>(mut parts: [Option<(String, T)>; 4], gap: usize, room: usize, filter: [usize; 2]) -> Vec<(String, T)> {
+fn fit_parts<T>(mut parts: [Option<(String, T)>; 5], gap: usize, room: usize, filter: [usize; 2]) -> Vec<(String, T)> {
     let [whole, least] = filter;
-    // The whole filter has priority over sum and order. The start of the filter has priority over number and marks.
-    for (index, filter) in [(2, whole), (3, whole), (1, least), (0, least)] {
+    // The whole filter has priority over columns, sum and order. The start of the filter has priority over number and marks.
+    for (index, filter) in [(4, whole), (2, whole), (3, whole), (1, least), (0, least)] {
         let number = parts.iter().flatten().count();
         let texts: usize = parts.iter().flatten().map(|(text, _)| width(text)).sum();
         let gaps = number.saturating_sub(usize::from(filter == 0)) * gap;

@@ -69,7 +69,7 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         Some(Layer::Confirm(question)) => confirm::draw(app, question, theme, frame, parts.screen),
         Some(Layer::Quick(quick)) => quick::draw(app, quick, theme, frame, parts.screen),
         Some(Layer::Palette(palette)) => palette::draw(app, palette, theme, frame, parts.screen),
-        Some(Layer::Columns(choice)) => columns::draw(app, choice, theme, frame, parts.screen),
+        Some(Layer::Columns(choice)) => columns::draw(app, choice, now, theme, frame, parts.screen),
         _ => {}
     }
     sanitize::clean_buffer(frame.buffer_mut());

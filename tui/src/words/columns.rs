@@ -97,6 +97,11 @@ pub const fn usual_columns(kind: Kind) -> &'static [Column] {
     }
 }
 
+/// Whether a value is one of the usual columns of a kind.
+pub fn is_usual(kind: Kind, name: &str) -> bool {
+    usual_columns(kind).iter().any(|column| column.field == name)
+}
+
 /// The values that a list of a kind can show beside the title, in the contract's order.
 pub fn column_choices(kind: Kind) -> Vec<&'static str> {
     let title = resource(kind).title;
@@ -152,8 +157,17 @@ pub fn list_columns(
         None => usual_columns(kind).to_vec(),
         Some(chosen) => {
             let names = std::iter::once(resource(kind).title).chain(chosen.iter().copied());
-            let ranked = |(rank, name)| Column { rank, ..column_of(kind, name) };
-            names.enumerate().map(ranked).collect()
+            let mut all: Vec<Column> = names.map(|name| column_of(kind, name)).collect();
+            // A person asked for the columns that are not usual: they stay longest, and the usual columns keep their order.
+            let number = all.iter().filter(|column| !is_usual(kind, column.field)).count();
+            let mut ranks = 1..;
+            for column in all.iter_mut().filter(|column| column.rank > 0 || !is_usual(kind, column.field)) {
+                column.rank = match is_usual(kind, column.field) {
+                    true => column.rank + number,
+                    false => ranks.next().unwrap_or(number),
+                };
+            }
+            all
         }
     };
     // A group of due days covers several days, therefore each line shows the day.

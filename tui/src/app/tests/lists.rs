@@ -69,6 +69,37 @@ fn chosen_columns_are_shown_sorted_and_restored() {
 }
 
 #[test]
+fn chosen_column_is_shown_or_said_to_have_no_room() {
+    let mut scene = Scene::new();
+    let lamp = json!({ "name": "A lamp", "current_value": "130.50", "serial_number": "SN-1", "category": "other" });
+    scene.other.create(Kind::Inventory, &fields(lamp)).unwrap();
+    scene.takes(Message::DatabaseChanged);
+    let toggles = |scene: &mut Scene, name: &str| {
+        scene.types("c");
+        let Some(Layer::Columns(choice)) = scene.app.layers.last() else { panic!("no choice of columns") };
+        let place = choice.all.iter().position(|one| *one == name).unwrap();
+        scene.types(&"j".repeat(place));
+        scene.types(" ");
+    };
+    scene.types("3");
+    screen(&mut scene, 120, 24);
+    toggles(&mut scene, "serial_number");
+    scene.types("\n");
+    let text = screen(&mut scene, 120, 24);
+    for shown in ["Serial number", "SN-1", "Value", "130.50"] {
+        assert!(text.contains(shown), "{shown}:\n{text}");
+    }
+    assert!(!text.contains("Make"), "an empty usual column gives way:\n{text}");
+    toggles(&mut scene, "purchased_from");
+    let text = screen(&mut scene, 50, 40);
+    let line = text.lines().find(|line| line.contains("Purchased from")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains("no room"), "{text}");
+    scene.types("\n");
+    let text = screen(&mut scene, 90, 24);
+    assert!(text.contains("no room for "), "{text}");
+}
+
+#[test]
 fn column_that_sorts_the_list_is_shown() {
     let mut scene = Scene::new();
     scene.types("6");
