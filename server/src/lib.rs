@@ -63,6 +63,7 @@ use crate::store::Db;
 use crate::store::homes::Team;
 use crate::store::notifier::Notifier;
 use crate::store::open::OpenError;
+use crate::store::schema;
 
 /// Why the service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +132,14 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
         Some(address) => Some(listen(address).await?),
         None => None,
     };
+    let differences =
+        db.read(schema::differences).await.map_err(|error| StartError::Operate(config.data.clone(), error.into()))?;
+    for difference in differences.altered.iter().chain(&differences.unknown) {
+        tracing::warn!(
+            difference,
+            "the tables of the database are not those of this program; see `hearth-server check`"
+        );
+    }
     // After all errors: only the start that creates the team prints how to make a key.
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
@@ -205,8 +214,8 @@ impl InProcess {
 
 /// Locks the data directory for the only process that may serve the directory.
 fn lock(config: &Config) -> Result<File, StartError> {
-    let lock = store::open::lock_for_serving(&config.data);
-    let lock = lock.map_err(|error| StartError::Data(config.data.clone(), error.into()))?;
+    let lock = store::directory::lock_for_serving(&config.data);
+    let lock = lock.map_err(|error| StartError::Data(config.data.clone(), error))?;
     lock.ok_or_else(|| StartError::Taken(config.data.clone()))
 }
 

@@ -157,12 +157,14 @@ fn unshared_directory_becomes_private() {
     };
     let (own, shared) = (parent.path().join("own"), parent.path().join("shared"));
     std::fs::create_dir_all(&own).unwrap();
-    std::fs::create_dir_all(shared.join("of others")).unwrap();
+    std::fs::create_dir_all(&shared).unwrap();
     mode(&own, Some(0o755));
-    mode(&shared, Some(0o755));
     for dir in [&own, &shared] {
         assert_eq!(run(dir, &["team", "create", "Hill house"]).status.code(), Some(0));
     }
+    std::fs::create_dir(shared.join("of others")).unwrap();
+    mode(&shared, Some(0o755));
+    assert_eq!(run(&shared, &["check"]).status.code(), Some(0));
     assert_eq!((mode(&own, None), mode(&shared, None)), (0o700, 0o755));
     // A directory that was opened to the group later becomes private again.
     mode(&own, Some(0o750));

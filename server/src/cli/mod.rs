@@ -24,8 +24,9 @@ use hearth_server::openapi;
 use hearth_server::random::random_bytes;
 use hearth_server::routes::ROUTES;
 use hearth_server::store::Db;
+use hearth_server::store::directory::database_exists;
 use hearth_server::store::notifier::Notifier;
-use hearth_server::store::open::{database_exists, pending_migration};
+use hearth_server::store::open::pending_migration;
 
 use self::shell::shell_command;
 

@@ -3,7 +3,7 @@
 
 use super::error::Error;
 use crate::home::audit;
-use crate::store::{Db, StoreError, Tx, check, homes};
+use crate::store::{Db, StoreError, Tx, check, homes, schema};
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,12 @@ fn check_all(tx: &Tx<'_>) -> Result<Report, StoreError> {
         // Rows of a damaged file are not reliable, so the checks of rows would only add noise.
         return Ok(Report { counts: None, faults: found });
     }
+    let differences = schema::differences(tx)?;
+    if !differences.altered.is_empty() {
+        // Reads of altered tables may fail.
+        return Ok(Report { counts: None, faults: [differences.altered, differences.unknown].concat() });
+    }
+    found.extend(differences.unknown);
     let mut counts = Counts::default();
     for number in homes::numbers(tx)? {
         let home = homes::load(tx, number)?;

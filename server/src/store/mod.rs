@@ -2,11 +2,12 @@
 //! know HTTP, or why a write is wanted.
 //!
 //! - [`Db`]: runs closures over a [`Tx`] on a reader or on the writer.
-//! - [`open`]: files, permissions, locks, pragmas, migrations. [`StoreError`], [`OpenError`]: what can fail.
+//! - [`directory`]: the data directory, its permissions and locks. [`open`]: files, pragmas, migrations.
+//! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`exports`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
-//! - [`rewind`]: earlier states of a home. [`copies`]: backup and restore. [`check`]: integrity. [`tables`]: export files.
+//! - [`rewind`]: earlier states of a home. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
 
@@ -14,6 +15,7 @@ pub mod check;
 pub mod copies;
 pub mod counters;
 mod db;
+pub mod directory;
 mod error;
 pub mod events;
 pub mod exports;
@@ -31,6 +33,7 @@ mod readers;
 pub mod receipts;
 pub mod records;
 pub mod rewind;
+pub mod schema;
 pub mod search;
 pub mod tables;
 mod tx;
