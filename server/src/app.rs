@@ -2,8 +2,10 @@
 //!
 //! - [`keyring`]: verified keys, remembered for half a second.
 //! - [`limits`]: how often a key may call, and how many streams the key may hold open.
+//! - [`clock_guard`]: whether the clock can be trusted for a write.
 //! - [`frame_cache`]: encoded feed frames that several streams send.
 
+pub mod clock_guard;
 pub mod frame_cache;
 pub mod keyring;
 pub mod limits;
@@ -13,6 +15,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use bytes::Bytes;
 use tokio::sync::watch;
 
+use self::clock_guard::ClockGuard;
 use self::frame_cache::FrameCaches;
 use self::keyring::Keyring;
 use self::limits::{Limits, Refusals, Streams};
@@ -39,6 +42,8 @@ pub struct App {
     pub notifier: Notifier,
     /// The clock: wall time and monotonic time.
     pub clock: Clock,
+    /// Refuses writes while the clock is far ahead.
+    pub clock_guard: ClockGuard,
     /// Recently verified keys.
     pub keyring: Keyring,
     /// Calls counted per key and window.

@@ -8,6 +8,9 @@ use std::time::Duration;
 use axum::http::Uri;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
+/// How far the wall clock may leap ahead of the time that has passed, before writes are refused.
+const CLOCK_LEAP_MAX: Duration = Duration::from_secs(24 * 3600);
+
 /// Settings of a serving process.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -47,6 +50,10 @@ pub struct Config {
     pub search_time_max: Duration,
     /// Bytes of the stored responses to writes with an `Idempotency-Key`, per home, at which such writes are refused.
     pub receipt_bytes_max: i64,
+    /// How far the clock may leap ahead before writes are refused.
+    pub clock_leap_max: Duration,
+    /// Accept the clock as it is at the start.
+    pub accept_clock: bool,
 }
 
 impl Config {
@@ -71,6 +78,8 @@ impl Config {
             write_time_max: Duration::from_secs(30),
             search_time_max: Duration::from_secs(5),
             receipt_bytes_max: 1 << 30,
+            clock_leap_max: CLOCK_LEAP_MAX,
+            accept_clock: false,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
+//! - [`core_dumps`]: switches them off.
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
@@ -23,6 +24,7 @@ pub mod app;
 pub mod bench;
 pub mod clock;
 pub mod config;
+pub mod core_dumps;
 pub mod exports;
 pub mod home;
 pub mod http;
@@ -47,6 +49,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::app::App;
+use crate::app::clock_guard::ClockGuard;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
 use crate::app::limits::{Limits, Refusals, Streams};
@@ -111,6 +114,7 @@ impl Running {
         let _ = self.metrics_task.await;
         let _ = self.exports_task.await;
         let _ = self.maintenance_task.await;
+        self.app.clock_guard.store_if_right(&self.app.clock);
         self.app.db.close().await;
     }
 }
@@ -152,8 +156,18 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     if config.base_url.is_none() && address.ip().is_unspecified() {
         tracing::warn!(%address, "links contain an address that no client can reach; set --base-url to the public URL of this service");
     }
+    let is_behind_tls = config.base_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+    if !address.ip().is_loopback() && !is_behind_tls {
+        tracing::warn!(
+            %address,
+            "keys and records travel unencrypted, and other machines can reach this address; listen on 127.0.0.1 behind a \
+             proxy with TLS, and set --base-url to its https address"
+        );
+    }
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
+    // Names a leap in the log at the start, and keeps a right time for the next start.
+    app.clock_guard.store_if_right(&app.clock);
     prepare(&app);
     let timed_out = app.clone();
     let rules = listener::Rules {
@@ -234,6 +248,7 @@ fn assemble(
     let app = Arc::new(App {
         document: LazyLock::new(Box::new(move || openapi::document(&described, &routes::ROUTES))),
         base_url,
+        clock_guard: ClockGuard::new(&config.data, &clock, config.clock_leap_max, config.accept_clock),
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         refusals: Refusals::default(),

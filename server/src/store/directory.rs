@@ -11,8 +11,8 @@ use super::files::{DATABASE_FILE, with_suffix};
 
 /// Name of the directory of export files in the data directory.
 pub const EXPORTS_DIR: &str = "exports";
-/// Name of the file that a serving process locks.
-const SERVE_LOCK: &str = "lock";
+/// Name of the file that a serving process locks. The file holds the latest time at which the server ran.
+pub const SERVE_LOCK: &str = "lock";
 /// Name of the file that each process with an open database locks shared, and that a restore locks exclusively.
 const USERS_LOCK: &str = "users";
 /// Name of the directory that some file systems keep at their root.

@@ -7,11 +7,12 @@
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`exports`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
-//! - [`rewind`]: earlier states of a home. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
+//! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
 
 pub mod check;
+pub mod clock_reset;
 pub mod copies;
 pub mod counters;
 mod db;
