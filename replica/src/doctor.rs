@@ -25,9 +25,9 @@ pub use advice::{
 };
 pub use database::is_stopped;
 pub use diagnosis::{Cause, Diagnosis, block_advice, diagnose, free_space_advice};
-pub use files::{directory, network_warning};
+pub use files::{directory, key_file_warning, network_warning};
 pub use finding::{Finding, Severity, Topic};
-pub use server::{check_scopes, client_error_text};
+pub use server::{check_encryption, check_scopes, client_error_text};
 pub use text::shell_quoted;
 
 /// Examines files, database, server and key of a profile.

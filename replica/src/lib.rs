@@ -14,6 +14,7 @@
 
 pub mod address;
 mod control;
+pub mod core_dumps;
 mod decisions;
 pub mod doctor;
 pub mod log;

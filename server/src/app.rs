@@ -4,11 +4,13 @@
 //! - [`answer_bytes`]: how many bytes of answers wait for their readers.
 //! - [`limits`]: how often a key may call, and how many streams the key may hold open.
 //! - [`asset`]: files that are the same for every client.
+//! - [`clock_guard`]: whether the clock can be trusted for a write.
 //! - [`frame_cache`]: encoded feed frames that several streams send.
 //! - [`log_sampler`]: which requests the access log omits.
 
 pub mod answer_bytes;
 pub mod asset;
+pub mod clock_guard;
 pub mod frame_cache;
 pub mod keyring;
 pub mod limits;
@@ -20,6 +22,7 @@ use tokio::sync::watch;
 
 use self::answer_bytes::AnswerBytes;
 use self::asset::Asset;
+use self::clock_guard::ClockGuard;
 use self::frame_cache::FrameCaches;
 use self::keyring::Keyring;
 use self::limits::{Limits, Refusals, Streams};
@@ -47,6 +50,8 @@ pub struct App {
     pub notifier: Notifier,
     /// The clock: wall time and monotonic time.
     pub clock: Clock,
+    /// Refuses writes while the clock is far ahead.
+    pub clock_guard: ClockGuard,
     /// Recently verified keys.
     pub keyring: Keyring,
     /// Bytes of answers in flight per key.

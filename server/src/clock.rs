@@ -1,7 +1,7 @@
 //! The two clocks of the machine as a value, which a test can replace. Must not know why callers ask for the time.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hearth_contract::formats::Timestamp;
 
@@ -15,8 +15,7 @@ pub struct Clock {
 impl Clock {
     /// The clocks of this machine.
     pub fn system() -> Clock {
-        let start = Instant::now();
-        Clock::new(machine_now, move || start.elapsed())
+        Clock::new(machine_now, machine_elapsed())
     }
 
     /// A clock from two functions: `now` may jump in both directions, `elapsed` never decreases.
@@ -36,6 +35,22 @@ impl Clock {
     pub fn elapsed(&self) -> Duration {
         (self.elapsed)()
     }
+}
+
+/// The time since the machine was started, with the time in which it slept: a machine that wakes up has no wrong clock.
+#[cfg(target_os = "linux")]
+fn machine_elapsed() -> impl Fn() -> Duration {
+    || {
+        let since = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        Duration::new(since.tv_sec.unsigned_abs(), u32::try_from(since.tv_nsec).unwrap_or_default())
+    }
+}
+
+/// The time since the start of the process. The standard clock may stand still while the machine sleeps.
+#[cfg(not(target_os = "linux"))]
+fn machine_elapsed() -> impl Fn() -> Duration {
+    let start = std::time::Instant::now();
+    move || start.elapsed()
 }
 
 /// The wall clock time of this machine. Only for code without a [`Clock`], such as the log.

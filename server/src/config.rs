@@ -9,6 +9,9 @@ use axum::http::Uri;
 use hearth_contract::formats::Timestamp;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
+/// How far the wall clock may leap ahead of the time that has passed, before writes are refused.
+const CLOCK_LEAP_MAX: Duration = Duration::from_secs(24 * 3600);
+
 /// Settings of a serving process.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -51,6 +54,10 @@ pub struct Config {
     pub home_bytes_max: i64,
     /// Bytes of the stored responses to writes with an `Idempotency-Key`, per home, at which such writes are refused.
     pub receipt_bytes_max: i64,
+    /// How far the clock may leap ahead before writes are refused.
+    pub clock_leap_max: Duration,
+    /// Accept the clock as it is at the start.
+    pub accept_clock: bool,
 }
 
 impl Config {
@@ -76,6 +83,8 @@ impl Config {
             search_time_max: Duration::from_secs(5),
             home_bytes_max: 10 << 30,
             receipt_bytes_max: 1 << 30,
+            clock_leap_max: CLOCK_LEAP_MAX,
+            accept_clock: false,
         }
     }
 

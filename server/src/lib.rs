@@ -15,6 +15,7 @@
 //! - `compression`: codings of bodies, off the async threads.
 //! - [`open_files`]: how many connections the limits of the machine allow.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
+//! - [`core_dumps`]: switches them off.
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
@@ -26,6 +27,7 @@ pub mod bench;
 pub mod clock;
 mod compression;
 pub mod config;
+pub mod core_dumps;
 pub mod exports;
 pub mod home;
 pub mod http;
@@ -52,6 +54,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::answer_bytes::AnswerBytes;
 use crate::app::asset::Asset;
+use crate::app::clock_guard::ClockGuard;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
 use crate::app::limits::{Limits, Refusals, Streams};
@@ -70,6 +73,7 @@ use crate::store::Db;
 use crate::store::homes::Team;
 use crate::store::notifier::Notifier;
 use crate::store::open::OpenError;
+use crate::store::schema;
 
 /// Why the service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +121,7 @@ impl Running {
         let _ = self.metrics_task.await;
         let _ = self.exports_task.await;
         let _ = self.maintenance_task.await;
+        self.app.clock_guard.store_if_right(&self.app.clock);
         self.app.db.close().await;
     }
 }
@@ -138,6 +143,14 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
         Some(address) => Some(listen(address).await?),
         None => None,
     };
+    let differences =
+        db.read(schema::differences).await.map_err(|error| StartError::Operate(config.data.clone(), error.into()))?;
+    for difference in differences.altered.iter().chain(&differences.unknown) {
+        tracing::warn!(
+            difference,
+            "the tables of the database are not those of this program; see `hearth-server check`"
+        );
+    }
     // After all errors: only the start that creates the team prints how to make a key.
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
@@ -150,8 +163,18 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     if config.base_url.is_none() && address.ip().is_unspecified() {
         tracing::warn!(%address, "links contain an address that no client can reach; set --base-url to the public URL of this service");
     }
+    let is_behind_tls = config.base_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+    if !address.ip().is_loopback() && !is_behind_tls {
+        tracing::warn!(
+            %address,
+            "keys and records travel unencrypted, and other machines can reach this address; listen on 127.0.0.1 behind a \
+             proxy with TLS, and set --base-url to its https address"
+        );
+    }
     let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
+    // Names a leap in the log at the start, and keeps a right time for the next start.
+    app.clock_guard.store_if_right(&app.clock);
     prepare(&app);
     let timed_out = app.clone();
     let rules = listener::Rules {
@@ -212,8 +235,8 @@ impl InProcess {
 
 /// Locks the data directory for the only process that may serve the directory.
 fn lock(config: &Config) -> Result<File, StartError> {
-    let lock = store::open::lock_for_serving(&config.data);
-    let lock = lock.map_err(|error| StartError::Data(config.data.clone(), error.into()))?;
+    let lock = store::directory::lock_for_serving(&config.data);
+    let lock = lock.map_err(|error| StartError::Data(config.data.clone(), error))?;
     lock.ok_or_else(|| StartError::Taken(config.data.clone()))
 }
 
@@ -237,6 +260,7 @@ fn assemble(
         base_url,
         answer_bytes: AnswerBytes::default(),
         log_sampler: LogSampler::default(),
+        clock_guard: ClockGuard::new(&config.data, &clock, config.clock_leap_max, config.accept_clock),
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         refusals: Refusals::default(),

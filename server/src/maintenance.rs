@@ -62,7 +62,12 @@ pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
                 maintenance.report_omitted();
                 Ok(())
             }
-            _ = cleanup.tick() => maintenance.begin_cleanup().await,
+            _ = cleanup.tick() => {
+                let app = maintenance.app.clone();
+                // The hook of panics logs a panic.
+                let _ = tokio::task::spawn_blocking(move || app.clock_guard.store_if_right(&app.clock)).await;
+                maintenance.begin_cleanup().await
+            }
         };
         if let Err(fault) = done {
             tracing::warn!(%fault, "maintenance failed; the next round tries again");
@@ -144,7 +149,9 @@ impl Maintenance {
 
     /// Plans a cleanup. After a jump of the wall clock, the plan is empty.
     pub async fn begin_cleanup(&mut self) -> Result<(), StoreError> {
-        let (app, now) = (&self.app, self.app.clock.now());
+        let app = self.app.clone();
+        // By a clock that is ahead, everything has expired.
+        let Ok(now) = app.clock_guard.now(&app.clock) else { return Ok(()) };
         let reading = ClockReading { wall: now, elapsed: app.clock.elapsed() };
         if self.last_cleanup.replace(reading).is_some_and(|before| has_jumped(before, reading)) {
             tracing::warn!(%now, "the clock jumped ahead; the next cleanup waits for one round");

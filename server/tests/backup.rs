@@ -312,9 +312,10 @@ fn interrupted_backup_leaves_no_file() {
     let place = Place::new();
     let bulky = Connection::open(place.data().join("hearth.db")).unwrap();
     // Large enough that the copy is still in progress when the signal arrives.
-    bulky.execute_batch("CREATE TABLE bulky (bytes BLOB) STRICT").unwrap();
-    for _ in 0..64 {
-        bulky.execute("INSERT INTO bulky VALUES (zeroblob(2000000))", []).unwrap();
+    for number in 0..64 {
+        let receipt = "INSERT INTO receipts (home, key, fingerprint, at, status, headers, body)
+                       VALUES (1, ?1, zeroblob(2000000), 0, 200, '{}', '')";
+        bulky.execute(receipt, [number.to_string()]).unwrap();
     }
     drop(bulky);
     let copies = place.dir.path().join("copies");
@@ -339,7 +340,7 @@ fn interrupted_backup_leaves_no_file() {
 }
 
 #[test]
-fn restore_includes_wal_for_any_file_name() {
+fn restore_includes_wal() {
     let place = Place::new();
     let db = Db::open(&place.data(), Notifier::default(), 1).unwrap();
     stdout(&place.data(), &["team", "create", "Lake"]);
@@ -350,12 +351,108 @@ fn restore_includes_wal_for_any_file_name() {
         std::fs::copy(place.data().join(name), taken.join(name)).unwrap();
     }
     drop(db);
-    let link = place.dir.path().join("latest.db");
-    std::os::unix::fs::symlink(taken.join("hearth.db"), &link).unwrap();
-    for (into, file) in [("a", link), ("b", taken.join("hearth.db"))] {
-        let new = place.dir.path().join(into);
-        assert!(stderr(&new, &["restore", file.to_str().unwrap()]).contains("4 homes"), "{}", file.display());
+    let file = taken.join("hearth.db");
+    let new = place.dir.path().join("new");
+    assert!(stderr(&new, &["restore", file.to_str().unwrap()]).contains("4 homes"));
+}
+
+#[test]
+fn restore_accepts_only_regular_files() {
+    let place = Place::new();
+    let (saved, new) = (place.backup("saved.db"), place.dir.path().join("new"));
+    let (link, pipe) = (place.path("latest.db"), place.path("pipe.db"));
+    std::os::unix::fs::symlink(&saved, &link).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let directory = place.dir.path().to_str().unwrap().to_owned();
+    for (file, reason) in [(link, "is a symbolic link"), (pipe, "is no regular file"), (directory, "is a directory")] {
+        let error = refused(&new, &["restore", &file]);
+        assert!(error.contains(reason), "{error}");
     }
+    assert!(!new.exists());
+}
+
+#[test]
+fn backup_with_foreign_objects_is_not_restored() {
+    let place = Place::new();
+    for statement in [
+        "CREATE TRIGGER watch AFTER UPDATE ON homes BEGIN DELETE FROM keys; END",
+        "CREATE VIEW notes AS SELECT 1",
+        "CREATE TABLE notes (text TEXT)",
+        "DROP INDEX receipts_by_age",
+        "ALTER TABLE teams ADD COLUMN colour TEXT",
+    ] {
+        let saved = place.backup("saved.db");
+        Connection::open(&saved).unwrap().execute_batch(statement).unwrap();
+        let error = refused(&place.data(), &["restore", &saved]);
+        assert!(error.contains("its tables are not those of Hearth"), "{statement}: {error}");
+        assert!(stdout(&place.data(), &["check"]).starts_with("sound: 2 homes"));
+        std::fs::remove_file(saved).unwrap();
+    }
+}
+
+#[test]
+fn foreign_objects_of_the_database_are_findings() {
+    let place = Place::new();
+    let conn = Connection::open(place.data().join("hearth.db")).unwrap();
+    conn.execute_batch("CREATE TRIGGER watch AFTER UPDATE ON homes BEGIN DELETE FROM keys; END").unwrap();
+    let found = run(&place.data(), &["--json", "check"]);
+    let report: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!((found.status.code(), &report["homes"]), (Some(1), &2.into()), "{report}");
+    assert!(report["faults"][0].as_str().unwrap().contains(r#"DROP TRIGGER "watch""#), "{report}");
+    let (code, log) = common::Serving::start(&place.data(), &[]).stop();
+    assert!(code == Some(0) && log.contains("watch"), "{log}");
+    assert!(refused(&place.data(), &["backup", &place.path("saved.db")]).contains("watch"));
+}
+
+#[test]
+fn file_names_of_a_backup_are_never_used() {
+    let place = Place::new();
+    let (saved, precious) = (place.backup("saved.db"), place.path("precious.txt"));
+    std::fs::write(&precious, "mine").unwrap();
+    let row = "INSERT INTO exports (id, home, format, kinds, version, status, created_at, expires_at, file, size_bytes, sha256)
+               VALUES ('01900000-0000-7000-8000-000000000001', 1, 'json', 'room', '2026-06-01', 'succeeded', 0, 1,
+                       '../../precious.txt', 4, '')";
+    Connection::open(&saved).unwrap().execute(row, []).unwrap();
+    stdout(&place.data(), &["restore", &saved]);
+    let conn = Connection::open(place.data().join("hearth.db")).unwrap();
+    let count = || conn.query_row("SELECT count(*) FROM exports", [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count(), 0, "jobs of a backup have no files");
+    // A row that was written by hand.
+    conn.execute(row, []).unwrap();
+    let (code, log) = common::Serving::start(&place.data(), &[]).stop();
+    assert_eq!((code, count()), (Some(0), 1), "{log}");
+    assert_eq!(std::fs::read(&precious).unwrap(), b"mine");
+}
+
+#[test]
+fn serve_leaves_foreign_files_alone() {
+    let place = Place::new();
+    let (exports, elsewhere) = (place.data().join("exports"), place.dir.path().join("elsewhere"));
+    std::fs::create_dir_all(exports.join("0123456789abcdef0123456789abcdef")).unwrap();
+    std::fs::create_dir(&elsewhere).unwrap();
+    let orphan = "fedcba9876543210fedcba9876543210";
+    for (dir, name) in [(&exports, "thesis.txt"), (&exports, orphan), (&elsewhere, orphan)] {
+        std::fs::write(dir.join(name), "text").unwrap();
+    }
+    let names = |dir: &Path| {
+        let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        entries.collect::<std::collections::BTreeSet<_>>()
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let server = common::Serving::start(&place.data(), &[]);
+    while exports.join(orphan).exists() {
+        assert!(std::time::Instant::now() < deadline, "an export file without a job is removed");
+    }
+    assert_eq!(server.stop().0, Some(0));
+    assert_eq!(names(&exports), ["0123456789abcdef0123456789abcdef", "thesis.txt"].map(String::from).into());
+    std::fs::rename(&exports, place.dir.path().join("aside")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &exports).unwrap();
+    let (_, log) = common::Serving::start(&place.data(), &[]).stop();
+    assert!(log.contains("no directory but a link"), "{log}");
+    assert_eq!(names(&elsewhere), [orphan.to_owned()].into());
+    // A directory of other files is no data directory.
+    let error = refused(&place.dir.path().join("aside"), &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(error.contains("has no hearth.db") && error.contains("name the right directory"), "{error}");
 }
 
 #[test]

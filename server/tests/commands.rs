@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
 use std::fs::Permissions;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 mod common;
-use common::{Serving, command, data_with_team, json, run, stderr, stdout, text};
+use common::{Serving, command, data_with_team, json, refused, run, stderr, stdout, text};
 
 #[test]
 fn first_serve_creates_team_second_is_refused() {
@@ -157,12 +158,14 @@ fn unshared_directory_becomes_private() {
     };
     let (own, shared) = (parent.path().join("own"), parent.path().join("shared"));
     std::fs::create_dir_all(&own).unwrap();
-    std::fs::create_dir_all(shared.join("of others")).unwrap();
+    std::fs::create_dir_all(&shared).unwrap();
     mode(&own, Some(0o755));
-    mode(&shared, Some(0o755));
     for dir in [&own, &shared] {
         assert_eq!(run(dir, &["team", "create", "Hill house"]).status.code(), Some(0));
     }
+    std::fs::create_dir(shared.join("of others")).unwrap();
+    mode(&shared, Some(0o755));
+    assert_eq!(run(&shared, &["check"]).status.code(), Some(0));
     assert_eq!((mode(&own, None), mode(&shared, None)), (0o700, 0o755));
     // A directory that was opened to the group later becomes private again.
     mode(&own, Some(0o750));
@@ -193,10 +196,68 @@ fn advised_commands_work_as_printed() {
     let (_, log) = server.stop();
     let first = log.lines().find(|line| line.contains("created the first team")).unwrap_or_else(|| panic!("{log}"));
     let created = run_in_shell(&advised(first));
-    assert!(text(&created.stdout).starts_with("svc_live_"), "{}", text(&created.stderr));
+    assert!(created.stdout.is_empty(), "the key is in a file: {}", text(&created.stderr));
+    assert!(std::fs::read_to_string(dir.path().join("key")).unwrap().starts_with("svc_live_"));
     // The hint in a refusal names the same database as the refused command.
     let refused = text(&run(&data, &["key", "revoke", "nobody"]).stderr);
     assert!(text(&run_in_shell(&advised(&refused)).stdout).contains("My home"), "{refused}");
+}
+
+#[test]
+fn key_is_written_to_a_new_private_file() {
+    let dir = data_with_team();
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("key");
+    let path = file.to_str().unwrap();
+    let create = ["key", "create", "--team", "Hill house", "--env", "test", "--name", "phone", "--to", path];
+    let output = run(dir.path(), &create);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), String::new()));
+    let key = std::fs::read_to_string(&file).unwrap();
+    assert!(key.starts_with("svc_test_") && !text(&output.stderr).contains(key.trim()), "{}", text(&output.stderr));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    // No file is overwritten, and then no key is made.
+    assert!(refused(dir.path(), &create).contains("cannot be created"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), key);
+    assert_eq!(json(dir.path(), &["key", "list"]).as_array().unwrap().len(), 1);
+    // Without a key there is no file.
+    let other = place.path().join("other");
+    let rotate = |name: &str| run(dir.path(), &["key", "rotate", name, "--json", "--to", other.to_str().unwrap()]);
+    assert!(!rotate("nobody").status.success() && !other.exists());
+    let rotated: Value = serde_json::from_slice(&rotate("phone").stdout).unwrap();
+    assert_eq!((&rotated["secret"], &rotated["file"]), (&Value::Null, &other.to_str().unwrap().into()));
+    assert_ne!(std::fs::read_to_string(&other).unwrap(), key);
+}
+
+#[test]
+fn log_shows_no_record_text_and_names_plain_http() {
+    let dir = data_with_team();
+    let key = stdout(dir.path(), &["key", "create", "--team", "Hill house", "--env", "live", "--quiet"]);
+    let mut command = command(dir.path(), &["serve", "--listen", "0.0.0.0:0"]);
+    let server = Serving::of(command.env("HEARTH_LOG", "trace"));
+    let address = server.line.rsplit(':').next().unwrap().to_owned();
+    let send = |path: &str, accept: &str, body: &str| {
+        let mut socket = std::net::TcpStream::connect(format!("127.0.0.1:{address}")).unwrap();
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{address}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nAccept: {accept}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        socket.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let made = send("/v1/rooms", "application/json", r#"{"name":"Wine cellar"}"#);
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let call =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_search","arguments":{"q":"wine"}}}"#;
+    let found = send("/mcp", "application/json, text/event-stream", call);
+    assert!(found.contains("Wine cellar"), "{found}");
+    let (_, log) = server.stop();
+    assert!(log.contains("unencrypted"), "{log}");
+    for secret in ["Wine", "wine", &key] {
+        assert!(!log.contains(secret), "{log}");
+    }
 }
 
 #[test]

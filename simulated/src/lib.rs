@@ -4,6 +4,12 @@
 //! Without the feature `simulation` every hook returns a constant that means "nothing is simulated". The compiler then
 //! removes the hooks from the programs. Must not know which code calls a hook.
 
+#[cfg(all(feature = "simulation", not(debug_assertions)))]
+compile_error!(
+    "A release build must not contain the hooks of the simulation, which can plant faults. Build without the tests, or use \
+     `--profile simulation`."
+);
+
 #[cfg(feature = "simulation")]
 mod hooks;
 mod interruption;
@@ -14,6 +20,21 @@ pub use planted_fault::PlantedFault;
 
 #[cfg(feature = "simulation")]
 pub use hooks::{set_interruption_hook, set_random_hook};
+
+/// Whether this build contains the hooks.
+pub const IS_SIMULATED: bool = cfg!(feature = "simulation");
+
+/// The version that the programs print. A build with the hooks says so.
+pub const VERSION: &str =
+    if IS_SIMULATED { concat!(env!("CARGO_PKG_VERSION"), " (simulation)") } else { env!("CARGO_PKG_VERSION") };
+
+/// Does nothing: this build contains no hooks.
+#[cfg(not(feature = "simulation"))]
+pub fn set_interruption_hook(_: Option<Box<dyn FnMut(&'static str) -> Option<Interruption>>>) {}
+
+/// Does nothing: this build contains no hooks.
+#[cfg(not(feature = "simulation"))]
+pub fn set_random_hook(_: Option<Box<dyn FnMut(&mut [u8])>>) {}
 
 /// What happens to the running process at the interruption point with this name. None: the process continues.
 #[inline(always)]

@@ -15,29 +15,40 @@ use tempfile::TempDir;
 
 /// A clock that only the test moves, so results do not depend on the machine's speed or clock.
 #[derive(Clone)]
-pub struct TestClock(Arc<AtomicI64>);
+pub struct TestClock {
+    /// Milliseconds that both clocks show.
+    time: Arc<AtomicI64>,
+    /// Milliseconds by which the wall clock is wrong.
+    error: Arc<AtomicI64>,
+}
 
 impl TestClock {
     /// A clock that shows this time (RFC 3339).
     pub fn at(moment: &str) -> TestClock {
-        TestClock(Arc::new(AtomicI64::new(Timestamp::parse(moment).expect("a moment").millis())))
+        let time = AtomicI64::new(Timestamp::parse(moment).expect("a moment").millis());
+        TestClock { time: Arc::new(time), error: Arc::default() }
     }
 
     /// Advances the wall clock and the monotonic clock.
     pub fn advance(&self, time: Duration) {
-        self.0.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
+        self.time.fetch_add(time.as_millis() as i64, Ordering::SeqCst);
     }
 
     /// Sets both clocks to a time (RFC 3339), which may be in the past.
     pub fn step_to(&self, moment: &str) {
-        self.0.store(Timestamp::parse(moment).expect("a moment").millis(), Ordering::SeqCst);
+        self.time.store(Timestamp::parse(moment).expect("a moment").millis(), Ordering::SeqCst);
+    }
+
+    /// Makes the wall clock wrong by so many milliseconds. The monotonic clock does not notice.
+    pub fn set_error(&self, millis: i64) {
+        self.error.store(millis, Ordering::SeqCst);
     }
 
     /// The server's view of the clock.
     pub fn clock(&self) -> Clock {
-        let (now, passed) = (self.0.clone(), self.0.clone());
+        let (now, passed, error) = (self.time.clone(), self.time.clone(), self.error.clone());
         let passed = move || Duration::from_millis(passed.load(Ordering::SeqCst).max(0) as u64);
-        Clock::new(move || Timestamp::from_millis(now.load(Ordering::SeqCst)), passed)
+        Clock::new(move || Timestamp::from_millis(now.load(Ordering::SeqCst) + error.load(Ordering::SeqCst)), passed)
     }
 }
 

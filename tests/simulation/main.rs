@@ -295,7 +295,7 @@ fn report_failure(simulator: &Simulator, plan: &Plan, why: &str, args: &Args) {
     }
     let with: Vec<String> = args.with.iter().map(|fault| format!("{fault:?}")).collect();
     let with = if with.is_empty() { String::new() } else { format!(" --with {}", with.join(",")) };
-    text += &format!("again: cargo run -p hearth-tests --bin simulate -- --seed {seed} --trace{with}\n");
+    text += &format!("again: cargo run -p hearth-tests --example simulate -- --seed {seed} --trace{with}\n");
     println!("{text}");
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 use futures_util::FutureExt;
+use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::{CURRENT_VERSION, SERVICE_API_VERSION};
 use hearth_replica::sync::{HttpRequest, HttpResponse};
 use hearth_server::InProcess;
@@ -100,6 +101,7 @@ impl SimServer {
     ) -> SimServer {
         let mut config = Config::new(data.clone());
         config.base_url = Some("http://hearth.test".to_owned());
+        config.clock_leap_max = Duration::MAX;
         configure(&mut config);
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_time().start_paused(true).build().expect("a runtime");
@@ -285,7 +287,9 @@ impl SimServer {
     /// The faults that the server's own check of the database finds. Empty when no process runs.
     pub fn check_database(&self) -> Result<Vec<String>, String> {
         let Some(inside) = &self.inside else { return Ok(Vec::new()) };
-        let report = self.runtime.block_on(hearth_server::operate::check::check(&inside.app.db));
+        // The faults of a run step the clock of the server, so a home may be ahead of it.
+        let late = Clock::new(|| Timestamp::from_millis(i64::MAX / 2), Duration::default);
+        let report = self.runtime.block_on(hearth_server::operate::check::check(&inside.app.db, &late));
         report.map(|report| report.faults).map_err(|error| error.to_string())
     }
 }

@@ -38,6 +38,9 @@ pub struct Simulator {
 impl Simulator {
     /// Creates the database files with which every world starts.
     pub fn new() -> Result<Simulator, String> {
+        if !hearth_simulated::IS_SIMULATED {
+            return Err("this program was built without the hooks of the simulation".to_owned());
+        }
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let dir = tempfile::Builder::new().prefix("hearth-simulation-").tempdir_in(parent);

@@ -30,7 +30,7 @@ fn simulated_worlds_reach_rest() {
         let seed = plan.seed;
         let report = ground.run(plan, false);
         if let Err(why) = report.result {
-            panic!("seed {seed}: {why}\nagain: cargo run -p hearth-tests --bin simulate -- --seed {seed} --trace");
+            panic!("seed {seed}: {why}\nagain: cargo run -p hearth-tests --example simulate -- --seed {seed} --trace");
         }
     }
 }

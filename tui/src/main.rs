@@ -17,7 +17,7 @@ use hearth_replica::profile::{self, Profile, ProfileError};
 
 /// Manage your home in the terminal: tasks, inventory, rooms, vehicles and documents
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version = hearth_simulated::VERSION)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -51,6 +51,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    hearth_replica::core_dumps::disable();
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of a pipe may close early, as `head` does. That is no failure.

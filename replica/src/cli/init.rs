@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hearth_contract::key::parse_key;
 use hearth_replica::Phase;
-use hearth_replica::doctor::{Severity, check_scopes};
+use hearth_replica::doctor::{Severity, check_encryption, check_scopes, key_file_warning};
 use hearth_replica::profile::{self, Profile};
 use hearth_replica::sync::{self, ClientError, fetch_identity};
 use secrecy::{ExposeSecret, SecretString};
@@ -71,6 +71,12 @@ impl Init {
         if parse_key(key.expose_secret()).is_none() {
             return Err(Failure::new(Exit::Key, "this is not an API key: mistyped or incomplete")
                 .hint("hearth-server key create, if you have none"));
+        }
+        if let Some(finding) = check_encryption(server) {
+            output::message(&format!("warning: {}; {}", finding.text, finding.next.unwrap_or_default()));
+        }
+        if let Some(warning) = self.key_file.as_deref().and_then(key_file_warning) {
+            output::message(&format!("warning: {warning}"));
         }
         let asked = async { Ok(fetch_identity(server, &key).await) };
         let identity = runtime::block_on(asked)?.map_err(|error| match error {

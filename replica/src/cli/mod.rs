@@ -46,7 +46,7 @@ use failure::{EXIT_CODES, Failure};
 
 /// A full, writable copy of a Hearth home in a local SQLite database.
 #[derive(Debug, Parser)]
-#[command(version, about, arg_required_else_help = true, after_long_help = EXIT_CODES)]
+#[command(version = hearth_simulated::VERSION, about, arg_required_else_help = true, after_long_help = EXIT_CODES)]
 struct Arguments {
     /// The profile of the home on this machine [default: home]
     #[arg(long, global = true, env = "HEARTH_PROFILE")]
@@ -133,6 +133,7 @@ enum HomeCommand {
 
 /// Reads the arguments, runs the command, and prints how it failed.
 pub(crate) fn main() -> ExitCode {
+    hearth_replica::core_dumps::disable();
     let arguments = Arguments::parse();
     match execute(arguments) {
         Ok(()) => ExitCode::SUCCESS,

@@ -102,6 +102,27 @@ fn access_findings(_db: &Path) -> Vec<Finding> {
     Vec::new()
 }
 
+/// A sentence about a key file that other users can read. None: only this user can, or the file is missing.
+#[cfg(unix)]
+pub fn key_file_warning(file: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let mode = fs::metadata(file).ok()?.mode() & 0o777;
+    let quoted = shell_quoted(file);
+    (mode & 0o077 != 0).then(|| {
+        format!(
+            "{} can be read by other users (mode {mode:o}): chmod 600 {quoted}, or rm {quoted}, because the profile has its \
+             own copy; others may know the key by now: hearth-server key rotate",
+            file.display()
+        )
+    })
+}
+
+/// Other systems have no file modes.
+#[cfg(not(unix))]
+pub fn key_file_warning(_file: &Path) -> Option<String> {
+    None
+}
+
 /// The data of the home and its key must be readable for this user only.
 #[cfg(unix)]
 fn mode_findings(profile: &Profile) -> Vec<Finding> {

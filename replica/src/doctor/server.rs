@@ -1,5 +1,7 @@
 //! Examines the server: whether it answers, the scopes of the key, the clock. Must not show a key.
 
+use std::net::IpAddr;
+
 use hearth_contract::key::parse_key;
 use hearth_contract::schema::Kind;
 use secrecy::ExposeSecret;
@@ -37,6 +39,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         Err(error) => return vec![client_error_finding(profile, server, &error)],
     };
     let mut findings = vec![Finding::ok(Topic::Server, format!("{server} answers"))];
+    findings.extend(check_encryption(server));
     findings.push(match home_id {
         Some(ours) if ours != response.identity.home_id => Finding::fault(
             Topic::Key,
@@ -47,6 +50,20 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
     });
     findings.extend(response.date.map(|there| clock_finding(wall_clock().seconds() - there.seconds())));
     findings
+}
+
+/// A warning when keys and records travel unencrypted to another machine. `server`: an address as in
+/// `http://localhost:8750`. None: the connection is encrypted, or stays on this machine.
+pub fn check_encryption(server: &str) -> Option<Finding> {
+    let url = reqwest::Url::parse(server).ok().filter(|url| url.scheme() == "http")?;
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    if is_loopback || host == "localhost" || host.ends_with(".localhost") {
+        return None;
+    }
+    let text = format!("the key and all records travel unencrypted to {host}");
+    let next = "put a proxy with TLS in front of the server, then: hearth-replica init --server https://…";
+    Some(Finding::new(Topic::Server, Severity::Warning, text, next))
 }
 
 /// The text of a client error, without the double mention of a foreign server.
@@ -101,6 +118,16 @@ fn clock_finding(ahead: i64) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_http_to_another_machine_is_a_warning() {
+        for safe in ["http://localhost:8750", "http://127.0.0.1:1", "http://[::1]:8750", "https://home.example.org"] {
+            assert_eq!(check_encryption(safe).map(|finding| finding.text), None, "{safe}");
+        }
+        for plain in ["http://home.example.org", "http://192.168.0.7:8750", "http://localhost.example.org"] {
+            assert!(check_encryption(plain).is_some_and(|finding| finding.text.contains("unencrypted")), "{plain}");
+        }
+    }
 
     #[test]
     fn missing_scopes_set_severity() {

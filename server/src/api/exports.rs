@@ -10,6 +10,7 @@ use hearth_contract::problem::{
     FAULTS_MAX, FaultCode, FieldFault, Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten,
 };
 use hearth_contract::schema::Kind;
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -123,7 +124,9 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
         Format::Csv => ("application/zip", "hearth-export.zip"),
         Format::Sqlite => ("application/vnd.sqlite3", "hearth-export.sqlite"),
     };
-    let file = match tokio::fs::File::open(call.app.exports.path(file)).await {
+    let mut options = tokio::fs::OpenOptions::new();
+    options.read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    let file = match options.open(call.app.exports.path(file)).await {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(job_not_found(job.id).into()),
         Err(error) => return Err(crate::store::StoreError::Corrupt(format!("file of an export: {error}")).into()),

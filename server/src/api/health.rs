@@ -12,12 +12,13 @@ pub async fn live(request: PublicRequest) -> Result<Reply, Refusal> {
     Ok(request.context.data_reply(200, &json!({ "status": "ok" }).to_string(), ""))
 }
 
-/// `GET /readyz`: the database answers, takes writes, and the service is not stopping.
+/// `GET /readyz`: the database answers, takes writes, the clock is not ahead, and the service is not stopping.
 pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
     if request.app.shutdown.is_requested() {
         return Err(Problem::new(ProblemType::Unavailable, "The service is stopping.").into());
     }
     request.app.db.read(homes::has_team).await?;
+    request.app.clock_guard.now(&request.app.clock)?;
     if !request.app.db.takes_writes().await {
         let problem = Problem::new(ProblemType::Unavailable, "The service takes no writes now; reads go on.");
         return Err(problem.with("retry_after_seconds", 1).into());

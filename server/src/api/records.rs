@@ -200,7 +200,7 @@ pub(super) async fn write_once(
     + Send
     + 'static,
 ) -> Result<Reply, Refusal> {
-    let now = call.app.clock.now();
+    let now = call.app.clock_guard.now(&call.app.clock)?;
     super::once::once(call, now, move |tx, call, number| {
         let key = call.ticket.as_ref().map(|ticket| ticket.key.clone());
         let mut writing = HomeWriter::begin(tx, number, call.app.db.epoch(), now, key)?;

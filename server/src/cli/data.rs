@@ -80,7 +80,7 @@ pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result
 
 /// Prints each fault on a line. A fault, or a database that cannot be opened, makes the command fail.
 pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Result<()> {
-    let checked: anyhow::Result<Report> = async { Ok(operate::check::check(&db?).await?) }.await;
+    let checked: anyhow::Result<Report> = async { Ok(operate::check::check(&db?, &Clock::system()).await?) }.await;
     let failed = |error| Report { counts: None, faults: vec![format!("{error:#}")] };
     if as_json {
         let Report { counts, faults } = checked.as_ref().cloned().unwrap_or_else(failed);
@@ -99,7 +99,7 @@ pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Resu
     let found = faults.len();
     anyhow::ensure!(
         found == 0,
-        "{found} {} found; {RESTORE_HINT}",
+        "{found} {} found; {RESTORE_HINT}, unless a line says what else to do",
         if found == 1 { "fault was" } else { "faults were" }
     );
     if let (false, Some(Counts { homes, records, events })) = (as_json, counts) {

@@ -1,6 +1,12 @@
 //! The commands for API keys. Must not know how the library does the work.
 
-use clap::{Subcommand, ValueEnum};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, Subcommand, ValueEnum};
 use hearth_contract::formats::{Timestamp, format_date};
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
@@ -40,9 +46,8 @@ pub(super) enum KeyCommand {
         /// Day or time from which the key is refused
         #[arg(long, value_parser = parse_expiry, value_name = "DATE")]
         expires: Option<Timestamp>,
-        /// Print only the text of the key
-        #[arg(long)]
-        quiet: bool,
+        #[command(flatten)]
+        secret: SecretOutput,
     },
     /// List keys, without their texts
     List {
@@ -59,15 +64,72 @@ pub(super) enum KeyCommand {
     Rotate {
         /// Id or unique name of the key
         key: String,
-        /// Print only the text of the key
-        #[arg(long)]
-        quiet: bool,
+        #[command(flatten)]
+        secret: SecretOutput,
     },
     /// Remove the flag that a key gets after repeated refusals
     Unflag {
         /// Id or unique name of the key
         key: String,
     },
+}
+
+/// Where the text of a new key goes.
+#[derive(Args)]
+pub(super) struct SecretOutput {
+    /// Print only the text of the key
+    #[arg(long)]
+    quiet: bool,
+    /// Write the text of the key to a new file that only this user can read, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+/// The new file of a key. Created before the key, because a key whose text is lost is of no use.
+struct SecretFile<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+impl SecretFile<'_> {
+    /// Creates the file (0600), which must not exist yet.
+    fn create(path: &Path) -> anyhow::Result<SecretFile<'_>> {
+        let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let file = created.with_context(|| format!("the file {} cannot be created", path.display()))?;
+        Ok(SecretFile { path, file })
+    }
+
+    fn write(mut self, secret: &str) -> anyhow::Result<()> {
+        let written = writeln!(self.file, "{secret}").and_then(|()| self.file.sync_all());
+        written.with_context(|| format!("the key exists, but {} cannot be written", self.path.display()))
+    }
+
+    /// Removes the file again, because no key was made.
+    fn discard(self) {
+        let _ = std::fs::remove_file(self.path);
+    }
+}
+
+impl SecretOutput {
+    /// Makes a key, and gives its text to the file or to stdout.
+    async fn output(
+        &self,
+        making: impl Future<Output = Result<CreatedKey, operate::Error>>,
+        as_json: bool,
+    ) -> anyhow::Result<()> {
+        let file = self.to.as_deref().map(SecretFile::create).transpose()?;
+        match (making.await, file) {
+            (Ok(created), Some(file)) => {
+                file.write(&created.secret)?;
+                print_new_key(&created, self, as_json)
+            }
+            (Ok(created), None) => print_new_key(&created, self, as_json),
+            (Err(error), file) => {
+                file.into_iter().for_each(SecretFile::discard);
+                Err(error.into())
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -94,14 +156,13 @@ fn parse_version(text: &str) -> Result<String, String> {
 
 pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::Result<()> {
     match command {
-        KeyCommand::Create { team, env, scopes, name, allow, pin, expires, quiet } => {
+        KeyCommand::Create { team, env, scopes, name, allow, pin, expires, secret } => {
             let environment = match env {
                 EnvironmentArgument::Live => Environment::Live,
                 EnvironmentArgument::Test => Environment::Test,
             };
             let new = NewKey { team, environment, scopes, name, allowlist: allow, pinned: pin, expires_at: expires };
-            let created = operate::create_key(db, &Clock::system(), new).await?;
-            print_new_key(created, quiet, as_json)?;
+            secret.output(operate::create_key(db, &Clock::system(), new), as_json).await?;
         }
         KeyCommand::List { team } => {
             let keys = operate::list_keys(db, team).await?;
@@ -120,8 +181,8 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
                 print_note(format_args!("revoked key {} ({})", key.id, key.name));
             }
         }
-        KeyCommand::Rotate { key, quiet } => {
-            print_new_key(operate::rotate_key(db, &Clock::system(), key).await?, quiet, as_json)?;
+        KeyCommand::Rotate { key, secret } => {
+            secret.output(operate::rotate_key(db, &Clock::system(), key), as_json).await?;
         }
         KeyCommand::Unflag { key } => {
             let key = operate::unflag_key(db, &Clock::system(), key).await?;
@@ -135,17 +196,22 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
     Ok(())
 }
 
-/// Prints a new key: only its text to stdout, the rest to stderr.
-fn print_new_key(created: CreatedKey, quiet: bool, as_json: bool) -> anyhow::Result<()> {
+/// Prints a new key: only its text to stdout, the rest to stderr. A text that is in a file is not printed.
+fn print_new_key(created: &CreatedKey, output: &SecretOutput, as_json: bool) -> anyhow::Result<()> {
     let key = &created.key;
-    if as_json {
-        let mut value = key_json(key);
-        value["secret"] = created.secret.into();
-        print_line(value)?;
-    } else {
-        print_line(created.secret)?;
+    match (&output.to, as_json) {
+        (None, false) => print_line(&created.secret)?,
+        (Some(file), false) => print_note(format_args!("the key is in {}", file.display())),
+        (file, true) => {
+            let mut value = key_json(key);
+            match file {
+                None => value["secret"] = created.secret.as_str().into(),
+                Some(file) => value["file"] = json!(file),
+            }
+            print_line(value)?;
+        }
     }
-    if !quiet && !as_json {
+    if !output.quiet && !as_json {
         print_note(format_args!(
             "created key {} ({}) of team {}; its text is never shown again",
             key.id, key.name, key.team_name

@@ -2,12 +2,13 @@
 //! answering a read request. Other threads never wait for the reader of the log. Must not know the content of a line.
 
 use std::io::{self, Write};
+use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{Directive, LevelFilter};
 use tracing_subscriber::fmt::MakeWriter;
 
 use hearth_server::clock::machine_now;
@@ -40,7 +41,9 @@ pub(super) fn start(format: LogFormat) -> io::Result<LogGuard> {
         Ok(filter) => (filter, None),
         Err(problem) => (None, Some(problem)),
     };
-    let filter = filter.unwrap_or_else(|| EnvFilter::new("info,rmcp=warn,refinery_core=warn"));
+    let filter = filter.unwrap_or_else(|| EnvFilter::new("info,refinery_core=warn"));
+    // Whatever HEARTH_LOG says: this library logs the texts of records.
+    let filter = filter.add_directive(Directive::from_str("rmcp=warn").map_err(io::Error::other)?);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
     match format {
         LogFormat::Text if io::IsTerminal::is_terminal(&io::stderr()) => builder.init(),

@@ -3,6 +3,7 @@
 
 mod data;
 mod faults;
+mod home;
 mod key;
 mod lab;
 mod log;
@@ -20,18 +21,20 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use directories::ProjectDirs;
 use hearth_server::config::parse_base_url;
+use hearth_server::core_dumps;
 use hearth_server::openapi;
 use hearth_server::random::random_bytes;
 use hearth_server::routes::ROUTES;
 use hearth_server::store::Db;
+use hearth_server::store::directory::database_exists;
 use hearth_server::store::notifier::Notifier;
-use hearth_server::store::open::{database_exists, pending_migration};
+use hearth_server::store::open::pending_migration;
 
 use self::shell::shell_command;
 
 /// The Hearth server: stores the rooms, things, tasks and documents of a home, with a REST API and a change feed
 #[derive(Parser)]
-#[command(name = "hearth-server", version)]
+#[command(name = "hearth-server", version = hearth_simulated::VERSION)]
 struct Cli {
     /// Directory of the database [default on Linux: ~/.local/share/hearth/server]
     #[arg(long, global = true, env = "HEARTH_DATA", value_name = "DIR")]
@@ -53,6 +56,9 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Look at homes, and repair them
+    #[command(subcommand)]
+    Home(home::HomeCommand),
     /// Print the OpenAPI description of the API
     Openapi {
         /// Print YAML instead of JSON
@@ -86,6 +92,7 @@ enum Command {
 
 /// Runs the program. Exit codes: 0 success, 1 refused or failed, 2 wrong usage.
 pub(crate) fn main() -> ExitCode {
+    core_dumps::disable();
     let cli = Cli::parse();
     let given = cli.data.clone();
     match run(cli) {
@@ -126,6 +133,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         }
         Command::Team(command) => runtime.block_on(team::team(command, &open_existing(&data)?, cli.json)),
         Command::Key(command) => runtime.block_on(key::key(command, &open_existing(&data)?, cli.json)),
+        Command::Home(command) => runtime.block_on(home::home(command, &open_existing(&data)?, cli.json)),
         Command::Openapi { .. } => Ok(()),
         Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open_existing(&data)?, cli.json)),
         Command::Backup { file } => {

@@ -59,6 +59,9 @@ pub(super) struct Serve {
     /// Public URL of the service, when clients do not use the listen address
     #[arg(long, value_parser = parse_base_url, value_name = "URL")]
     base_url: Option<String>,
+    /// Accept the clock of the machine, although it is more than a day ahead of the time at which the server last ran
+    #[arg(long)]
+    accept_clock: bool,
     #[command(flatten)]
     faults: FaultArguments,
     /// Format of the log on stderr; set HEARTH_LOG to filter, as in `warn` or `info,hearth_server=debug`
@@ -96,6 +99,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,
+        accept_clock: args.accept_clock,
         ..Config::new(data)
     };
     // Logs only the place of a panic, because the message may quote user data.
@@ -111,7 +115,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         faults.log_plan(&running.app.db).await;
     }
     if let Some(team) = &running.first_team {
-        let next = shell_command(&data, &["key", "create", "--team", &team.name, "--env", "live"]);
+        let next = shell_command(&data, &["key", "create", "--team", &team.name, "--env", "live", "--to", "key"]);
         tracing::info!(team = team.name, "created the first team; create a key for the team with `{next}`");
     }
     // Before the address is printed: a reader of the address may send a signal immediately.

@@ -18,7 +18,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::state::Progress;
-use crate::store::exports::{Format, Job, Product, count};
+use crate::store::exports::{FileName, Format, Job, Product, count};
 use crate::store::records::{self, Bounds, Direction, Sort};
 use crate::store::tables::{Tables, columns};
 use crate::store::{StoreError, Tx, homes};
@@ -61,7 +61,7 @@ pub(super) fn write_file(
     job: &Job,
     began: Timestamp,
     path: &Path,
-    name: String,
+    name: FileName,
     progress: &Progress,
 ) -> Result<Product, ExportError> {
     let out = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;

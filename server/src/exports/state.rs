@@ -11,8 +11,9 @@ use hearth_contract::formats::Timestamp;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::store::open::EXPORTS_DIR;
-use crate::store::{Db, StoreError, exports};
+use crate::store::directory::EXPORTS_DIR;
+use crate::store::exports::{self, FileName};
+use crate::store::{Db, StoreError};
 
 /// How long a file is kept (contract 16), in milliseconds.
 pub(super) const FILE_TTL_MS: i64 = 24 * 3_600_000;
@@ -65,15 +66,15 @@ impl Exports {
     }
 
     /// The path of an export file.
-    pub fn path(&self, file: &str) -> PathBuf {
-        self.dir.join(file)
+    pub fn path(&self, file: &FileName) -> PathBuf {
+        self.dir.join(file.as_str())
     }
 
     /// Deletes an export file. A download in progress continues, because its file is open.
-    pub fn remove(&self, file: &str) {
+    pub fn remove(&self, file: &FileName) {
         match remove_file(self.path(file)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(%error, file, "cannot delete an export file");
+                tracing::warn!(%error, file = file.as_str(), "cannot delete an export file");
             }
             _ => (),
         }
@@ -83,7 +84,7 @@ impl Exports {
     /// may be more.
     pub(crate) async fn remove_expired(&self, db: &Db, now: Timestamp) -> Result<bool, StoreError> {
         let files = db.write(move |tx| exports::expire(tx, now, JOBS_PER_STEP)).await?;
-        files.iter().for_each(|file| self.remove(file));
+        files.iter().flatten().for_each(|file| self.remove(file));
         let before = now.plus_millis(-JOB_TTL_MS);
         let forgotten = db.write(move |tx| exports::delete_finished(tx, before, JOBS_PER_STEP)).await?;
         self.notify();

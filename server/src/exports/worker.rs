@@ -3,21 +3,19 @@
 //! held); each step is repeated, because a job would otherwise wait forever. Must not know who asked.
 
 use std::collections::HashSet;
-use std::fs::{DirBuilder, read_dir};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::read_dir;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context;
-use data_encoding::HEXLOWER;
 use tokio::task::JoinSet;
 
 use super::file::{self, ExportError};
 use super::state::{FILE_TTL_MS, Progress};
 use crate::app::App;
-use crate::random::random_bytes;
-use crate::store::exports::{self, Job, Product, Status};
+use crate::store::directory::make_exports_directory;
+use crate::store::exports::{self, FileName, Job, Product, Status};
 
 /// Jobs that run at once.
 const RUNNING_MAX: usize = 2;
@@ -69,20 +67,22 @@ async fn start_waiting(app: &Arc<App>, jobs: &mut JoinSet<()>) -> Result<(), ()>
 
 /// Creates the directory, and repairs the pairing of jobs and files after a crash or a restored database.
 async fn prepare(app: &App) -> anyhow::Result<()> {
-    let dir = &app.exports.dir;
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(|| dir.display().to_string())?;
+    make_exports_directory(&app.exports.dir).with_context(|| app.exports.dir.display().to_string())?;
     app.db.write(exports::requeue_running).await?;
     let mut known = HashSet::new();
     for (number, file) in app.db.read(exports::files).await? {
-        if app.exports.path(&file).exists() {
-            known.insert(file);
-        } else {
-            app.db.write(move |tx| exports::mark_file_missing(tx, number)).await?;
+        match file.filter(|file| app.exports.path(file).symlink_metadata().is_ok_and(|metadata| metadata.is_file())) {
+            Some(file) => drop(known.insert(file)),
+            None => app.db.write(move |tx| exports::mark_file_missing(tx, number)).await?,
         }
     }
+    // Only files that this program made: the directory may have been there before.
     for entry in read_dir(&app.exports.dir)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if !known.contains(&name) {
+        let entry = entry?;
+        let name = entry.file_name().to_str().and_then(FileName::parse);
+        if let Some(name) = name.filter(|name| !known.contains(name))
+            && entry.file_type()?.is_file()
+        {
             app.exports.remove(&name);
         }
     }
@@ -91,7 +91,7 @@ async fn prepare(app: &App) -> anyhow::Result<()> {
 
 /// Writes the file of a job and stores the result.
 async fn run_job(app: Arc<App>, job: Job, progress: Arc<Progress>) {
-    let (began, name) = (app.clock.now(), HEXLOWER.encode(&random_bytes::<16>()));
+    let (began, name) = (app.clock.now(), FileName::random());
     let (path, id) = (app.exports.path(&name), job.id);
     let (job_copy, progress_copy, file_name) = (job.clone(), progress.clone(), name.clone());
     let written = app
@@ -135,7 +135,7 @@ fn finished_job(app: &App, job: Job, progress: &Progress, written: Result<Produc
 
 /// Stores the result of a job as soon as the database accepts the result. A shutdown before that deletes the file; the
 /// next start runs the job again.
-async fn store_result(app: &App, finished: Job, file: &str) {
+async fn store_result(app: &App, finished: Job, file: &FileName) {
     let mut shutdown = app.shutdown.clone();
     loop {
         let job = finished.clone();

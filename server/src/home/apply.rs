@@ -8,7 +8,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::paths;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
 use hearth_contract::record::Record;
-use hearth_contract::recurrence::{self, NextTask};
+use hearth_contract::recurrence::{self, COMPLETED_AT, NextTask};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use hearth_contract::search_text::{indexed_rest, indexed_title, title_and_rest};
@@ -47,7 +47,10 @@ pub struct HomeWriter<'a, 'c> {
     first: Option<i64>,
     /// The epoch of this process.
     epoch: i64,
+    /// The moment of the events, which never goes back within a home.
     now: Timestamp,
+    /// The time of the machine. Behind `now` when the clock of the machine was ahead once, or went back.
+    machine_now: Timestamp,
     /// The idempotency key that the events carry.
     key: Option<String>,
     /// References that deletes may still clear in this transaction.
@@ -69,11 +72,12 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         key: Option<String>,
     ) -> Result<Self, StoreError> {
         let mut home = homes::load(tx, number)?;
+        let machine_now = now;
         // The clock of the machine may step back; `updated_at` must not (contract 2).
         let last = home.last_updated_at.filter(|_| !planted(PlantedFault::HomeClockStepsBack));
         let now = last.map_or(now, |last| now.max(last));
         home.last_updated_at = Some(now);
-        Ok(HomeWriter { tx, first: None, home, epoch, now, key, clearable: CLEARED_MAX })
+        Ok(HomeWriter { tx, first: None, home, epoch, now, machine_now, key, clearable: CLEARED_MAX })
     }
 
     /// The head of the home after the commands so far.
@@ -115,6 +119,18 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         }
     }
 
+    /// Writes a record anew whose moments are ahead of the machine's clock, as an ordinary update.
+    pub(super) fn correct_moments(&mut self, kind: Kind, id: Uuid) -> Result<(), StoreError> {
+        let Some(before) = self.load(kind, id)? else { return Ok(()) };
+        let mut fields = before.fields.clone();
+        let completed_at = fields.get(COMPLETED_AT).and_then(Value::as_str).and_then(Timestamp::parse);
+        if completed_at.is_some_and(|at| at > self.now) {
+            fields.insert(COMPLETED_AT.to_owned(), self.now.to_string().into());
+        }
+        let before = Record { created_at: before.created_at.min(self.now), ..before };
+        self.save_record(EventType::Updated, kind, id, Some(before), fields).map(drop)
+    }
+
     fn create(
         &mut self,
         kind: Kind,
@@ -123,7 +139,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         mut faults: Vec<FieldFault>,
     ) -> Result<WriteResult, StoreError> {
         faults.extend(self.missing_references(kind, &fields, None)?);
-        faults.extend(series::implausible_completion(self.tx, &self.home, &fields, None, self.now)?);
+        faults.extend(series::implausible_completion(self.tx, &self.home, &fields, None, self.machine_now)?);
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
         }
@@ -136,7 +152,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
             return Ok(Err(already_exists(id, entry.deleted)));
         }
         if kind == Kind::Task {
-            recurrence::set_computed(None, &mut fields, self.now);
+            recurrence::set_computed(None, &mut fields, self.machine_now);
         }
         let next = series::next_task(self.tx, &self.home, kind, id, None, &fields)?;
         let image = self.save_record(EventType::Created, kind, id, None, fields)?;
@@ -160,7 +176,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if !preconditions.admits(Some(before.rev)) && !planted(PlantedFault::IfMatchIgnored) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
-        faults.extend(series::implausible_completion(self.tx, &self.home, &changes, Some(&before), self.now)?);
+        faults.extend(series::implausible_completion(self.tx, &self.home, &changes, Some(&before), self.machine_now)?);
         let mut after = before.fields.clone();
         after.extend(changes);
         // When one of the two subject fields is faulty, the other half comes from the old record. Such a pair is not
@@ -173,7 +189,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
             return Ok(Err(Problem::validation(&faults)));
         }
         if kind == Kind::Task {
-            recurrence::set_computed(Some(&before.fields), &mut after, self.now);
+            recurrence::set_computed(Some(&before.fields), &mut after, self.machine_now);
         }
         if after == before.fields {
             return Ok(Ok(WriteOutcome::Current(Some(Image { rev: before.rev, json: before.to_json() }))));

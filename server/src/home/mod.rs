@@ -14,6 +14,7 @@
 
 pub mod apply;
 pub mod audit;
+pub mod clock_reset;
 pub mod cursor;
 pub mod feed;
 pub mod receipts;

@@ -59,7 +59,7 @@ pub async fn fill_sandbox(app: &Arc<App>, principal: &Principal) -> Result<(), R
     if !principal.key.is_home_unfilled {
         return Ok(());
     }
-    let (number, epoch, now) = (principal.key.home, app.db.epoch(), app.clock.now());
+    let (number, epoch, now) = (principal.key.home, app.db.epoch(), app.clock_guard.now(&app.clock)?);
     app.db.write_for(number, move |tx| sandbox::fill_once(tx, number, epoch, now, &mut || fresh_id(now))).await?;
     app.keyring.forget();
     Ok(())

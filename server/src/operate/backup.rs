@@ -6,7 +6,7 @@ use std::path::Path;
 use super::error::Error;
 use crate::store::Db;
 use crate::store::copies::{self, CopyError, Restored};
-use crate::store::open::{self, OpenError};
+use crate::store::{OpenError, directory};
 
 /// Saves the present state to a new file, while other processes read and write. Returns the size in bytes. The file gets
 /// its name only after a check, because damage would otherwise be noticed at the restore.
@@ -38,10 +38,19 @@ pub fn remove_partial_backup(file: &Path) {
 /// break in the history of every home (contract 9.3).
 pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
     // Checked before the data directory is created: each of the two names may be misspelt.
-    File::open(file).map_err(|error| Error::Refused(format!("{} could not be read: {error}", file.display())))?;
-    if file.is_dir() {
-        return Err(Error::Refused(format!("{} is a directory; give the file of the backup", file.display())));
+    let unreadable = |error| Error::Refused(format!("{} could not be read: {error}", file.display()));
+    let file_type = file.symlink_metadata().map_err(unreadable)?.file_type();
+    if !file_type.is_file() {
+        let what = if file_type.is_dir() {
+            "a directory"
+        } else if file_type.is_symlink() {
+            "a symbolic link"
+        } else {
+            "no regular file"
+        };
+        return Err(Error::Refused(format!("{} is {what}; give the file of the backup", file.display())));
     }
+    File::open(file).map_err(unreadable)?;
     let refused = |error: CopyError| {
         Error::Refused(match error {
             CopyError::Open(error) => format!("{} could not be restored: {error}", file.display()),
@@ -50,13 +59,13 @@ pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
     };
     let from = copies::open_source(file).map_err(refused)?;
     let unusable = |error: OpenError| Error::Refused(format!("cannot use {}: {error}", data.display()));
-    let lock = open::lock_for_serving(data).map_err(|error| unusable(error.into()))?;
+    let lock = directory::lock_for_serving(data).map_err(unusable)?;
     let Some(_lock) = lock else {
         let message = format!("{} is served by another process; stop that process, then restore", data.display());
         return Err(Error::Refused(message));
     };
     // Writes of another command would be confirmed and then lost.
-    let users = open::lock_exclusively(data).map_err(|error| unusable(error.into()))?;
+    let users = directory::lock_exclusively(data).map_err(unusable)?;
     let Some(_users) = users else {
         let message = format!("another command works on {}; wait for its end, then restore", data.display());
         return Err(Error::Refused(message));

@@ -1,9 +1,12 @@
 //! Verifies that the database file is sound and that its tables agree (contract 17). Changes nothing. Must not know the
 //! command line.
 
+use hearth_contract::formats::Timestamp;
+
 use super::error::Error;
-use crate::home::audit;
-use crate::store::{Db, StoreError, Tx, check, homes};
+use crate::clock::Clock;
+use crate::home::{audit, clock_reset};
+use crate::store::{Db, StoreError, Tx, check, homes, schema};
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,16 +29,23 @@ pub struct Counts {
 }
 
 /// Checks the whole database in one read transaction.
-pub async fn check(db: &Db) -> Result<Report, Error> {
-    Ok(db.read_on_own_thread(check_all).await?)
+pub async fn check(db: &Db, clock: &Clock) -> Result<Report, Error> {
+    let now = clock.now();
+    Ok(db.read_on_own_thread(move |tx| check_all(tx, now)).await?)
 }
 
-fn check_all(tx: &Tx<'_>) -> Result<Report, StoreError> {
+fn check_all(tx: &Tx<'_>, now: Timestamp) -> Result<Report, StoreError> {
     let mut found = check::database(tx)?;
     if !found.is_empty() {
         // Rows of a damaged file are not reliable, so the checks of rows would only add noise.
         return Ok(Report { counts: None, faults: found });
     }
+    let differences = schema::differences(tx)?;
+    if !differences.altered.is_empty() {
+        // Reads of altered tables may fail.
+        return Ok(Report { counts: None, faults: [differences.altered, differences.unknown].concat() });
+    }
+    found.extend(differences.unknown);
     let mut counts = Counts::default();
     for number in homes::numbers(tx)? {
         let home = homes::load(tx, number)?;
@@ -48,6 +58,12 @@ fn check_all(tx: &Tx<'_>) -> Result<Report, StoreError> {
             // The audit compares all other tables with the log, so the log must be sound.
             faults.extend(audit::images(tx, number)?);
         }
+        faults.extend(clock_reset::ahead(&home, now).map(|last| {
+            let id = home.id;
+            format!(
+                "its clock is at {last}, ahead of now; set it back with `hearth-server home clock --reset --home {id}`"
+            )
+        }));
         found.extend(faults.into_iter().map(|fault| format!("home {}: {fault}", home.id)));
     }
     Ok(Report { counts: Some(counts), faults: found })

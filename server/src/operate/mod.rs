@@ -4,11 +4,12 @@
 //! - `teams`: teams with their homes and sandboxes.
 //! - `keys`: API keys and scopes.
 //! - [`backup`]: saves all data to one file, and restores the data.
-//! - [`check`]: verifies the database.
+//! - [`check`]: verifies the database. [`clock`]: clocks of homes that are ahead.
 //! - `error`: the error of all of these.
 
 pub mod backup;
 pub mod check;
+pub mod clock;
 mod error;
 mod keys;
 mod teams;

@@ -13,12 +13,13 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
+use super::directory::make_directory;
 use super::error::{OpenError, StoreError};
 use super::files::{DATABASE_FILE, create_new, remove_if_exists, replace_database, sync_directory_of, with_suffix};
 use super::keys::{self, Key};
-use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, make_directory, migrate, open_existing};
+use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, migrate, open_existing};
 use super::tx::Tx;
-use super::{check, homes};
+use super::{check, exports, homes, schema};
 
 /// Positions that a restored home leaves out at least, so that no event id of the discarded history is given out again
 /// (contract 9.3).
@@ -108,10 +109,13 @@ pub struct Restored {
 /// Opens a backup that is to be restored, if the file is a database of Hearth. A file without a log beside it is opened as
 /// immutable: otherwise SQLite would create files beside the backup, or refuse a backup in a read-only directory.
 pub fn open_source(file: &Path) -> Result<Connection, CopyError> {
-    // The log lies beside the file itself, not beside a symbolic link.
+    // Opening a pipe would wait for a writer, and a link may point at another file meanwhile.
+    if !file.symlink_metadata()?.is_file() {
+        return Err(CopyError::Unsound("it is no regular file".to_owned()));
+    }
     let file = &file.canonicalize()?;
     let has_no_log = !["-wal", "-journal"].iter().any(|suffix| with_suffix(file, suffix).exists());
-    let mode = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let mode = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let conn = match has_no_log {
         true => Connection::open_with_flags(immutable(file), mode | OpenFlags::SQLITE_OPEN_URI)?,
         false => Connection::open_with_flags(file, mode)?,
@@ -203,6 +207,8 @@ fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> R
         let lost_head = replaced.heads.get(&id).copied().unwrap_or(0);
         homes::mark_restored(&tx, *number, epoch, lost_head, GAP).map_err(unsound)?;
     }
+    // Their files are not in the backup.
+    exports::clear(&tx).map_err(unsound)?;
     let mut revoked = 0;
     for key in &replaced.keys {
         revoked += usize::from(keys::copy_revocation(&tx, key).map_err(unsound)?);
@@ -226,9 +232,13 @@ fn ensure_is_ours(conn: &Connection) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// Refuses a file that is no database of Hearth, or that is damaged.
+/// Refuses a file that is no database of Hearth, that has other tables or triggers, or that is damaged.
 fn ensure_sound(conn: &Connection) -> Result<(), CopyError> {
     ensure_is_ours(conn)?;
+    let differences = schema::compare(conn)?;
+    if let Some(difference) = differences.altered.iter().chain(&differences.unknown).next() {
+        return Err(CopyError::Unsound(format!("its tables are not those of Hearth: {difference}")));
+    }
     match check::database(&Tx::new(conn)).map_err(unsound)?.first() {
         Some(fault) => Err(CopyError::Unsound(format!("it is damaged: {fault}"))),
         None => Ok(()),

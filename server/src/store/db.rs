@@ -11,6 +11,7 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use super::counters::WriterCounters;
+use super::directory;
 use super::error::{OpenError, StoreError};
 use super::home_number::HomeNumber;
 use super::homes;
@@ -47,7 +48,7 @@ impl Db {
     /// Opens or creates the database in a data directory and starts its threads. `epoch` is a random number that marks
     /// the events of this process (contract 9.3).
     pub fn open(dir: &Path, notifier: Notifier, epoch: i64) -> Result<Db, OpenError> {
-        let users = Arc::new(open::lock_shared(dir)?);
+        let users = Arc::new(directory::lock_shared(dir)?);
         let file = open::prepare(dir)?;
         let counters = Arc::new(WriterCounters::default());
         let readers = Readers::start(&file)?;
@@ -59,7 +60,7 @@ impl Db {
     /// Opens or creates the database without threads: the caller's thread runs each closure before the future is first
     /// pending. For simulations, where all steps must happen in one reproducible order.
     pub fn open_unthreaded(dir: &Path, notifier: Notifier, epoch: i64) -> Result<Db, OpenError> {
-        let users = Arc::new(open::lock_shared(dir)?);
+        let users = Arc::new(directory::lock_shared(dir)?);
         let file = open::prepare(dir)?;
         let counters = Arc::new(WriterCounters::default());
         let readers = Readers::unthreaded(open::reader(&file)?);

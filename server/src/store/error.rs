@@ -92,6 +92,22 @@ pub enum OpenError {
     /// The file or its directory is read-only. Readers write too: they share the index of the write-ahead log.
     #[error("{0} cannot be written to, which even reading the database needs: {1}")]
     Unwritable(PathBuf, io::Error),
+    /// A directory or file of the database belongs to another user.
+    #[error(
+        "{0} belongs to another user; run this program as that user, or give the data directory to this user with `chown -R`"
+    )]
+    OtherOwner(PathBuf),
+    /// Other users may write to a directory or file of the database.
+    #[error("other users may write to {0}; look at what is in it, then take the right away with `chmod go-rwx {0}`")]
+    WritableByOthers(PathBuf),
+    /// A directory that this program empties is a symbolic link.
+    #[error("{0} is no directory but a link; remove it, and the directory is created anew")]
+    Link(PathBuf),
+    /// The directory has files of other programs, and no database.
+    #[error(
+        "it has no {DATABASE_FILE}, but other files, such as `{0}`; name the right directory with --data, or an empty one"
+    )]
+    ForeignFiles(String),
     /// The disk is full. Readers need room too: they share the index of the write-ahead log.
     #[error("its disk is full, and even reading the database needs a few kilobytes: make room and try again")]
     DiskFull,

@@ -1,5 +1,6 @@
 //! Export jobs: the request, the progress, and the name of the finished file. Must not know how a file is written.
 
+use data_encoding::HEXLOWER;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Row, named_params};
@@ -9,6 +10,7 @@ use super::error::StoreError;
 use super::home_number::HomeNumber;
 use super::records::{id, number};
 use super::tx::Tx;
+use crate::random::random_bytes;
 
 /// The file format of an export (contract 16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,11 +108,37 @@ pub struct Job {
     pub error: Option<String>,
 }
 
+/// The name of an export file: 32 hexadecimal digits. A name of any other form comes from outside, such as from an altered
+/// backup, and is never used as a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileName(String);
+
+impl FileName {
+    /// Bytes of chance in a name.
+    const BYTES: usize = 16;
+
+    /// A name that no file has.
+    pub fn random() -> FileName {
+        FileName(HEXLOWER.encode(&random_bytes::<{ FileName::BYTES }>()))
+    }
+
+    /// The name with this text. None: the program never makes such a name.
+    pub fn parse(text: &str) -> Option<FileName> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (text.len() == 2 * FileName::BYTES && text.bytes().all(is_digit)).then(|| FileName(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A finished file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
-    /// The file name in the directory of exports.
-    pub file: String,
+    /// The file in the directory of exports.
+    pub file: FileName,
     /// The size of the file.
     pub size_bytes: u64,
     /// SHA-256 of the file, in lower-case hexadecimal.
@@ -194,7 +222,7 @@ pub fn finish(tx: &Tx<'_>, done: &Job) -> Result<bool, StoreError> {
             ":total": done.total as i64,
             ":finished": done.finished_at.map(Timestamp::millis),
             ":expires": done.expires_at.map(Timestamp::millis),
-            ":file": product.map(|product| &product.file),
+            ":file": product.map(|product| product.file.as_str()),
             ":size": product.map(|product| product.size_bytes as i64),
             ":sha256": product.map(|product| &product.sha256),
             ":error": done.error,
@@ -204,13 +232,14 @@ pub fn finish(tx: &Tx<'_>, done: &Job) -> Result<bool, StoreError> {
     Ok(changed == 1)
 }
 
-/// Marks jobs as expired at a moment, at most `limit`. Gives the names of their files.
-pub fn expire(tx: &Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<String>, StoreError> {
+/// Marks jobs as expired at a moment, at most `limit`. Gives the file of each job; None: the stored name is no name of a
+/// file.
+pub fn expire(tx: &Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<Option<FileName>>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "UPDATE exports SET status = 'expired' WHERE number IN
            (SELECT number FROM exports WHERE status = 'succeeded' AND expires_at <= ?1 LIMIT ?2) RETURNING file",
     )?;
-    Ok(statement.query_map((now.millis(), limit as i64), |row| row.get(0))?.collect::<Result<_, _>>()?)
+    Ok(statement.query_map((now.millis(), limit as i64), |row| file_name(row, 0))?.collect::<Result<_, _>>()?)
 }
 
 /// Marks a job as expired because its file is missing, for example after a restore.
@@ -219,10 +248,16 @@ pub fn mark_file_missing(tx: &Tx<'_>, number: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The number and the file name of each job that should have a file.
-pub fn files(tx: &Tx<'_>) -> Result<Vec<(i64, String)>, StoreError> {
+/// The number and the file of each job that should have a file. None: the stored name is no name of a file.
+pub fn files(tx: &Tx<'_>) -> Result<Vec<(i64, Option<FileName>)>, StoreError> {
     let mut statement = tx.conn.prepare_cached("SELECT number, file FROM exports WHERE status = 'succeeded'")?;
-    Ok(statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+    Ok(statement.query_map([], |row| Ok((row.get(0)?, file_name(row, 1)?)))?.collect::<Result<_, _>>()?)
+}
+
+/// Deletes all jobs. The jobs of a backup have no files.
+pub(super) fn clear(tx: &Tx<'_>) -> Result<(), StoreError> {
+    tx.conn.execute("DELETE FROM exports", [])?;
+    Ok(())
 }
 
 /// Deletes jobs without a file that finished before a moment, at most `limit`. Gives the number deleted.
@@ -242,12 +277,16 @@ pub fn count(tx: &Tx<'_>, home: HomeNumber, kind: Kind) -> Result<u64, StoreErro
     Ok(count.unwrap_or(0) as u64)
 }
 
+fn file_name(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<FileName>> {
+    Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(FileName::parse))
+}
+
 fn read_job(row: &Row<'_>) -> Result<Job, StoreError> {
     let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|m| m.map(Timestamp::from_millis));
     let corrupt = |what: &str, word: &str| StoreError::Corrupt(format!("{what} `{word}` of an export"));
     let known_kind = |word: &str| Kind::parse(word).ok_or_else(|| corrupt("kind", word));
     let (format, kinds, status): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
-    let product = match (row.get::<_, Option<String>>(11)?, row.get::<_, Option<i64>>(12)?, row.get(13)?) {
+    let product = match (file_name(row, 11)?, row.get::<_, Option<i64>>(12)?, row.get(13)?) {
         (Some(file), Some(size), Some(sha256)) => Some(Product { file, size_bytes: size as u64, sha256 }),
         _ => None,
     };

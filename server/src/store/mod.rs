@@ -2,18 +2,21 @@
 //! know HTTP, or why a write is wanted.
 //!
 //! - [`Db`]: runs closures over a [`Tx`] on a reader or on the writer.
-//! - [`open`]: files, permissions, locks, pragmas, migrations. [`StoreError`], [`OpenError`]: what can fail.
+//! - [`directory`]: the data directory, its permissions and locks. [`open`]: files, pragmas, migrations.
+//! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`exports`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
-//! - [`rewind`]: earlier states of a home. [`copies`]: backup and restore. [`check`]: integrity. [`tables`]: export files.
+//! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
 
 pub mod check;
+pub mod clock_reset;
 pub mod copies;
 pub mod counters;
 mod db;
+pub mod directory;
 mod error;
 pub mod events;
 pub mod exports;
@@ -32,6 +35,7 @@ mod readers;
 pub mod receipts;
 pub mod records;
 pub mod rewind;
+pub mod schema;
 pub mod search;
 pub mod tables;
 mod tx;

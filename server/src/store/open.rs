@@ -1,16 +1,17 @@
-//! Opening the database: files and permissions, locks, pragmas, limits, migrations. Must not know what the tables hold.
+//! Opening the database: files, pragmas, limits, migrations. Must not know what the tables hold.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, read_dir, set_permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use refinery::Target;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
 
+use super::directory::{make_directory, restrict_to_owner};
 pub use super::error::{OpenError, RESTORE_HINT};
 use super::files::{DATABASE_FILE, create_new, remove_if_exists, replace_database, with_suffix};
 
@@ -22,12 +23,6 @@ mod migrations {
 pub(super) const MIGRATIONS_TABLE: &str = "_migrations";
 /// The table of migrations in databases made before the first release.
 pub(super) const PRE_RELEASE_TABLE: &str = "refinery_schema_history";
-/// Name of the directory of export files in the data directory.
-pub const EXPORTS_DIR: &str = "exports";
-/// Name of the file that a serving process locks.
-const SERVE_LOCK: &str = "lock";
-/// Name of the file that each process with an open database locks shared, and that a restore locks exclusively.
-const USERS_LOCK: &str = "users";
 /// The first SQLite without the WAL-reset fault.
 const SQLITE_MIN: i32 = 3_051_003;
 /// How long a statement waits for the write lock of another process.
@@ -64,19 +59,6 @@ pub(super) fn prepare(dir: &Path) -> Result<PathBuf, OpenError> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     migrate(&mut conn)?;
     Ok(file)
-}
-
-/// Sets the mode of a database and the files beside the database to 0600, if this user owns them. A database that was
-/// copied by hand may be readable by others.
-fn restrict_to_owner(file: &Path) -> io::Result<()> {
-    for suffix in ["", "-wal", "-shm"] {
-        let path = with_suffix(file, suffix);
-        let Ok(metadata) = path.metadata() else { continue };
-        if metadata.mode() & 0o077 != 0 && metadata.uid() == rustix::process::geteuid().as_raw() {
-            set_permissions(path, Permissions::from_mode(0o600))?;
-        }
-    }
-    Ok(())
 }
 
 /// Creates a new database. The file has a temporary name until its tables are on disk: an empty file with the name of the
@@ -116,31 +98,18 @@ pub(super) fn is_pre_release(conn: &Connection) -> rusqlite::Result<bool> {
     Ok(!conn.table_exists(None, MIGRATIONS_TABLE)? && conn.table_exists(None, PRE_RELEASE_TABLE)?)
 }
 
-/// Creates the data directory (0700). An existing directory of this user gets the mode 0700 too, unless it holds other
-/// directories: such a directory, like `/var`, does not belong to Hearth alone.
-pub(super) fn make_directory(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let metadata = dir.metadata()?;
-    let is_open = metadata.mode() & 0o077 != 0;
-    if is_open && metadata.uid() == rustix::process::geteuid().as_raw() && !has_other_directories(dir)? {
-        set_permissions(dir, Permissions::from_mode(0o700))?;
-    }
-    Ok(())
-}
-
-fn has_other_directories(dir: &Path) -> io::Result<bool> {
-    for entry in read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() && entry.file_name() != EXPORTS_DIR {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// Runs the migrations that the database lacks.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     runner().run(conn)?;
+    Ok(())
+}
+
+/// Creates the tables in an empty database as they were after a migration; a later number means all migrations.
+pub(super) fn create_tables(conn: &mut Connection, last: u32) -> Result<(), OpenError> {
+    let all = runner();
+    let known = all.get_migrations().iter().any(|migration| u32::try_from(migration.version()) == Ok(last));
+    let target = if known { Target::Version(last.cast_signed()) } else { Target::Latest };
+    all.set_target(target).run(conn)?;
     Ok(())
 }
 
@@ -162,48 +131,6 @@ pub fn pending_migration(dir: &Path) -> Result<Option<String>, OpenError> {
     let is_pending = |version: i64| last.is_none_or(|last| version > last);
     let pending = runner.get_migrations().iter().find(|migration| is_pending(i64::from(migration.version())));
     Ok(pending.map(ToString::to_string))
-}
-
-/// Whether a directory holds a database. An error when this user may not look into the directory.
-pub fn database_exists(dir: &Path) -> io::Result<bool> {
-    dir.join(DATABASE_FILE).try_exists()
-}
-
-/// Locks the directory for serving. None: another process serves the directory. The lock ends when the file is closed.
-pub fn lock_for_serving(dir: &Path) -> io::Result<Option<File>> {
-    try_lock(dir, SERVE_LOCK)
-}
-
-/// Locks the database against all other processes. None: another process has the database open. The lock ends when the
-/// file is closed.
-pub fn lock_exclusively(dir: &Path) -> io::Result<Option<File>> {
-    try_lock(dir, USERS_LOCK)
-}
-
-/// Locks the database shared, before opening; waits while a restore replaces the database. The lock ends when the file is
-/// closed.
-pub(super) fn lock_shared(dir: &Path) -> Result<File, OpenError> {
-    let locked = lock_file(dir, USERS_LOCK).and_then(|file| file.lock_shared().map(|()| file));
-    locked.map_err(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            OpenError::Unwritable(dir.to_owned(), error)
-        }
-        _ => error.into(),
-    })
-}
-
-fn lock_file(dir: &Path, name: &str) -> io::Result<File> {
-    make_directory(dir)?;
-    OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(name))
-}
-
-fn try_lock(dir: &Path, name: &str) -> io::Result<Option<File>> {
-    let file = lock_file(dir, name)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
 }
 
 /// The connection of the writer. `synchronous = FULL`: a commit returns when the data is on disk (contract 6.5).
@@ -253,15 +180,6 @@ pub(super) fn connect(file: &Path, mode: OpenFlags) -> Result<Connection, OpenEr
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn copied_database_is_restricted_to_its_owner() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = prepare(dir.path()).unwrap();
-        set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-        prepare(dir.path()).unwrap();
-        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
-    }
 
     #[test]
     fn pre_release_database_is_refused_unchanged() {

@@ -77,7 +77,11 @@ impl Serving {
 
     /// Starts the program with all `arguments` and waits for the first line on stdout.
     pub(crate) fn run(data: &Path, arguments: &[&str]) -> Serving {
-        let mut command = command(data, arguments);
+        Serving::of(&mut command(data, arguments))
+    }
+
+    /// Starts a prepared command and waits for the first line on stdout.
+    pub(crate) fn of(command: &mut Command) -> Serving {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -321,7 +321,7 @@ async fn files_expire_and_interrupted_jobs_rerun() {
     let sql = "UPDATE exports SET status = 'running', finished_at = NULL, expires_at = NULL WHERE id = ?1";
     assert_eq!(db.execute(sql, [&waiting]).unwrap(), 1);
     drop(db);
-    std::fs::write(dir.path().join("exports/half"), "half").unwrap();
+    std::fs::write(dir.path().join("exports/0123456789abcdef0123456789abcdef"), "half").unwrap();
 
     for (hours, status) in [(23, "succeeded"), (25, "expired")] {
         let system = Clock::system();
@@ -339,7 +339,7 @@ async fn files_expire_and_interrupted_jobs_rerun() {
         assert_eq!(job["status"], status, "after {hours} h");
         let file = client.get(&format!("/v1/exports/{id}/download")).await;
         assert_eq!(file.status, if status == "succeeded" { 200 } else { 404 });
-        assert!(!dir.path().join("exports/half").exists());
+        assert!(!dir.path().join("exports/0123456789abcdef0123456789abcdef").exists());
         // Upkeep deletes the expired files.
         let left = if status == "succeeded" { 2 } else { 1 };
         let since = Instant::now();

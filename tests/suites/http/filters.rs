@@ -111,7 +111,7 @@ async fn filters_follow_every_write() {
     assert_eq!(titles("subject_id=null&subject_type=null").await, ["a", "b"]);
     client.delete(&format!("/v1/tasks/{b}")).await;
     assert_eq!(titles("status=in_progress").await, Vec::<String>::new());
-    let report = hearth_server::operate::check::check(&server.running.app.db).await.unwrap();
+    let report = hearth_server::operate::check::check(&server.running.app.db, &server.running.app.clock).await.unwrap();
     assert_eq!(report.faults, Vec::<String>::new());
     // A key of another home finds nothing here.
     let other = Client::new(&server.url, &server.test_key).get(&format!("/v1/tasks?{in_room}")).await;

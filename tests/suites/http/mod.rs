@@ -2,6 +2,7 @@
 //! section of the contract.
 
 mod bulk;
+mod clock;
 mod cors;
 mod discovery;
 mod envelope;

@@ -1,6 +1,5 @@
 //! One home of the lab, with a method for each command. Must not know the command line.
 
-use std::io;
 use std::path::PathBuf;
 
 use fastrand::Rng;
@@ -20,7 +19,7 @@ use crate::home::rewind::{self, Rewound};
 use crate::operate::Error;
 use crate::random::{fresh_id, random_bytes};
 use crate::store::homes::{self, Home};
-use crate::store::{Db, HomeNumber, StoreError, Tx, open, receipts};
+use crate::store::{Db, HomeNumber, OpenError, StoreError, Tx, directory, receipts};
 
 /// Records created in one transaction. Writes of a running server wait for a transaction, so each must be short.
 const RECORDS_PER_STEP: usize = 500;
@@ -224,14 +223,14 @@ impl LabHome {
     /// database files are copied back. With `marked`, the history has the mark of a `restore`. Refused while a server or
     /// another command uses the database.
     pub async fn rewind(&mut self, target: RewindTarget, marked: bool) -> Result<Rewound, Error> {
-        let unusable = |error: io::Error| Error::Refused(format!("the data directory: {error}"));
-        let Some(_lock) = open::lock_for_serving(&self.data).map_err(unusable)? else {
+        let unusable = |error: OpenError| Error::Refused(format!("the data directory: {error}"));
+        let Some(_lock) = directory::lock_for_serving(&self.data).map_err(unusable)? else {
             let data = self.data.display();
             let message = format!("{data} is served by another process; stop that process, then rewind");
             return Err(Error::Refused(message));
         };
         // A process that continues with its old run would make lost and new events look like one history.
-        let Some(_alone) = self.db.try_exclusive().map_err(unusable)? else {
+        let Some(_alone) = self.db.try_exclusive().map_err(|error| unusable(error.into()))? else {
             let data = self.data.display();
             return Err(Error::Refused(format!("another command works on {data}; wait for its end, then rewind")));
         };

@@ -9,7 +9,7 @@ use clap::Parser;
 use hearth_server::bench::lab::LabHome;
 use hearth_server::bench::lab::script::{self, Due, Line};
 use hearth_server::shutdown::Shutdown;
-use hearth_server::store::open;
+use hearth_server::store::directory;
 use tokio::time::Instant;
 
 use super::arguments::{Churn, Step};
@@ -42,7 +42,7 @@ pub(super) fn read(file: &Path, data: &Path) -> anyhow::Result<Vec<Line<Step>>> 
     });
     let lines = lines.map_err(|problem| anyhow::anyhow!("{name}: {problem}"))?;
     if let Some(line) = lines.iter().find(|line| matches!(line.step, Step::Rewind(_))) {
-        let lock = open::lock_for_serving(data).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))?;
+        let lock = directory::lock_for_serving(data).map_err(|error| anyhow::anyhow!("{}: {error}", data.display()))?;
         anyhow::ensure!(
             lock.is_some(),
             "{name}: line {}: rewind needs the server stopped, but a server uses {}",

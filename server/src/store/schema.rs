@@ -1,0 +1,85 @@
+//! Compares the schema of a database with the schema that this program makes. A table, view, index or trigger from elsewhere
+//! could change what a write does, or what a read shows. Must not change the database.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::error::{OpenError, StoreError};
+use super::open::{MIGRATIONS_TABLE, create_tables};
+use super::tx::Tx;
+
+/// Sentences at most. An altered database can have any number of objects.
+const FAULTS_MAX: usize = 100;
+
+/// How a database differs from the schema of this program, as sentences.
+#[derive(Debug, Default)]
+pub struct Differences {
+    /// Objects of this program that are missing or have another definition: statements may fail or do something else.
+    pub altered: Vec<String>,
+    /// Objects that this program never makes.
+    pub unknown: Vec<String>,
+}
+
+/// The objects of a schema: type and name, and the SQL of the definition.
+type Objects = BTreeMap<(String, String), Option<String>>;
+
+/// Compares the schema with a new database that has the same migrations.
+pub fn differences(tx: &Tx<'_>) -> Result<Differences, StoreError> {
+    Ok(compare(tx.conn)?)
+}
+
+/// As [`differences`], outside a transaction.
+pub(super) fn compare(conn: &Connection) -> Result<Differences, OpenError> {
+    let last: Option<u32> =
+        conn.query_row(&format!("SELECT max(version) FROM {MIGRATIONS_TABLE}"), [], |row| row.get(0))?;
+    let mut fresh = Connection::open_in_memory()?;
+    create_tables(&mut fresh, last.unwrap_or_default())?;
+    let (own, found) = (objects(&fresh)?, objects(conn)?);
+    let mut differences = Differences::default();
+    for ((kind, name), sql) in &own {
+        match found.get(&(kind.clone(), name.clone())) {
+            None => differences.altered.push(format!("the {kind} {name} is missing")),
+            Some(other) if other != sql => differences.altered.push(format!("the {kind} {name} was altered")),
+            Some(_) => (),
+        }
+    }
+    for (kind, name) in found.keys().filter(|object| !own.contains_key(object)).take(FAULTS_MAX) {
+        // Quoted, because a name can hold any character.
+        let drop = format!("DROP {} {name:?}", kind.to_uppercase());
+        differences
+            .unknown
+            .push(format!("the {kind} {name:?} is not of this program; remove it in sqlite3 with {drop}"));
+    }
+    Ok(differences)
+}
+
+fn objects(conn: &Connection) -> rusqlite::Result<Objects> {
+    let mut statement = conn.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'")?;
+    statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_foreign_or_altered_object_is_named() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        create_tables(&mut conn, u32::MAX).unwrap();
+        let found = compare(&conn).unwrap();
+        assert!(found.altered.is_empty() && found.unknown.is_empty(), "{found:?}");
+        conn.execute_batch(
+            "CREATE TRIGGER watch AFTER INSERT ON events BEGIN DELETE FROM receipts; END;
+             CREATE VIEW \"my rooms\" AS SELECT * FROM records;
+             CREATE TABLE notes (text TEXT);
+             DROP INDEX receipts_by_age;
+             ALTER TABLE teams ADD COLUMN colour TEXT;",
+        )
+        .unwrap();
+        let found = compare(&conn).unwrap();
+        assert_eq!(found.altered, ["the index receipts_by_age is missing", "the table teams was altered"]);
+        assert_eq!(found.unknown.len(), 3, "{found:?}");
+        assert!(found.unknown[2].contains(r#"DROP VIEW "my rooms""#), "{found:?}");
+    }
+}
