@@ -66,7 +66,12 @@ pub(crate) fn undo_newest(
 fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
     let mut passed = Vec::new();
     for edit in newest_changes(tx, but)? {
-        match undo_one(tx, edit, now) {
+        let cleared = references_cleared_by(tx, edit)?;
+        let undone = undo_one(tx, edit, now);
+        if undone.is_ok() {
+            cleared.iter().try_for_each(|edit| undo_one(tx, *edit, now).map(drop))?;
+        }
+        match undone {
             Err(EditError::Refused(why)) => passed.push(why),
             Ok(decided) if passed.is_empty() => return Ok(decided),
             Ok(decided) => {
@@ -77,6 +82,18 @@ fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> 
         }
     }
     Err(refused(passed.into_iter().next().unwrap_or_else(|| "there is no change to undo".to_owned())))
+}
+
+/// The updates with which a delete in a home without a server cleared the references to its record, newest first. The statement
+/// of the delete made them too, at the same time.
+fn references_cleared_by(tx: &Connection, edit: i64) -> Result<Vec<i64>, EditError> {
+    let text = "SELECT u.id FROM edits d JOIN edits u ON u.created_at = d.created_at AND u.id < d.id
+                WHERE d.id = ?1 AND d.method = 'delete' AND u.method = 'update' AND (SELECT phase FROM _sync) = 'local'
+                    AND EXISTS (SELECT 1 FROM json_each(u.patch) p
+                                WHERE p.type = 'null' AND u.base ->> ('$.' || p.key) = d.record_id)
+                ORDER BY u.id DESC";
+    let edits = tx.prepare_cached(text)?.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(edits)
 }
 
 /// Undoes an edit. Err(Refused) comes before any write.

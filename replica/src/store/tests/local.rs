@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::{Scene, home};
+use super::{Scene, at, home};
+use crate::model::Origin;
+use crate::store::edits::undo;
 use crate::store::{open, sync_state};
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-0000000000a1";
@@ -37,6 +39,18 @@ fn local_delete_clears_references() {
     );
     scene.does("DELETE FROM inventory");
     assert_eq!(scene.row("SELECT subject_type, subject_id FROM documents"), json!([null, null]));
+}
+
+#[test]
+fn undo_of_local_delete_brings_references_back() {
+    let mut scene = local_home();
+    scene.does("UPDATE inventory SET name = 'Stool'");
+    scene.does("DELETE FROM rooms");
+    undo::undo(&mut scene.db, Origin::Cli, None, at(0)).unwrap();
+    assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Stool", ROOM]));
+    assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!(["room", ROOM]));
+    assert_eq!(scene.one("SELECT name FROM rooms"), "Hall");
+    assert_eq!(scene.one("SELECT count(*) FROM edits"), "5");
 }
 
 /// The server clears the references, in the same transaction as the delete.
