@@ -86,7 +86,7 @@ pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
     let why = reason_suffix(&text::one_line(last.reason.as_deref().unwrap_or_default()));
     match last.phase {
         Phase::Live | Phase::Polling if last.waiting > 0 => {
-            let text = format!("in step, but {} still on the way", text::count(last.waiting, "edit"));
+            let text = format!("in step, but {} still on the way{why}", text::count(last.waiting, "edit"));
             Failure::new(Exit::StillWaiting, text).hint(EDITS)
         }
         // The server answers; the time was too short.
@@ -192,6 +192,9 @@ pub(super) mod tests {
                 (failure.exit, failure.text.as_str()),
                 (Exit::StillWaiting, "in step, but 1 edit still on the way")
             );
+            let limited = Status { reason: Some("the server limits".to_owned()), ..status(phase, 8, 1) };
+            let failure = timeout_failure(&context, &limited);
+            assert_eq!(failure.text, "in step, but 1 edit still on the way: the server limits");
         }
     }
 

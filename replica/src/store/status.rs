@@ -15,7 +15,7 @@ use crate::model::{BlockCause, Phase, Transport};
 pub struct Status {
     /// How far the replica is in step.
     pub phase: Phase,
-    /// Why the phase is what it is, as a sentence for people.
+    /// Why the phase is what it is, or why edits of a replica in step are held back, as a sentence for people.
     pub reason: Option<String>,
     /// The server's address; None before `init`.
     pub server: Option<String>,

@@ -112,7 +112,8 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
 /// An edit waits for every earlier edit of the same record, of a record that the edit refers to, and of a record that
 /// refers to the edit's record. The delete of a room therefore never overtakes the create of an item in the room. A
 /// create is the exception: edits that refer to the new record wait for the create, even when the create is the later
-/// edit, and the create does not wait for these edits. Later edits of a record that wait for no other record are
+/// edit, and the create does not wait for these edits. Completions of series and changes of the home's time zone wait for
+/// each other, as if each completion referred to the zone. Later edits of a record that wait for no other record are
 /// coalesced with the first edit, unless an edit among them was already sent.
 fn examine(connection: &Connection, limit: usize, apart: &[Kind]) -> Result<(Vec<ReadyEdits>, Marks), StoreError> {
     let mut pass = Pass::begin(connection, limit, apart)?;

@@ -299,7 +299,7 @@ impl Core {
 
     /// Sends edits that are due, as many requests as may be in flight.
     pub(super) fn send_due_edits(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        self.push.wake_at = None;
+        (self.push.wake_at, self.push.is_limited) = (None, false);
         if !self.in_contact() {
             return;
         }
@@ -313,8 +313,8 @@ impl Core {
         while self.push.in_flight.len() < IN_FLIGHT_MAX.max(bulk_max) {
             let indexes = match self.push.choose(now) {
                 Choice::Send(indexes) => indexes,
-                Choice::Wait(at) => {
-                    self.push.wake_at = Some(at);
+                Choice::Wait { until, is_limited } => {
+                    (self.push.wake_at, self.push.is_limited) = (Some(until), is_limited);
                     return;
                 }
                 Choice::Nothing => return,

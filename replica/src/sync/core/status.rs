@@ -7,6 +7,10 @@ use super::reconcile::state::Reconciler;
 use super::state::{Core, Following, Link, StreamState};
 use crate::model::{BlockCause, Phase};
 
+/// The reason while a rate limit of the server holds edits back (contract 11).
+pub(super) const RATE_LIMITED: &str =
+    "the server limits the changes a minute of a key (429); the other edits go as soon as it takes more";
+
 impl Core {
     pub(super) fn phase(&self) -> Phase {
         match (&self.link, &self.key_refusal) {
@@ -60,7 +64,9 @@ impl Core {
         let reconciler = self.reconciler.as_ref().filter(|_| self.in_contact());
         let blocking = reconciler.and_then(|reconciler| reconciler.key_refusal.as_ref().or(reconciler.question()));
         let failure = || reconciler.and_then(Reconciler::failure_text);
-        self.key_refusal.as_ref().or(blocking).cloned().or_else(failure).or_else(|| self.reason.clone())
+        let limited = || (self.in_contact() && self.push.is_limited).then(|| RATE_LIMITED.to_owned());
+        let own = || self.reason.clone().or_else(limited);
+        self.key_refusal.as_ref().or(blocking).cloned().or_else(failure).or_else(own)
     }
 
     /// Saves the phase, if phase, reason or retry time have changed.

@@ -18,8 +18,8 @@ const BULK_FROM: usize = 5;
 pub(super) enum Choice {
     /// Send these entries of [`Push::ready`], given by index, in one request.
     Send(Vec<usize>),
-    /// Nothing can be sent before this time.
-    Wait(Millis),
+    /// Nothing can be sent before this time. `is_limited`: a rate limit of the server holds edits back.
+    Wait { until: Millis, is_limited: bool },
     /// No edit is ready.
     Nothing,
 }
@@ -28,7 +28,7 @@ impl Push {
     /// Chooses the next request. Failed edits go last, and only one request with failed edits is in flight: such a
     /// request may again wait for the whole timeout.
     pub(super) fn choose(&self, now: Millis) -> Choice {
-        let mut soonest: Option<Millis> = None;
+        let (mut soonest, mut is_limited): (Option<Millis>, bool) = (None, false);
         let mut not_before = |at: Millis| soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
         // When single writes are scarce, a backlog uses bulk calls and leaves the single writes to new edits.
         let bulk_from = if self.writes.is_scarce(now) { 2 } else { BULK_FROM };
@@ -54,11 +54,12 @@ impl Push {
                 return Choice::Send(indexes);
             }
             not_before(free_at);
+            is_limited = true;
             if is_bulk && !first.is_frozen {
                 waits_for_bulk = Some(first.kind);
             }
         }
-        soonest.map_or(Choice::Nothing, Choice::Wait)
+        soonest.map_or(Choice::Nothing, |until| Choice::Wait { until, is_limited })
     }
 
     /// True when a bulk call may contain the edits now.

@@ -55,6 +55,8 @@ pub(in super::super) struct Push {
     pub(in super::super) forbidden: BTreeMap<Kind, Millis>,
     pub(in super::super) writes: RateLimiter,
     pub(in super::super) bulk: RateLimiter,
+    /// Whether a rate limit of the server holds edits back.
+    pub(in super::super) is_limited: bool,
     /// When something can be sent, if nothing else happens.
     pub(in super::super) wake_at: Option<Millis>,
 }

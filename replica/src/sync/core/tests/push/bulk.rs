@@ -1,6 +1,7 @@
 //! Bulk calls: which edits share a call, the size and number of calls, and calls that are refused as a whole.
 
 use super::*;
+use crate::sync::core::status::RATE_LIMITED;
 
 #[test]
 fn edits_forbidden_by_a_proxy_are_split() {
@@ -191,7 +192,9 @@ fn backlog_respects_bulk_limit() {
     core.handle(0, Event::IdentityReceived(Ok(identity)));
     core.handle(0, Event::FeedHeadReceived(Ok(FeedHead::default())));
     core.handle(0, Event::StreamOpened);
-    assert_eq!(calls(&core.handle(1, alike(1..201))).len(), 2);
+    let actions = core.handle(1, alike(1..201));
+    assert_eq!(calls(&actions).len(), 2);
+    assert_eq!(core.reason().as_deref(), Some(RATE_LIMITED), "{actions:?}");
     for first in [1, 51] {
         let edits: Vec<i64> = (first..first + 50).collect();
         let responses = edits.iter().map(|edit| (*edit, EditResponse::Accepted { rev: Some(*edit) })).collect();
@@ -204,4 +207,7 @@ fn backlog_respects_bulk_limit() {
     let at = next_due(&mut core);
     assert!((60_000..62_000).contains(&at), "{at}");
     assert_eq!(calls(&core.handle(at, Event::Timer)).len(), 2);
+    // The backlog is on its way; nothing is held back.
+    core.handle(at, Event::EditsPlanned { ready: vec![], has_open_edits: true });
+    assert_eq!(core.reason(), None);
 }
