@@ -293,7 +293,7 @@ mod tests {
         let _background = Background::start(Some(config), sender).unwrap();
         let message = messages.recv_timeout(LONG).unwrap();
         let Message::SyncEnded { will_retry: true, reason } = message else { panic!("{message:?}") };
-        let expected = format!("{}: the lock beside it could not be tried: ", db.display());
+        let expected = format!("the lock of the sync could not be tried: {}: ", db.display());
         assert!(reason.starts_with(&expected), "{reason}");
     }
 
