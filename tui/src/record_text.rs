@@ -41,14 +41,16 @@ pub fn json_object(row: &Row) -> Value {
     Value::Object(all)
 }
 
-/// A curl command that reads the record. The command takes the API key from the environment, never from the replica.
+/// A curl command for bash or zsh that reads the record. The command takes the API key from the environment, never from the
+/// replica, and not as an argument: every user can see the arguments of a program.
 fn curl(row: &Row, server: &str) -> String {
     let path = match row.kind {
         Kind::Property => "property".to_owned(),
         kind => format!("{}/{}", kind.collection(), row.id),
     };
     let server = server.replace('\'', "'\\''");
-    format!("curl -H \"Authorization: Bearer $HEARTH_API_KEY\" '{server}/v1/{path}'")
+    let header = "printf 'Authorization: Bearer %s' \"$HEARTH_API_KEY\"";
+    format!("curl -H @<({header}) '{server}/v1/{path}'")
 }
 
 #[cfg(test)]
@@ -67,7 +69,7 @@ mod tests {
         );
         assert_eq!(
             copied(CopyTarget::Curl).unwrap(),
-            "curl -H \"Authorization: Bearer $HEARTH_API_KEY\" 'http://127.0.0.1:8750/v1/tasks/0190'"
+            "curl -H @<(printf 'Authorization: Bearer %s' \"$HEARTH_API_KEY\") 'http://127.0.0.1:8750/v1/tasks/0190'"
         );
         let value: Value = serde_json::from_str(&copied(CopyTarget::Json).unwrap()).unwrap();
         assert_eq!((&value["title"], &value["rev"]), (&"Bob's boiler".into(), &7.into()));

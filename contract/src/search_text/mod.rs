@@ -1,5 +1,5 @@
 //! The searched words of records and of questions (contract 8). The server and the replica use the same words, which gives
-//! the same results. Must not know how words are indexed.
+//! the same results, except for the words of a record beyond the server's limit. Must not know how words are indexed.
 //!
 //! - [`fold`](fold()): the form of a text in which spellings of one word are equal. [`letters`]: letters and signs.
 //! - [`codes`]: two spellings of one product code. [`snippet`]: the part of a text that shows the found words.
@@ -34,6 +34,12 @@ pub fn title_and_rest(kind: Kind, fields: &Fields) -> (&str, String) {
 const INDEXED_WORDS_MAX: usize = 6000;
 /// Bytes of the other texts of a record that the server indexes at most, after folding. One character may fold to 33 bytes.
 const INDEXED_BYTES_MAX: usize = 48 << 10;
+
+/// Both texts of [`title_and_rest`], folded for the server's index.
+pub fn indexed_texts(kind: Kind, fields: &Fields) -> (String, String) {
+    let (title, rest) = title_and_rest(kind, fields);
+    (indexed_title(title), indexed_rest(&rest))
+}
 
 /// The title of [`title_and_rest`], folded for the server's index.
 pub fn indexed_title(title: &str) -> String {

@@ -31,14 +31,19 @@ pub(crate) fn refusing_triggers(connection: &mut Connection) -> Result<Vec<Refus
     if triggers.is_empty() {
         return Ok(found);
     }
-    while let Some(sentence) = attempt(connection, &dropped)? {
+    while let Attempt::Fails(sentence) = attempt(connection, &dropped)? {
         // Without the trigger, the writes succeed or fail in another way.
         let mut culprit = None;
         for (index, trigger) in triggers.iter().enumerate() {
             let without = [&dropped[..], std::slice::from_ref(trigger)].concat();
-            if attempt(connection, &without)?.as_ref() != Some(&sentence) {
-                culprit = Some(index);
-                break;
+            match attempt(connection, &without)? {
+                // Another program writes: nothing can be said about this trigger.
+                Attempt::Busy => return Ok(found),
+                Attempt::Fails(other) if other == sentence => {}
+                Attempt::Fails(_) | Attempt::Succeeds => {
+                    culprit = Some(index);
+                    break;
+                }
             }
         }
         let Some(index) = culprit else { break };
@@ -49,21 +54,30 @@ pub(crate) fn refusing_triggers(connection: &mut Connection) -> Result<Vec<Refus
     Ok(found)
 }
 
-/// Writes as a sync does, without some triggers, and rolls all of it back. None: the writes succeed. Some: why they fail.
-fn attempt(connection: &mut Connection, without: &[UserTrigger]) -> Result<Option<String>, StoreError> {
+/// The result of writes on trial.
+enum Attempt {
+    Succeeds,
+    /// Why the writes fail, as a sentence.
+    Fails(String),
+    /// Another program writes.
+    Busy,
+}
+
+/// Writes as a sync does, without some triggers, and rolls all of it back.
+fn attempt(connection: &mut Connection, without: &[UserTrigger]) -> Result<Attempt, StoreError> {
     let tx = match connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(StoreError::from) {
         Ok(tx) => tx,
-        Err(error) if error.is_busy() => return Ok(None),
+        Err(error) if error.is_busy() => return Ok(Attempt::Busy),
         Err(error) => return Err(error),
     };
     for trigger in without {
         tx.execute_batch(&format!("DROP TRIGGER {}", quoted(&trigger.name)))?;
     }
     Ok(match write(&tx) {
-        Ok(true) => None,
-        Ok(false) => Some("a row that is written does not get into its table".to_owned()),
-        Err(StoreError::Sqlite(rusqlite::Error::SqliteFailure(_, Some(sentence)))) => Some(sentence),
-        Err(error) => Some(error.to_string()),
+        Ok(true) => Attempt::Succeeds,
+        Ok(false) => Attempt::Fails("a row that is written does not get into its table".to_owned()),
+        Err(StoreError::Sqlite(rusqlite::Error::SqliteFailure(_, Some(sentence)))) => Attempt::Fails(sentence),
+        Err(error) => Attempt::Fails(error.to_string()),
     })
 }
 

@@ -32,11 +32,10 @@ const RETRY_SECONDS: u64 = 60;
 
 /// `POST /v1/exports`: queues a job.
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
-    let now = call.app.clock.now();
     let app = call.app.clone();
     // Parsed before the transaction, because writers wait for the transaction.
     let parsed = parse_request(&call.body);
-    let reply = once(call, now, move |tx, call, home| {
+    let reply = once(call, move |tx, call, home, now| {
         let (format, kinds) = match parsed {
             Ok(parsed) => parsed,
             Err(faults) => {
@@ -142,9 +141,9 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
 /// `DELETE /v1/exports/{id}`: deletes a job and its file. An unknown job succeeds too.
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     let id = job_id(&call);
-    let (app, now) = (call.app.clone(), call.app.clock.now());
+    let app = call.app.clone();
     let (tell, forgotten) = std::sync::mpsc::channel();
-    let reply = once(call, now, move |tx, call, home| {
+    let reply = once(call, move |tx, call, home, _| {
         let id = match id {
             Ok(id) => id,
             Err(problem) => return Ok((call.context.problem_reply(&problem), Some(problem.kind))),

@@ -3,6 +3,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, ProblemType};
+use serde_json::Map;
 
 use crate::home::receipts::{ReceiptLookup, find_receipt, is_final};
 use crate::http::call::Call;
@@ -10,12 +11,16 @@ use crate::http::reply::{Refusal, Reply};
 use crate::store::{HomeNumber, StoreError, Tx, homes, receipts};
 
 /// Carries out a write with its receipt in one transaction, or returns the stored reply of an earlier request with the
-/// same key. `write` returns the reply, and the error type if the reply is a refusal.
+/// same key. `write` gets the time of the write; it returns the reply, and the error type if the reply is a refusal.
 pub async fn once(
     call: Call,
-    now: Timestamp,
-    write: impl FnOnce(&Tx<'_>, &Call, HomeNumber) -> Result<(Reply, Option<ProblemType>), StoreError> + Send + 'static,
+    write: impl FnOnce(&Tx<'_>, &Call, HomeNumber, Timestamp) -> Result<(Reply, Option<ProblemType>), StoreError>
+    + Send
+    + 'static,
 ) -> Result<Reply, Refusal> {
+    let now = call.app.clock_guard.now(&call.app.clock)?;
+    // Deletes go on in a full home: they make room, once the feed has forgotten the deleted records.
+    let is_delete = call.body.as_object().is_none_or(Map::is_empty);
     let since = call.app.config.receipts_since(now);
     let (app, number) = (call.app.clone(), call.principal.key.home);
     let written = app.db.write_for(number, move |tx| {
@@ -29,10 +34,9 @@ pub async fn once(
                 ReceiptLookup::KeyReused(problem) => return Ok(call.context.problem_reply(&problem)),
             }
         }
-        let (reply, refused) = write(tx, &call, number)?;
-        // Deletes go on: they make room, once the feed has forgotten the deleted records.
+        let (reply, refused) = write(tx, &call, number, now)?;
         let limit = call.app.config.home_bytes_max;
-        if tx.has_appended_body() && homes::used_bytes(tx, number)? > limit {
+        if !is_delete && tx.has_appended_body() && homes::used_bytes(tx, number)? > limit {
             tx.roll_back();
             return Ok(call.context.problem_reply(&home_full(limit)));
         }

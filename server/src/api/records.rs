@@ -141,6 +141,9 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     commit(call, id.map(|id| Command::Delete { kind, id, preconditions })).await
 }
 
+/// How often references to a record are listed that other requests have added while a delete cleared the earlier ones.
+const CLEAR_ROUNDS_MAX: usize = 10;
+
 /// Clears the references to a record in transactions of bounded size, when the delete itself cannot clear them all. A retry
 /// after a failure continues. Nothing is cleared for a request that was answered before.
 async fn clear_most_references(
@@ -148,14 +151,31 @@ async fn clear_most_references(
     kind: Kind,
     id: Uuid,
     preconditions: &Preconditions,
-) -> Result<(), StoreError> {
-    let (app, number, now) = (&call.app, call.principal.key.home, call.app.clock.now());
+) -> Result<(), Refusal> {
+    let number = call.principal.key.home;
     let sources = move |limit| move |tx: &Tx<'_>| field_values::sources(tx, number, id, limit);
-    if app.db.read_inline(sources(CLEARED_MAX + 1)).await?.len() <= CLEARED_MAX {
-        return Ok(());
+    for _ in 0..CLEAR_ROUNDS_MAX {
+        if call.app.db.read_inline(sources(CLEARED_MAX + 1)).await?.len() <= CLEARED_MAX {
+            break;
+        }
+        // Listed once for all steps: each step would list them all again, to keep their order.
+        let sources = call.app.db.read(sources(usize::MAX)).await?;
+        if !clear_in_steps(call, kind, id, preconditions, &sources).await? {
+            break;
+        }
     }
-    // Listed once for all steps: each step would list them all again, to keep their order.
-    let sources = app.db.read(sources(usize::MAX)).await?;
+    Ok(())
+}
+
+/// Clears the references of these records in steps. False: the delete will be refused, or was answered before.
+async fn clear_in_steps(
+    call: &Call,
+    kind: Kind,
+    id: Uuid,
+    preconditions: &Preconditions,
+    sources: &[(Kind, Uuid)],
+) -> Result<bool, Refusal> {
+    let (app, number, now) = (&call.app, call.principal.key.home, call.app.clock_guard.now(&call.app.clock)?);
     for some in sources.chunks(CLEARED_MAX).map(<[_]>::to_vec) {
         let (epoch, ticket, preconditions) = (app.db.epoch(), call.ticket.clone(), preconditions.clone());
         let since = app.config.receipts_since(now);
@@ -166,15 +186,15 @@ async fn clear_most_references(
                 return Ok(false);
             }
             let mut writing = HomeWriter::begin(tx, number, epoch, now, ticket.map(|ticket| ticket.key))?;
-            let is_deletable = writing.begin_delete(kind, id, &preconditions, some)?;
+            let is_deletable = writing.clear_references_to(kind, id, &preconditions, some)?;
             writing.finish()?;
             Ok(is_deletable)
         };
         if !app.db.write_for(number, step).await? {
-            break;
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Carries out a command once. The reply to a malformed id comes after the look-up of the receipt, because a stored
@@ -200,8 +220,7 @@ pub(super) async fn write_once(
     + Send
     + 'static,
 ) -> Result<Reply, Refusal> {
-    let now = call.app.clock_guard.now(&call.app.clock)?;
-    super::once::once(call, now, move |tx, call, number| {
+    super::once::once(call, move |tx, call, number, now| {
         let key = call.ticket.as_ref().map(|ticket| ticket.key.clone());
         let mut writing = HomeWriter::begin(tx, number, call.app.db.epoch(), now, key)?;
         let answered = work(&mut writing, &call.context)?;

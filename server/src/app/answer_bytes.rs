@@ -1,4 +1,5 @@
-//! The bytes of answers in flight, per key and in all: from the moment a body is built until it is written out or dropped.
+//! The bytes of answers in flight, per key and in all: from the moment after a body was built until it is written out or
+//! dropped. Answers that are built at the same time may pass a limit together.
 //! Must not know HTTP, nor what an answer says.
 
 use std::collections::HashMap;
@@ -7,11 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use hearth_contract::problem::{Problem, ProblemType};
 
-/// Bytes in flight of one key, at most. A key may always have one answer.
+/// Bytes in flight of one key, at most. The limit of a key never refuses its only answer.
 pub const KEY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Bytes in flight of all keys, at most.
 pub const ALL_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Up to this size an answer ignores the limit of all keys, because the buffer of the socket takes it at once. Large answers
+/// Up to this size an answer ignores the limit of all keys, because it is soon written. Large answers
 /// that nobody reads therefore do not stop the small answers of other keys.
 pub const SMALL_BYTES_MAX: usize = 64 * 1024;
 /// Seconds after which a refused client may try again.
@@ -48,7 +49,7 @@ impl AnswerBytes {
         };
         Err(Problem::new(ProblemType::Unavailable, message)
             .with("retry_after_seconds", RETRY_SECONDS)
-            .with_fix("Read the answers of earlier requests, ask for smaller pages, and send the request again."))
+            .with_fix("Read the answers of earlier requests, ask for smaller pages, and send the request again later."))
     }
 
     /// The bytes of an answer, counted until the last copy of the returned value is dropped.

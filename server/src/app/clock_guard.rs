@@ -52,7 +52,7 @@ impl ClockGuard {
             if !std::mem::replace(&mut state.is_reported, true) {
                 tracing::warn!(
                     now = %wall, %expected,
-                    "the clock leapt ahead since it was last known: writes are refused, and nothing expires, until the clock \
+                    "the clock leapt ahead since it was last known: writes are refused, and nothing is removed, until the clock \
                      is right or the server is started with --accept-clock"
                 );
             }
@@ -70,11 +70,18 @@ impl ClockGuard {
 
     /// Stores the time for the next start, unless the clock leapt ahead. Blocks.
     pub fn store_if_right(&self, clock: &Clock) {
-        if let Ok(now) = self.now(clock)
-            && let Err(error) = self.store(now)
-        {
+        let Ok(now) = self.now(clock) else { return };
+        // A clock that is behind now may be set right later; that is no leap.
+        let latest = now.max(self.expected(clock).unwrap_or(now));
+        if let Err(error) = self.store(latest) {
             tracing::warn!(%error, "cannot store the time for the next start");
         }
+    }
+
+    /// The latest right time, and the time that has passed since.
+    fn expected(&self, clock: &Clock) -> Option<Timestamp> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.right.map(|(right, since)| right.plus_millis(millis(clock.elapsed().saturating_sub(since))))
     }
 
     fn store(&self, now: Timestamp) -> io::Result<()> {
@@ -83,7 +90,7 @@ impl ClockGuard {
     }
 }
 
-/// The stored time. None: no server has run here.
+/// The stored time. None: no server has run here, or the file cannot be read.
 fn read(file: &Path) -> Option<Timestamp> {
     let text = std::fs::read_to_string(file).ok()?;
     text.trim().parse().ok().map(Timestamp::from_millis)
@@ -139,7 +146,10 @@ mod tests {
         assert!(is_right(&guard), "a clock that is behind leaps nowhere");
         set(1244, 204);
         assert!(is_right(&guard), "the way back from behind is no leap");
-        guard.store(guard.now(&clock).unwrap()).unwrap();
+        set(1, 205);
+        guard.store_if_right(&clock);
+        set(1245, 0);
+        assert!(is_right(&open(false)), "the stored time does not go back with the clock");
         set(90_000, 0);
         let next = open(false);
         assert!(!is_right(&next), "the time outlasts the process");

@@ -62,7 +62,7 @@ pub struct HomeWriter<'a, 'c> {
 pub const CLEARED_MAX: usize = 100;
 
 impl<'a, 'c> HomeWriter<'a, 'c> {
-    /// Loads a home for writing. `epoch` is the number of this process, `now` the time of the machine, and `key` the
+    /// Loads a home for writing. `epoch` is the random number of this process, `now` the time of the machine, and `key` the
     /// idempotency key of the request.
     pub fn begin(
         tx: &'a Tx<'c>,
@@ -104,7 +104,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         homes::save(self.tx, &self.home)
     }
 
-    /// Applies one command. A refusal changes no row.
+    /// Applies one command. A refused command changes no row.
     pub fn apply(&mut self, command: Command, ids: Ids<'_>) -> Result<WriteResult, StoreError> {
         match command {
             Command::Create { kind, body } => {
@@ -243,7 +243,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
 
     /// A step of a delete that one transaction cannot bear: clears the references of some records, at most
     /// [`CLEARED_MAX`], to the record. False: the delete will not find the record, or not delete it; nothing is cleared.
-    pub fn begin_delete(
+    pub fn clear_references_to(
         &mut self,
         kind: Kind,
         id: Uuid,

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use hearth_contract::check::references;
 use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
-use hearth_contract::search_text::{indexed_rest, indexed_title, title_and_rest};
+use hearth_contract::search_text::indexed_texts;
 
 use crate::store::field_values::{self, Row, field_name};
 use crate::store::records::{self, Bounds, Direction, Entry, Sort};
@@ -75,8 +75,7 @@ impl Audit<'_, '_> {
             return Ok(());
         }
         self.searchable += 1;
-        let (title, rest) = title_and_rest(record.kind, &record.fields);
-        let (title, rest) = (indexed_title(title), indexed_rest(&rest));
+        let (title, rest) = indexed_texts(record.kind, &record.fields);
         if !search::is_indexed(self.tx, self.number, entry.created, &title, &rest)? {
             self.faults.push(format!("{} {} is found by other words than its own", record.kind, record.id));
         }

@@ -2,7 +2,7 @@
 //! react to such a restore; no serving process calls this module. Must not know the clock.
 
 use hearth_contract::record::Record;
-use hearth_contract::search_text::{indexed_rest, indexed_title, title_and_rest};
+use hearth_contract::search_text::indexed_texts;
 
 use crate::store::copies::GAP;
 use crate::store::rewind::{self, ChangedRecord};
@@ -97,8 +97,7 @@ fn rewind_record(tx: &Tx<'_>, number: HomeNumber, changed: &ChangedRecord) -> Re
         Some(record) => {
             records::save_entry(tx, number, id, &records::Entry { kind, created, rev: record.rev, deleted: false })?;
             if !kind.is_singleton() {
-                let (title, rest) = title_and_rest(kind, &record.fields);
-                let (title, rest) = (indexed_title(title), indexed_rest(&rest));
+                let (title, rest) = indexed_texts(kind, &record.fields);
                 search::index(tx, number, created, false, (kind, id), &title, &rest);
             }
         }

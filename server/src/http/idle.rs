@@ -47,13 +47,18 @@ impl Connections {
     /// Asks the connection that has been idle longest to close. Does nothing when all connections are busy.
     pub(super) fn close_longest_idle(&self) {
         let open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = open.values().map(|activity| (activity.idle_since.load(Ordering::Relaxed), activity));
-        let Some((since, longest)) = idle.filter(|(since, _)| *since != BUSY).min_by_key(|(since, _)| *since) else {
-            return;
-        };
-        // A connection that cannot close is asked again after all others.
-        let _ = longest.idle_since.compare_exchange(since, self.next_turn(), Ordering::Relaxed, Ordering::Relaxed);
-        longest.close.notify_one();
+        loop {
+            let idle = open.values().map(|activity| (activity.idle_since.load(Ordering::Relaxed), activity));
+            let Some((since, longest)) = idle.filter(|(since, _)| *since != BUSY).min_by_key(|(since, _)| *since)
+            else {
+                return;
+            };
+            // A connection that cannot close is asked again after all others. One that has begun a request meanwhile is busy.
+            let next = self.next_turn();
+            if longest.idle_since.compare_exchange(since, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                return longest.close.notify_one();
+            }
+        }
     }
 
     fn next_turn(&self) -> u64 {

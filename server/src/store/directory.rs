@@ -96,7 +96,7 @@ fn ensure_without_foreign_files(dir: &Path) -> Result<(), OpenError> {
 fn has_other_directories(dir: &Path) -> io::Result<bool> {
     for entry in read_dir(dir)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() && entry.file_name() != EXPORTS_DIR {
+        if entry.file_type()?.is_dir() && entry.file_name() != EXPORTS_DIR && entry.file_name() != LOST_AND_FOUND {
             return Ok(true);
         }
     }

@@ -1,5 +1,5 @@
-//! The queue of the writer. Homes take turns: a home with many or long writes does not hold up the writes of others. Must not
-//! know what the jobs write.
+//! The queue of the writer. Homes take turns: after each job, another home is next, so a home with many writes does not hold up
+//! the writes of others. Must not know what the jobs write.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -9,8 +9,8 @@ use super::error::{OpenError, StoreError};
 use super::open::{MIGRATIONS_TABLE, create_tables};
 use super::tx::Tx;
 
-/// Sentences at most. An altered database can have any number of objects.
-const FAULTS_MAX: usize = 100;
+/// Unknown objects that are named, at most. An altered database can have any number of objects.
+const UNKNOWN_MAX: usize = 100;
 
 /// How a database differs from the schema of this program, as sentences.
 #[derive(Debug, Default)]
@@ -44,12 +44,19 @@ pub(super) fn compare(conn: &Connection) -> Result<Differences, OpenError> {
             Some(_) => (),
         }
     }
-    for (kind, name) in found.keys().filter(|object| !own.contains_key(object)).take(FAULTS_MAX) {
-        // Quoted, because a name can hold any character.
-        let drop = format!("DROP {} {name:?}", kind.to_uppercase());
-        differences
-            .unknown
-            .push(format!("the {kind} {name:?} is not of this program; remove it in sqlite3 with {drop}"));
+    // An object without SQL belongs to a table, such as the index of its primary key.
+    let unknown = found.iter().filter(|(object, sql)| sql.is_some() && !own.contains_key(object));
+    for ((kind, name), _) in unknown.take(UNKNOWN_MAX) {
+        let sentence = format!("the {kind} {name:?} is not of this program");
+        // The sender of a backup chooses the name, and a person may paste the command.
+        let is_plain = !name.chars().any(char::is_control);
+        differences.unknown.push(match is_plain {
+            true => {
+                let name = name.replace('"', "\"\"");
+                format!("{sentence}; remove it in sqlite3 with DROP {} \"{name}\"", kind.to_uppercase())
+            }
+            false => sentence,
+        });
     }
     Ok(differences)
 }
@@ -70,16 +77,18 @@ mod tests {
         let found = compare(&conn).unwrap();
         assert!(found.altered.is_empty() && found.unknown.is_empty(), "{found:?}");
         conn.execute_batch(
-            "CREATE TRIGGER watch AFTER INSERT ON events BEGIN DELETE FROM receipts; END;
-             CREATE VIEW \"my rooms\" AS SELECT * FROM records;
-             CREATE TABLE notes (text TEXT);
+            r#"CREATE TRIGGER watch AFTER INSERT ON events BEGIN DELETE FROM receipts; END;
+             CREATE VIEW "my rooms" AS SELECT * FROM records;
+             CREATE TABLE notes (text TEXT PRIMARY KEY);
+             CREATE VIEW "a""; DROP TABLE teams; --" AS SELECT 1;
              DROP INDEX receipts_by_age;
-             ALTER TABLE teams ADD COLUMN colour TEXT;",
+             ALTER TABLE teams ADD COLUMN colour TEXT;"#,
         )
         .unwrap();
         let found = compare(&conn).unwrap();
         assert_eq!(found.altered, ["the index receipts_by_age is missing", "the table teams was altered"]);
-        assert_eq!(found.unknown.len(), 3, "{found:?}");
-        assert!(found.unknown[2].contains(r#"DROP VIEW "my rooms""#), "{found:?}");
+        assert_eq!(found.unknown.len(), 4, "{found:?}");
+        assert!(found.unknown[2].ends_with(r#"DROP VIEW "a""; DROP TABLE teams; --""#), "{found:?}");
+        assert!(found.unknown[3].ends_with(r#"DROP VIEW "my rooms""#), "{found:?}");
     }
 }

@@ -110,6 +110,7 @@ impl Writer {
         let wal = Wal::replace_autocheckpoint(&mut conn)?;
         let waiting = queue.clone();
         let writer = move || {
+            let _end = WriterEnd(waiting.clone());
             Worker { conn, wal, shared }.run(&waiting);
             drop(users);
         };
@@ -146,6 +147,16 @@ impl Writer {
     }
 }
 
+/// Closes the queue when the thread ends, also by a panic: the callers of waiting jobs then get an error.
+struct WriterEnd(Arc<Queue<Box<dyn Job>>>);
+
+impl Drop for WriterEnd {
+    fn drop(&mut self) {
+        self.0.close();
+        while self.0.try_next().is_some() {}
+    }
+}
+
 impl Drop for Writer {
     fn drop(&mut self) {
         self.close();
@@ -161,7 +172,7 @@ impl Worker {
                 Next::Job(first) => {
                     let mut left = None;
                     self.write(first, || {
-                        // The batch takes the jobs that wait when its transaction has begun. Later jobs share the next
+                        // The batch takes as many jobs as wait when its transaction has begun. Later jobs share the next
                         // batch: their callers prepare them while this batch waits for the disk.
                         let left: &mut usize = left.get_or_insert_with(|| queue.len());
                         *left = left.checked_sub(1)?;

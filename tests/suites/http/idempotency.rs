@@ -340,18 +340,23 @@ async fn receipt_stores_record_texts_once() {
 
 #[tokio::test]
 async fn full_home_refuses_writes_but_deletes() {
-    let server = Server::start_with(|config| config.home_bytes_max = 3000).await;
+    let server = Server::start_with(|config| config.home_bytes_max = 4000).await;
     let client = Client::new(&server.url, &server.live_key);
     let id = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
-    let large = json!({ "name": "Attic", "notes": "x".repeat(3000) });
+    let lamp = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": id })).await.id();
+    let large = json!({ "name": "Attic", "notes": "x".repeat(4000) });
     let refused = client.post("/v1/rooms", &large).await;
     assert_eq!((refused.status, refused.error()), (413, "payload_too_large"));
     let details = &refused.json["error"]["details"];
-    assert_eq!((&details["of"], &details["limit_bytes"]), (&json!("home"), &json!(3000)));
+    assert_eq!((&details["of"], &details["limit_bytes"]), (&json!("home"), &json!(4000)));
     assert_eq!(client.get("/v1/rooms").await.data().as_array().unwrap().len(), 1, "nothing of the write is left");
     assert_eq!(client.post("/v1/rooms", &json!({ "name": "Cellar" })).await.status, 201, "a small write fits");
     while client.post("/v1/rooms", &json!({ "name": "Shed" })).await.status == 201 {}
     assert_eq!(client.delete(&format!("/v1/rooms/{id}")).await.status, 200);
+    assert!(
+        client.get(&format!("/v1/inventory/{lamp}")).await.data()["room_id"].is_null(),
+        "a reference is cleared too"
+    );
     let other = Client::new(&server.url, &server.test_key);
     assert_ne!(other.get("/v1/me").await.data()["home"]["used_bytes"], 0, "the sandbox has a size of its own");
 }

@@ -3,7 +3,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::Kind;
+use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{OptionalExtension, Transaction};
 use serde_json::Value;
 use uuid::Uuid;
@@ -163,15 +163,16 @@ fn queue_update(
         Ok(()) => count_edit(before)?,
         Err(error) => {
             let sentence = refusal(error)?;
-            // One refused value does not keep the others back.
-            for (name, value) in values {
-                let alone = Fields::from_iter([(name.clone(), value.clone())]);
+            // One refused value does not keep the others back. The two fields of a subject are one value.
+            let (subject, others): (Fields, Fields) = values.into_iter().partition(|(name, _)| is_subject(name));
+            let alone = others.into_iter().map(|field| Fields::from_iter([field]));
+            for value in alone.chain([subject]).filter(|value| !value.is_empty()) {
                 let before = gate::newest_edit_id(tx)?;
-                match update_in(tx, kind, record, &alone) {
+                match update_in(tx, kind, record, &value) {
                     Ok(()) => count_edit(before)?,
                     Err(error) => {
                         refusal(error)?;
-                        refused.insert(name, value);
+                        refused.extend(value);
                     }
                 }
             }
