@@ -34,6 +34,7 @@ pub fn set_interruption_hook(_: Option<Box<dyn FnMut(&'static str) -> Option<Int
 
 /// Does nothing: this build contains no hooks.
 #[cfg(not(feature = "simulation"))]
+#[expect(clippy::type_complexity, reason = "the form of the hook in a simulated build")]
 pub fn set_random_hook(_: Option<Box<dyn FnMut(&mut [u8])>>) {}
 
 /// What happens to the running process at the interruption point with this name. None: the process continues.

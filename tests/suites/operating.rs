@@ -377,12 +377,13 @@ async fn unread_log_blocks_nothing() {
     let home = Home::new();
     let (unread, log) = std::io::pipe().unwrap();
     let data = home.data();
-    let (server, url) = Process::serve_logging_to(&["--data", &data, "serve", "--listen", "127.0.0.1:0"], log);
+    let serve = [&["--data", &data, "serve", "--listen", "127.0.0.1:0"][..], &UNLIMITED].concat();
+    let (server, url) = Process::serve_logging_to(&serve, log);
     let client = Client::new(&url, &home.key);
-    // Each request logs several kilobytes, so pipe and log buffer are full long before the last request.
-    let path = format!("/{}", "x".repeat(8000));
+    // Each request logs more than 300 bytes, so a pipe of 64 KiB and a log buffer of 512 KiB are full before the last one.
+    let path = format!("/v1/tasks/{}", "x".repeat(1000));
     let fill = async || {
-        for _ in 0..150 {
+        for _ in 0..2500 {
             let response = tokio::time::timeout(PATIENCE, client.get(&path)).await;
             assert_eq!(response.expect("a response in time").status, 404);
         }

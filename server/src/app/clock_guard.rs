@@ -68,6 +68,11 @@ impl ClockGuard {
         Ok(wall)
     }
 
+    /// The present time, or the expected time while the clock is ahead.
+    pub fn now_or_expected(&self, clock: &Clock) -> Timestamp {
+        self.now(clock).unwrap_or_else(|_| self.expected(clock).unwrap_or_else(|| clock.now()))
+    }
+
     /// Stores the time for the next start, unless the clock leapt ahead. Blocks.
     pub fn store_if_right(&self, clock: &Clock) {
         let Ok(now) = self.now(clock) else { return };

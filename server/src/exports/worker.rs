@@ -16,6 +16,7 @@ use super::state::{FILE_TTL_MS, Progress};
 use crate::app::App;
 use crate::store::directory::make_exports_directory;
 use crate::store::exports::{self, FileName, Job, Product, Status};
+use crate::store::{StoreError, Tx, homes};
 
 /// Jobs that run at once.
 const RUNNING_MAX: usize = 2;
@@ -91,7 +92,7 @@ async fn prepare(app: &App) -> anyhow::Result<()> {
 
 /// Writes the file of a job and stores the result.
 async fn run_job(app: Arc<App>, job: Job, progress: Arc<Progress>) {
-    let (began, name) = (app.clock.now(), FileName::random());
+    let (began, name) = (app.clock_guard.now_or_expected(&app.clock), FileName::random());
     let (path, id) = (app.exports.path(&name), job.id);
     let (job_copy, progress_copy, file_name) = (job.clone(), progress.clone(), name.clone());
     let written = app
@@ -110,7 +111,7 @@ async fn run_job(app: Arc<App>, job: Job, progress: Arc<Progress>) {
 
 /// The job with its result. None: the job was cancelled.
 fn finished_job(app: &App, job: Job, progress: &Progress, written: Result<Product, ExportError>) -> Option<Job> {
-    let now = app.clock.now();
+    let now = app.clock_guard.now_or_expected(&app.clock);
     let job = Job {
         done: progress.done.load(Ordering::Relaxed),
         total: progress.total.load(Ordering::Relaxed),
@@ -133,13 +134,24 @@ fn finished_job(app: &App, job: Job, progress: &Progress, written: Result<Produc
     }
 }
 
+/// Stores the result of a job. A file for which the home has no room fails the job. False: the file is not kept.
+fn finish(tx: &Tx<'_>, job: Job, home_bytes_max: i64) -> Result<bool, StoreError> {
+    let size = job.product.as_ref().map_or(0, |product| i64::try_from(product.size_bytes).unwrap_or(i64::MAX));
+    if size == 0 || homes::used_bytes(tx, job.home)?.saturating_add(size) <= home_bytes_max {
+        return exports::finish(tx, &job);
+    }
+    let error = Some("The home has no room for the file: it has reached the most bytes that it may take.".to_owned());
+    exports::finish(tx, &Job { status: Status::Failed, error, product: None, expires_at: None, ..job })?;
+    Ok(false)
+}
+
 /// Stores the result of a job as soon as the database accepts the result. A shutdown before that deletes the file; the
 /// next start runs the job again.
 async fn store_result(app: &App, finished: Job, file: &FileName) {
     let mut shutdown = app.shutdown.clone();
     loop {
-        let job = finished.clone();
-        match app.db.write(move |tx| exports::finish(tx, &job)).await {
+        let (job, limit) = (finished.clone(), app.config.home_bytes_max);
+        match app.db.write(move |tx| finish(tx, job, limit)).await {
             Ok(true) => return,
             Ok(false) => return app.exports.remove(file),
             Err(fault) => tracing::warn!(%fault, export = %finished.id, "cannot store an export; trying again"),

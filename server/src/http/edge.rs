@@ -156,8 +156,9 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
     settle_refusal(&app, reply.status, &mut facts).await;
     let took = app.clock.elapsed() - began;
     app.metrics.record_response(facts.operation, reply.status, reply.error_type(), took);
-    // A stranger's requests and a key's 429 responses have no other limit.
-    let is_sampled = facts.key.is_none() || reply.status == 429;
+    // A stranger's requests, a key's 429 responses and MCP messages that count in no window have no other limit.
+    let is_unlimited = app.config.rate_limits.is_some() && facts.counted.is_none();
+    let is_sampled = facts.key.is_none() || reply.status == 429 || is_unlimited;
     if !is_sampled || app.log_sampler.admits(reply.status, app.clock.elapsed()) {
         tracing::info!(
             request_id = &*context.request_id,

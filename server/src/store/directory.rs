@@ -3,8 +3,11 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, read_dir, set_permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::error::OpenError;
 use super::files::{DATABASE_FILE, with_suffix};
@@ -17,6 +20,8 @@ pub const SERVE_LOCK: &str = "lock";
 const USERS_LOCK: &str = "users";
 /// Name of the directory that some file systems keep at their root.
 const LOST_AND_FOUND: &str = "lost+found";
+/// Bytes of a lock file, at most: a time in milliseconds.
+const LOCK_BYTES_MAX: u64 = 64;
 /// The bits of a mode that let other users than the owner write.
 const WRITE_OF_OTHERS: u32 = 0o022;
 /// The bits of a mode that let other users than the owner do anything.
@@ -85,7 +90,13 @@ fn ensure_without_foreign_files(dir: &Path) -> Result<(), OpenError> {
     for entry in read_dir(dir)? {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
-        let is_own = [SERVE_LOCK, USERS_LOCK, EXPORTS_DIR, LOST_AND_FOUND].contains(&&*name);
+        // Without a database, this program has made no export file either.
+        let is_empty = |dir: &Path| read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+        let is_own = match &*name {
+            SERVE_LOCK | USERS_LOCK | LOST_AND_FOUND => true,
+            EXPORTS_DIR => is_empty(&dir.join(EXPORTS_DIR)),
+            _ => false,
+        };
         if !is_own && !name.starts_with(DATABASE_FILE) {
             return Err(OpenError::ForeignFiles(name.into_owned()));
         }
@@ -129,13 +140,29 @@ pub(super) fn lock_shared(dir: &Path) -> Result<File, OpenError> {
 
 fn lock_file(dir: &Path, name: &str) -> Result<File, OpenError> {
     make_directory(dir)?;
-    let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(name));
-    opened.map_err(|error| match error.kind() {
+    let path = dir.join(name);
+    // Without NONBLOCK, a pipe in place of the file would be waited for.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let opened = OpenOptions::new().create(true).read(true).append(true).mode(0o600).custom_flags(flags).open(&path);
+    let file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             OpenError::Unwritable(dir.to_owned(), error)
         }
+        _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => OpenError::Link(path.clone()),
         _ => error.into(),
-    })
+    })?;
+    if is_lock_file(&file)? { Ok(file) } else { Err(OpenError::ForeignFiles(name.to_owned())) }
+}
+
+/// Whether a file is one that this program locks: a regular file that is empty or holds a time.
+fn is_lock_file(file: &File) -> io::Result<bool> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > LOCK_BYTES_MAX {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; LOCK_BYTES_MAX as usize];
+    let length = file.read_at(&mut bytes, 0)?;
+    Ok(bytes[..length].trim_ascii().iter().all(u8::is_ascii_digit))
 }
 
 fn try_lock(dir: &Path, name: &str) -> Result<Option<File>, OpenError> {
@@ -153,6 +180,23 @@ mod tests {
 
     fn mode(path: &Path, mode: u32) {
         set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn foreign_file_in_place_of_a_lock_is_refused_untouched() {
+        let dir = tempfile::tempdir().unwrap();
+        let (lock, other) = (dir.path().join(SERVE_LOCK), tempfile::NamedTempFile::new().unwrap());
+        std::fs::write(&lock, "a letter").unwrap();
+        assert!(lock_for_serving(dir.path()).is_err());
+        assert_eq!(std::fs::read_to_string(&lock).unwrap(), "a letter");
+        std::fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink(other.path(), &lock).unwrap();
+        assert!(matches!(lock_for_serving(dir.path()), Err(OpenError::Link(_))));
+        std::fs::remove_file(&lock).unwrap();
+        assert!(lock_for_serving(dir.path()).unwrap().is_some());
+        std::fs::create_dir(dir.path().join(EXPORTS_DIR)).unwrap();
+        std::fs::write(dir.path().join(EXPORTS_DIR).join("0123456789abcdef0123456789abcdef"), "mine").unwrap();
+        assert!(lock_for_serving(dir.path()).is_err(), "without a database, the export file is somebody else's");
     }
 
     #[test]
