@@ -43,8 +43,8 @@ def before_call(context, case, kwargs):
 
 
 def whole(record):
-    """Removes the id and all references from a record."""
-    for name in ("room_id", "subject_type", "subject_id"):
+    """Removes the id, all references, and a moment of completion, which must fit the status and the clock, from a record."""
+    for name in ("room_id", "subject_type", "subject_id", "completed_at"):
         record.pop(name, None)
     if "method" not in record:
         record.pop("id", None)

@@ -71,8 +71,8 @@ SELECT
          WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT replaying THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
     coalesce(question, reason,
-             (SELECT 'changes by another program that wait for you: ' || count(kind) || '; hearth-replica reconcile '
-                  || '--accept-local or --discard-local' FROM _found_changes HAVING count(kind) > 0)) AS reason,
+             (SELECT CASE WHEN count(kind) > 0 THEN 'changes by another program that wait for you: ' || count(kind)
+                  || '; hearth-replica reconcile --accept-local or --discard-local' END FROM _found_changes)) AS reason,
     server,
     coalesce(home_name, home_id)                                       AS home,
     home_id,
