@@ -77,8 +77,8 @@ fn account() -> Named {
                         json!({
                             "id": reference("Id"),
                             "environment": reference("Environment"),
-                            "used_bytes": { "type": "integer", "minimum": 0 },
-                            "limit_bytes": { "type": "integer", "minimum": 1 },
+                            "used_bytes": { "type": "integer", "format": "int64", "minimum": 0 },
+                            "limit_bytes": { "type": "integer", "format": "int64", "minimum": 1 },
                         }),
                         &["id", "environment", "used_bytes", "limit_bytes"],
                     ),

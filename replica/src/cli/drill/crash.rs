@@ -13,8 +13,8 @@ use super::outcome::Outcome;
 
 const LIMIT: Duration = Duration::from_secs(60);
 const ROUNDS: u64 = 8;
-/// Slow and lost responses, so many kills hit a write in progress or an unacknowledged one.
-const SLOW: &str = "latency=always by=0ms-40ms; lost-answer=10% route=writes,bulk";
+/// Slow and lost responses, so most kills hit a write in progress or an unacknowledged one.
+const SLOW: &str = "latency=always by=20ms-80ms; lost-answer=10% route=writes,bulk";
 
 pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let mut device = Device::create(home, &home.file("device"))?;
@@ -26,6 +26,10 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
     let mut chance = home.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
+        // A daemon that is still starting sends nothing, and the kill would hit no edit.
+        device.wait_until_settled(home, LIMIT)?;
+        let seed = (home.options.seed + round).to_string();
+        home.run_lab(&["churn", "--count", "15", "--rate", "10000", "--seed", &seed])?;
         let name = format!("round {round}");
         let id = device.replica.create(Kind::Task, &fields(json!({ "title": name })))?;
         expected.push(ExpectedEdit { id: id.clone(), effect: Effect::Created });
@@ -33,13 +37,11 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         let item = device.row(Kind::Inventory, round as usize)?.id;
         device.replica.update(Kind::Inventory, &item, &fields(json!({ "description": name })))?;
         expected.push(ExpectedEdit { id: item, effect: Effect::Set("description", json!(name)) });
-        let seed = (home.options.seed + round).to_string();
-        home.run_lab(&["churn", "--count", "15", "--rate", "10000", "--seed", &seed])?;
         // xorshift64; the quality of the random numbers does not matter.
         chance ^= chance << 13;
         chance ^= chance >> 7;
         chance ^= chance << 17;
-        let pause = Duration::from_millis(chance % 120);
+        let pause = Duration::from_millis(chance % 60);
         std::thread::sleep(pause);
         device.kill();
         let kills_server = round % 3 == 2;
