@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the sources and licences of all crates in the programs, and writes the licence texts that packages must carry.
+"""Writes the licence texts of all crates in the programs, which packages must carry. `cargo deny` judges the licences.
 
-    packaging/third_party.py FILE     writes FILE; exit code 1 names each crate with another source or licence
+    packaging/third_party.py FILE     writes FILE; the output names each crate that has no text of its licence
 """
 
 import json
@@ -10,24 +10,9 @@ import re
 import subprocess
 import sys
 
-SOURCE = "registry+https://github.com/rust-lang/crates.io-index"
-# Each asks at most for its text in a package.
-LICENCES = {
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
-    "CC0-1.0", "CDLA-Permissive-2.0", "ISC", "MIT", "MIT-0", "MPL-2.0", "Unicode-3.0",
-    "Unicode-DFS-2016", "Unlicense", "WTFPL", "Zlib",
-}
 PROGRAMS = ["hearth-server", "hearth-replica", "hearth"]
 # Names of files with licence texts.
 TEXTS = re.compile(r"^(licen[cs]e|copying|notice|copyright|unlicense)", re.IGNORECASE)
-
-
-def is_allowed(expression):
-    """Whether an SPDX expression is met by the known licences. OR needs one side, AND both."""
-    expression = expression.replace("/", " OR ").strip()
-    words = re.sub(r"([A-Za-z0-9.+-]+(?: WITH [A-Za-z0-9.+-]+)?)",
-                   lambda m: {"OR": "or", "AND": "and"}.get(m[0], str(m[0] in LICENCES)), expression)
-    return bool(re.fullmatch(r"[()\sA-Za-z]+", words) and eval(words, {"__builtins__": {}}))
 
 
 def dependencies():
@@ -47,21 +32,19 @@ def dependencies():
 
 
 def main():
-    faults, parts = [], []
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    parts, without = [], []
     for package in dependencies():
-        name, licence = f"{package['name']} {package['version']}", package["license"] or ""
-        if package["source"] != SOURCE:
-            faults.append(f"{name}: from {package['source']}")
-        if not is_allowed(licence):
-            faults.append(f"{name}: licence {licence or 'unknown'}")
+        name, licence = f"{package['name']} {package['version']}", package["license"] or "unknown"
         directory = pathlib.Path(package["manifest_path"]).parent
         texts = [path.read_text(errors="replace") for path in sorted(directory.iterdir())
                  if TEXTS.match(path.name) and path.is_file()]
+        if not texts:
+            without.append(f"{name}: no text of its licence, {licence}")
         parts.append("\n".join([f"{'=' * 78}\n{name} ({licence})\n{package['repository'] or ''}", *texts]))
     pathlib.Path(sys.argv[1]).write_text("\n".join(parts))
-    print(f"{len(parts)} crates, {len(faults)} faults")
-    print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
-    sys.exit(bool(faults))
+    print("\n".join([*without, f"{len(parts)} crates, {len(without)} without a text"]))
 
 
 main()

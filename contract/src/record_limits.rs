@@ -17,17 +17,20 @@ const UNKNOWN_BYTES_MAX: usize = 64 << 10;
 /// Characters of a value that is neither a text nor an address: a word, a date, a sum, an id.
 const VALUE_CHARS_MAX: usize = 100;
 
+/// The members of every record that are texts.
+const COMMON: [&str; 3] = ["id", "created_at", "updated_at"];
+
 /// The first limit that a record breaks, as a part of a sentence such as `title has more than 200 characters`. None: the
 /// record keeps all limits.
 pub fn broken_limit(kind: Kind, members: &Fields) -> Option<String> {
     let mut unknown_bytes = 0;
     for (name, value) in members {
-        // Common members have the form of a short value.
         let format = resource(kind).field(name).map(|field| field.format);
+        let is_common = COMMON.contains(&name.as_str());
         match (value, format) {
             (Value::Null | Value::Bool(_), _) => {}
-            (Value::String(text), Some(format)) => {
-                let max = chars_max(format);
+            (Value::String(text), format) if format.is_some() || is_common => {
+                let max = format.map_or(VALUE_CHARS_MAX, chars_max);
                 if text.len() > max && text.chars().count() > max {
                     return Some(format!("{name} has more than {max} characters"));
                 }
@@ -74,6 +77,7 @@ mod tests {
         let says = |members| broken(members).unwrap_or_default();
         assert_eq!(says(json!({ "title": "x".repeat(3_900_000) })), "title has more than 200 characters");
         assert_eq!(says(json!({ "due_on": "9".repeat(101) })), "due_on has more than 100 characters");
+        assert_eq!(says(json!({ "id": "9".repeat(101) })), "id has more than 100 characters");
         assert_eq!(says(json!({ "recurrence_every": i64::MAX })), "recurrence_every is not from 1 to 99");
         assert_eq!(says(json!({ "recurrence_every": 1e300 })), "recurrence_every is not from 1 to 99");
         assert_eq!(says(json!({ "new": "x".repeat(70_000) })), "its unknown members have more than 64 KiB");

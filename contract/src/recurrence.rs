@@ -14,6 +14,8 @@ use crate::time_zone;
 pub const STATUS: &str = "status";
 /// The value of [`STATUS`] that completes a task.
 pub const DONE: &str = "done";
+/// The field of the profile that holds the home's time zone.
+pub const TIME_ZONE: &str = "time_zone";
 /// The field that holds when a task was completed.
 pub const COMPLETED_AT: &str = "completed_at";
 /// The field that holds the date from which a series counts.

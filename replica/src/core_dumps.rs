@@ -1,4 +1,5 @@
-//! Core dumps off: a dump holds API keys and records. Must not know what the process does.
+//! Core dumps off: a dump holds API keys and records. Must not know what the process does. The server has the same few lines:
+//! the two crates share only what both sides of the API agree on.
 
 /// Forbids core dumps of this process. An error is ignored: the process then runs as the system allows.
 pub fn disable() {

@@ -89,8 +89,8 @@ impl Replica {
         let replica = Replica::with_connection(connection, db, origin, restored)?;
         match replica.make_next_tasks() {
             // A person's own index or trigger refuses the next task. Reading, and all other changes, go on.
-            Err(error @ (StoreError::RefusedByUniqueIndex { .. } | StoreError::RefusedByUserObject { .. })) => {
-                tracing::warn!(%error, "the next task of a completed task could not be made");
+            Err(error) if error.is_refused_by_user_object() => {
+                tracing::warn!(%error, "the next task of a completed task could not be made; hearth-replica doctor tells more");
                 Ok(replica)
             }
             // Another program may lock the database. Then the next program makes the next tasks.

@@ -33,21 +33,20 @@ pub async fn supervise_sync(
             }
             Err(error) => Err(SyncError::Store(error)),
         };
-        let is_wanted = matches!(ended, Err(SyncError::RebuildWanted)) || salvage::rebuild_request::is_made(&config.db);
         match ended {
             Err(SyncError::Store(error)) if rebuilds < REBUILDS_MAX && is_damaged(config, origin, &error) => {
                 rebuilds += 1;
                 tracing::warn!(%error, "the database is damaged; rebuilding it");
             }
-            Err(SyncError::RebuildWanted) => tracing::info!("a person wants a rebuild"),
+            Err(SyncError::RebuildWanted) => tracing::info!("a person has requested a rebuild"),
             ended => return ended,
         }
-        salvage::rebuild_request::take(&config.db);
+        let is_requested = salvage::rebuild_request::take(&config.db);
         let (db, right) = (config.db.clone(), lock.clone());
         // A rebuild takes long; on a thread of its own the other tasks keep running.
         let rebuilding = tokio::task::spawn_blocking(move || rebuild(&db, &right)).await;
         let rescue = rebuilding.map_err(|error| StoreError::File(config.db.clone(), io::Error::other(error)))??;
-        if is_wanted {
+        if is_requested {
             salvage::rebuild_request::answer(&config.db, &rescue)?;
         }
         rebuilt(&rescue);

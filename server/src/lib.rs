@@ -75,6 +75,9 @@ use crate::store::notifier::Notifier;
 use crate::store::open::OpenError;
 use crate::store::schema;
 
+/// Open connections to the metrics address, at most.
+const METRICS_CONNECTIONS_MAX: usize = 64;
+
 /// Why the service did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -183,10 +186,12 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
         write_time_max: app.config.write_time_max,
         late_head_response: Arc::new(move || http::edge::late_head_response(&timed_out)),
     };
+    // From the reserve of open files, so that a scraper always gets through.
+    let metrics_rules = listener::Rules { connections_max: METRICS_CONNECTIONS_MAX, ..rules.clone() };
     let edge = Edge::new(app.clone(), &routes::API);
-    let api_task = tokio::spawn(listener::serve(listener, edge, rules.clone(), shutdown.clone()));
+    let api_task = tokio::spawn(listener::serve(listener, edge, rules, shutdown.clone()));
     let metrics_task =
-        tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), rules, shutdown));
+        tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), metrics_rules, shutdown));
     let exports_task = tokio::spawn(exports::worker::run(app.clone()));
     let maintenance_task = tokio::spawn(maintenance::run(app.clone(), external_writes));
     Ok(Running {

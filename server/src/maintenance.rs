@@ -163,7 +163,7 @@ impl Maintenance {
             let homes = app.db.read(move |tx| homes::with_expired_events(tx, before, HOMES_PER_CLEANUP)).await?;
             tasks.extend(homes.into_iter().rev().map(|number| CleanupTask::Events(number, before)));
         }
-        // The last task runs first. A home that fails must not keep receipts and exports.
+        // The last task runs first. A home that fails must not stop the cleanup of receipts and exports.
         tasks.extend([CleanupTask::Exports, CleanupTask::Receipts]);
         (self.tasks, self.cleanup_time) = (tasks, now);
         Ok(())

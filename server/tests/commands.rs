@@ -230,10 +230,16 @@ fn key_is_written_to_a_new_private_file() {
 
 #[test]
 fn log_shows_no_record_text_and_names_plain_http() {
+    for level in ["trace", "info,rmcp=trace,rmcp::service=trace"] {
+        check_log_of_a_write_and_a_search(level);
+    }
+}
+
+fn check_log_of_a_write_and_a_search(level: &str) {
     let dir = data_with_team();
     let key = stdout(dir.path(), &["key", "create", "--team", "Hill house", "--env", "live", "--quiet"]);
     let mut command = command(dir.path(), &["serve", "--listen", "0.0.0.0:0"]);
-    let server = Serving::of(command.env("HEARTH_LOG", "trace"));
+    let server = Serving::of(command.env("HEARTH_LOG", level));
     let address = server.line.rsplit(':').next().unwrap().to_owned();
     let send = |path: &str, accept: &str, body: &str| {
         let mut socket = std::net::TcpStream::connect(format!("127.0.0.1:{address}")).unwrap();

@@ -24,15 +24,15 @@ pub use hooks::{set_interruption_hook, set_random_hook};
 /// Whether this build contains the hooks.
 pub const IS_SIMULATED: bool = cfg!(feature = "simulation");
 
-/// The version that the programs print. A build with the hooks says so.
+/// The version that the programs print. With the hooks, the version ends with `(simulation)`.
 pub const VERSION: &str =
     if IS_SIMULATED { concat!(env!("CARGO_PKG_VERSION"), " (simulation)") } else { env!("CARGO_PKG_VERSION") };
 
-/// Does nothing: this build contains no hooks.
+/// Does nothing: this build contains no hooks. The function exists so that the callers compile in both builds.
 #[cfg(not(feature = "simulation"))]
 pub fn set_interruption_hook(_: Option<Box<dyn FnMut(&'static str) -> Option<Interruption>>>) {}
 
-/// Does nothing: this build contains no hooks.
+/// Does nothing: this build contains no hooks. The function exists so that the callers compile in both builds.
 #[cfg(not(feature = "simulation"))]
 #[expect(clippy::type_complexity, reason = "the form of the hook in a simulated build")]
 pub fn set_random_hook(_: Option<Box<dyn FnMut(&mut [u8])>>) {}

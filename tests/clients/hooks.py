@@ -43,7 +43,7 @@ def before_call(context, case, kwargs):
 
 
 def whole(record):
-    """Removes the id, all references, and a moment of completion, which must fit the status and the clock, from a record."""
+    """Removes the id, all references and `completed_at`, because a random moment would not fit the status and the clock."""
     for name in ("room_id", "subject_type", "subject_id", "completed_at"):
         record.pop(name, None)
     if "method" not in record:

@@ -63,8 +63,11 @@ fn answer_held_changes(context: &Context, replica: &Replica, is_accepted: bool) 
     }
     let sentence = if is_accepted {
         let (edits, refused) = replica.accept_held_changes()?;
-        let refused =
-            if refused > 0 { format!("; {refused} more break a rule and wait for you") } else { String::new() };
+        let refused = if refused > 0 {
+            format!("; {refused} with a value that breaks a rule wait for you")
+        } else {
+            String::new()
+        };
         format!("{} made{refused}.", text::count(i64::try_from(edits).unwrap_or(i64::MAX), "edit"))
     } else {
         format!(

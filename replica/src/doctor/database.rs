@@ -145,10 +145,7 @@ fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
         Cause::NoAccess | Cause::Moved | Cause::NoLocks => (Topic::Files, diagnosis.text),
         Cause::Busy => (Topic::Process, diagnosis.text),
         Cause::DiskFull | Cause::DiskUnwritable => (Topic::Disk, diagnosis.text),
-        Cause::Other
-            if matches!(error, StoreError::RefusedByUserObject { .. } | StoreError::RefusedByUniqueIndex { .. })
-                || error.is_refused_statement() =>
-        {
+        Cause::Other if error.is_refused_by_user_object() || error.is_refused_statement() => {
             (Topic::Database, diagnosis.text)
         }
         Cause::Other if matches!(error, StoreError::Migration(_)) => (Topic::Setup, diagnosis.text),

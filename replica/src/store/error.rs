@@ -149,6 +149,11 @@ impl StoreError {
         }
     }
 
+    /// True when an index or trigger of a person refuses a write. All other writes succeed.
+    pub fn is_refused_by_user_object(&self) -> bool {
+        matches!(self, StoreError::RefusedByUniqueIndex { .. } | StoreError::RefusedByUserObject { .. })
+    }
+
     /// True when the disk had no room for a write. The same write may succeed later.
     pub fn is_full(&self) -> bool {
         match self {

@@ -223,11 +223,17 @@ pub(crate) fn set_profile_id(connection: &Connection, home: &str) -> Result<(), 
         .query_row("SELECT id FROM property WHERE rev IS NULL AND id <> ?1", [home], |row| row.get(0))
         .optional()?;
     if let Some(before) = before {
-        connection.execute("UPDATE property SET id = ?2 WHERE id = ?1", [&before, home])?;
-        note_written(connection, Kind::Property, &before)?;
-        note_written(connection, Kind::Property, home)?;
+        set_id(connection, Kind::Property, &before, home)?;
     }
     Ok(())
+}
+
+/// Gives a row another id. All other columns stay, also those that a person has added.
+pub(crate) fn set_id(connection: &Connection, kind: Kind, old: &str, new: &str) -> Result<(), StoreError> {
+    connection.execute(&format!("UPDATE {} SET id = ?2 WHERE id = ?1", kind.collection()), [old, new])?;
+    search::delete_entry(connection, kind, old)?;
+    note_written(connection, kind, old)?;
+    note_written(connection, kind, new)
 }
 
 /// Loads a row; None when there is no such row.

@@ -24,32 +24,25 @@ pub(crate) struct RefusingTrigger {
     pub sentence: String,
 }
 
+/// Triggers that are tried, at most. Each needs a trial of its own.
+const TRIED_MAX: usize = 50;
+
 /// The triggers of people that make each sync fail. Empty when none does, and while another program writes.
 pub(crate) fn refusing_triggers(connection: &mut Connection) -> Result<Vec<RefusingTrigger>, StoreError> {
-    let mut triggers = user_objects::triggers(connection)?;
-    let (mut found, mut dropped) = (Vec::new(), Vec::new());
-    if triggers.is_empty() {
+    let triggers = user_objects::triggers(connection)?;
+    let mut found = Vec::new();
+    let is_failing = |attempt: Attempt| matches!(attempt, Attempt::Fails(_));
+    // Writes that fail without any of these triggers have another cause.
+    if triggers.is_empty() || !is_failing(attempt(connection, &[])?) || is_failing(attempt(connection, &triggers)?) {
         return Ok(found);
     }
-    while let Attempt::Fails(sentence) = attempt(connection, &dropped)? {
-        // Without the trigger, the writes succeed or fail in another way.
-        let mut culprit = None;
-        for (index, trigger) in triggers.iter().enumerate() {
-            let without = [&dropped[..], std::slice::from_ref(trigger)].concat();
-            match attempt(connection, &without)? {
-                // Another program writes: nothing can be said about this trigger.
-                Attempt::Busy => return Ok(found),
-                Attempt::Fails(other) if other == sentence => {}
-                Attempt::Fails(_) | Attempt::Succeeds => {
-                    culprit = Some(index);
-                    break;
-                }
-            }
+    for trigger in triggers.iter().take(TRIED_MAX) {
+        let others: Vec<UserTrigger> = triggers.iter().filter(|other| *other != trigger).cloned().collect();
+        match attempt(connection, &others)? {
+            Attempt::Fails(sentence) => found.push(RefusingTrigger { trigger: trigger.clone(), sentence }),
+            Attempt::Succeeds => {}
+            Attempt::Busy => break,
         }
-        let Some(index) = culprit else { break };
-        let trigger = triggers.remove(index);
-        dropped.push(trigger.clone());
-        found.push(RefusingTrigger { trigger, sentence });
     }
     Ok(found)
 }

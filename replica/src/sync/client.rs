@@ -26,8 +26,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(45);
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for request and response together, except streams. The largest page arrives in time at 70 kB/s.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(600);
-/// Bytes of a response body. The largest is a list of 100 records of at most 90 kB; a page of the feed ends after 4 MiB of
-/// payloads (contract 5, 9.1). A page with a few records of the largest size that is read still fits.
+/// Bytes of a response body. The largest page has 4 MiB and one record (contract 5, 9.1). The rest is a reserve for servers with
+/// larger pages.
 const RESPONSE_BYTES_MAX: usize = 16 << 20;
 
 /// The reason of a timeout.

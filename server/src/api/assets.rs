@@ -1,5 +1,5 @@
-//! Replies with files that are the same for every client: compressed once, with ETag, kept by caches. Must not know what a file
-//! says.
+//! Replies with files that are the same for every client: compressed once, with an ETag, cacheable. Must not
+//! know the content of a file.
 
 use crate::app::asset::{Asset, CODINGS};
 use crate::http::accept::choose_coding;
@@ -7,25 +7,25 @@ use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
 
 /// `Cache-Control` of a file that belongs to a page: a browser may use it for an hour without asking.
-pub(super) const KEPT: &str = "public, max-age=3600";
+pub(super) const CACHED_ONE_HOUR: &str = "public, max-age=3600";
 /// `Cache-Control` of a file that programs read: a cache must ask whether it has changed.
-pub(super) const CHECKED: &str = "public, no-cache";
+pub(super) const REVALIDATED: &str = "public, no-cache";
 
 /// The file in a coding that the client accepts; 304 if the client already has it.
 pub(super) async fn asset_reply(
     request: &PublicRequest,
     asset: &Asset,
     media: &'static str,
-    cache: &str,
+    cache_control: &str,
 ) -> Result<Reply, Refusal> {
     let coding = request.accept_encoding.as_deref().and_then(|accepted| choose_coding(accepted, &CODINGS));
     let form = asset.form(coding).await?;
-    let is_known = request.if_none_match.as_deref().is_some_and(|tags| names(tags, &form.etag));
+    let is_known = request.if_none_match.as_deref().is_some_and(|tags| has_etag(tags, &form.etag));
     let (status, payload) =
         if is_known { (304, Payload::Empty) } else { (200, Payload::Text(media, form.bytes.clone())) };
     let reply = Reply { status, headers: Vec::new(), payload }
         .with_header("etag", form.etag)
-        .with_header("cache-control", cache)
+        .with_header("cache-control", cache_control)
         .with_header("vary", "Accept-Encoding");
     Ok(match form.coding.filter(|_| !is_known) {
         Some(coding) => reply.with_header("content-encoding", coding),
@@ -34,6 +34,6 @@ pub(super) async fn asset_reply(
 }
 
 /// Whether a list of ETags names this one. A weak tag counts like a strong one (RFC 9110 13.1.2).
-fn names(tags: &str, etag: &str) -> bool {
+fn has_etag(tags: &str, etag: &str) -> bool {
     tags.trim() == "*" || tags.split(',').map(str::trim).any(|tag| tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }

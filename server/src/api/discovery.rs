@@ -7,7 +7,7 @@ use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::{Field, Format, Lines, Presence, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
-use super::assets::{CHECKED, asset_reply};
+use super::assets::{REVALIDATED, asset_reply};
 use crate::home::search::QUESTION;
 use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::PublicRequest;
@@ -68,7 +68,7 @@ pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
 pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
     let documents = &request.app.documents;
     let asset = if request.media == "application/yaml" { &documents.yaml } else { &documents.json };
-    asset_reply(&request, asset, request.media, CHECKED).await
+    asset_reply(&request, asset, request.media, REVALIDATED).await
 }
 
 /// The rules of the field formats, for people (contract 2).

@@ -9,7 +9,7 @@ use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, json};
 
-use super::assets::{KEPT, asset_reply};
+use super::assets::{CACHED_ONE_HOUR, asset_reply};
 use crate::app::asset::Asset;
 use crate::config::base_path;
 use crate::http::call::PublicRequest;
@@ -118,13 +118,17 @@ pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
 /// `GET /docs/style.css`: the style sheet of the pages.
 pub async fn style(request: PublicRequest) -> Result<Reply, Refusal> {
     static ASSET: LazyLock<Asset> = LazyLock::new(|| Asset::new(|| Bytes::from_static(STYLE.as_bytes())));
-    Ok(for_browsers(asset_reply(&request, &ASSET, "text/css", KEPT).await?, "text/css", PAGE_POLICY))
+    Ok(for_browsers(asset_reply(&request, &ASSET, "text/css", CACHED_ONE_HOUR).await?, "text/css", PAGE_POLICY))
 }
 
 /// `GET /docs/viewer.js`: the script of the reference.
 pub async fn viewer(request: PublicRequest) -> Result<Reply, Refusal> {
     static ASSET: LazyLock<Asset> = LazyLock::new(|| Asset::new(|| Bytes::from_static(VIEWER)));
-    Ok(for_browsers(asset_reply(&request, &ASSET, "text/javascript", KEPT).await?, "text/javascript", PAGE_POLICY))
+    Ok(for_browsers(
+        asset_reply(&request, &ASSET, "text/javascript", CACHED_ONE_HOUR).await?,
+        "text/javascript",
+        PAGE_POLICY,
+    ))
 }
 
 fn page(request: &PublicRequest, title: &str, body: &str) -> Reply {

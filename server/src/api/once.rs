@@ -3,7 +3,6 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, ProblemType};
-use serde_json::Map;
 
 use crate::home::receipts::{ReceiptLookup, find_receipt, is_final};
 use crate::http::call::Call;
@@ -19,8 +18,6 @@ pub async fn once(
     + 'static,
 ) -> Result<Reply, Refusal> {
     let now = call.app.clock_guard.now(&call.app.clock)?;
-    // Deletes go on in a full home: they make room, once the feed has forgotten the deleted records.
-    let is_delete = call.body.as_object().is_none_or(Map::is_empty);
     let since = call.app.config.receipts_since(now);
     let (app, number) = (call.app.clone(), call.principal.key.home);
     let written = app.db.write_for(number, move |tx| {
@@ -36,7 +33,8 @@ pub async fn once(
         }
         let (reply, refused) = write(tx, &call, number, now)?;
         let limit = call.app.config.home_bytes_max;
-        if !is_delete && tx.has_appended_body() && homes::used_bytes(tx, number)? > limit {
+        // Deletes go on: they make room, once the feed has forgotten the deleted records.
+        if tx.has_added_values() && homes::used_bytes(tx, number)? > limit {
             tx.roll_back();
             return Ok(call.context.problem_reply(&home_full(limit)));
         }

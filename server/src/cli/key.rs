@@ -101,7 +101,12 @@ impl SecretFile<'_> {
 
     fn write(mut self, secret: &str) -> anyhow::Result<()> {
         let written = writeln!(self.file, "{secret}").and_then(|()| self.file.sync_all());
-        written.with_context(|| format!("the key exists, but {} cannot be written", self.path.display()))
+        written.with_context(|| {
+            format!(
+                "the key exists, but its text is lost: {} cannot be written; revoke the key, and make another",
+                self.path.display()
+            )
+        })
     }
 
     /// Removes the file again, because no key was made.

@@ -2,14 +2,15 @@
 //! answering a read request. Other threads never wait for the reader of the log. Must not know the content of a line.
 
 use std::io::{self, Write};
-use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::{Directive, LevelFilter};
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use hearth_server::clock::machine_now;
 
@@ -43,12 +44,18 @@ pub(super) fn start(format: LogFormat) -> io::Result<LogGuard> {
     };
     let filter = filter.unwrap_or_else(|| EnvFilter::new("info,refinery_core=warn"));
     // Whatever HEARTH_LOG says: this library logs the texts of records.
-    let filter = filter.add_directive(Directive::from_str("rmcp=warn").map_err(io::Error::other)?);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
+    let is_safe = filter_fn(|about| !about.target().starts_with("rmcp") || *about.level() <= tracing::Level::WARN);
+    let filter = filter.and(is_safe);
+    let lines = fmt::layer().with_writer(lines).with_target(false);
+    let registry = tracing_subscriber::registry();
     match format {
-        LogFormat::Text if io::IsTerminal::is_terminal(&io::stderr()) => builder.init(),
-        LogFormat::Text => builder.event_format(line::PlainText(machine_now)).init(),
-        LogFormat::Json => builder.json().flatten_event(true).init(),
+        LogFormat::Text if io::IsTerminal::is_terminal(&io::stderr()) => {
+            registry.with(lines.with_filter(filter)).init();
+        }
+        LogFormat::Text => {
+            registry.with(lines.event_format(line::PlainText(machine_now)).with_filter(filter)).init();
+        }
+        LogFormat::Json => registry.with(lines.json().flatten_event(true).with_filter(filter)).init(),
     }
     if let Some(problem) = problem {
         tracing::warn!("HEARTH_LOG is ignored: {problem}");

@@ -106,6 +106,9 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
 
     /// Applies one command. A refused command changes no row.
     pub fn apply(&mut self, command: Command, ids: Ids<'_>) -> Result<WriteResult, StoreError> {
+        if !matches!(command, Command::Delete { .. }) {
+            self.tx.note_values();
+        }
         match command {
             Command::Create { kind, body } => {
                 let id = body.id.unwrap_or_else(&mut *ids);
@@ -423,9 +426,12 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
 }
 
 fn too_many_references(kind: Kind) -> Problem {
-    let message = format!("More than {CLEARED_MAX} records refer to this {kind}.");
+    let message = format!("This call would clear more than {CLEARED_MAX} references to deleted records.");
     Problem::new(ProblemType::PayloadTooLarge, message).with("limit", CLEARED_MAX).with("of", "references").with_fix(
-        format!("Delete it by DELETE {}/{{id}}, which clears the references in steps.", paths::collection(kind)),
+        format!(
+            "Send DELETE {}/{{id}} for this record alone: it clears the references in steps.",
+            paths::collection(kind)
+        ),
     )
 }
 

@@ -5,7 +5,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, FieldFault};
 use hearth_contract::record::Record;
-use hearth_contract::recurrence::{self, COMPLETED_AT, NextTask};
+use hearth_contract::recurrence::{self, COMPLETED_AT, NextTask, TIME_ZONE};
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 use uuid::Uuid;
@@ -56,5 +56,5 @@ pub fn implausible_completion(
 fn time_zone(tx: &Tx<'_>, home: &Home) -> Result<Option<String>, StoreError> {
     let profile = records::image(tx, home.number, Kind::Property, home.id)?;
     let profile = profile.and_then(|image| Record::from_json(Kind::Property, &image.json));
-    Ok(profile.and_then(|profile| profile.fields.get("time_zone")?.as_str().map(str::to_owned)))
+    Ok(profile.and_then(|profile| profile.fields.get(TIME_ZONE)?.as_str().map(str::to_owned)))
 }

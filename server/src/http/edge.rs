@@ -157,7 +157,8 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
     let took = app.clock.elapsed() - began;
     app.metrics.record_response(facts.operation, reply.status, reply.error_type(), took);
     // A stranger's requests, a key's 429 responses and MCP messages that count in no window have no other limit.
-    let is_unlimited = app.config.rate_limits.is_some() && facts.counted.is_none();
+    let is_in_window = facts.rate_window.is_some() || reply.header(X_RATELIMIT_LIMIT).is_some();
+    let is_unlimited = app.config.rate_limits.is_some() && !is_in_window;
     let is_sampled = facts.key.is_none() || reply.status == 429 || is_unlimited;
     if !is_sampled || app.log_sampler.admits(reply.status, app.clock.elapsed()) {
         tracing::info!(

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::error::Error;
 use crate::clock::Clock;
-use crate::home::clock_reset;
+use crate::home::{clock_reset, retention};
 use crate::store::{Db, homes};
 
 /// The clock of a home.
@@ -34,10 +34,17 @@ pub async fn clocks(db: &Db, clock: &Clock, home: Option<Uuid>, reset: bool) -> 
         let is_ahead = clock_reset::ahead(&found, now).is_some();
         let number = found.number;
         let corrected = match reset && is_ahead {
-            true => db.write(move |tx| clock_reset::reset(tx, number, epoch, now)).await?,
+            true => {
+                // In steps, because other writes wait for a transaction.
+                let all = Timestamp::from_millis(i64::MAX);
+                while db.write_for(number, move |tx| retention::compact_step(tx, number, all)).await? {}
+                db.write_for(number, move |tx| clock_reset::reset(tx, number, epoch, now)).await?
+            }
             false => None,
         };
-        clocks.push(HomeClock { home: found.id, last_updated_at: found.last_updated_at, is_ahead, corrected });
+        let home = db.read(move |tx| homes::load(tx, number)).await?;
+        let is_ahead = clock_reset::ahead(&home, now).is_some();
+        clocks.push(HomeClock { home: home.id, last_updated_at: home.last_updated_at, is_ahead, corrected });
     }
     match home.filter(|_| clocks.is_empty()) {
         Some(id) => Err(Error::Refused(format!("there is no home {id}; see `hearth-server home clock`"))),

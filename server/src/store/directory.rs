@@ -151,7 +151,7 @@ fn lock_file(dir: &Path, name: &str) -> Result<File, OpenError> {
         _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => OpenError::Link(path.clone()),
         _ => error.into(),
     })?;
-    if is_lock_file(&file)? { Ok(file) } else { Err(OpenError::ForeignFiles(name.to_owned())) }
+    if is_lock_file(&file)? { Ok(file) } else { Err(OpenError::ForeignLock(path)) }
 }
 
 /// Whether a file is one that this program locks: a regular file that is empty or holds a time.
@@ -187,7 +187,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (lock, other) = (dir.path().join(SERVE_LOCK), tempfile::NamedTempFile::new().unwrap());
         std::fs::write(&lock, "a letter").unwrap();
-        assert!(lock_for_serving(dir.path()).is_err());
+        assert!(matches!(lock_for_serving(dir.path()), Err(OpenError::ForeignLock(_))));
         assert_eq!(std::fs::read_to_string(&lock).unwrap(), "a letter");
         std::fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink(other.path(), &lock).unwrap();

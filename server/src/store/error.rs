@@ -108,6 +108,9 @@ pub enum OpenError {
         "it has no {DATABASE_FILE}, but other files, such as `{0}`; name the right directory with --data, or an empty one"
     )]
     ForeignFiles(String),
+    /// A file in place of a lock file is no lock file of this program.
+    #[error("{} is not a lock file of this program; move the file away and try again", .0.display())]
+    ForeignLock(PathBuf),
     /// The disk is full. Readers need room too: they share the index of the write-ahead log.
     #[error("its disk is full, and even reading the database needs a few kilobytes: make room and try again")]
     DiskFull,

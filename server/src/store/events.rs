@@ -29,7 +29,6 @@ pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent) -> Result<(), 
     tx.pending.borrow_mut().events_appended += 1;
     tx.first_appended.set(tx.first_appended.get().or(Some(home.event_rowid(event.id))));
     if let Some(body) = &event.payload {
-        tx.has_appended_body.set(true);
         tx.event_bytes.set(tx.event_bytes.get() + body.len() as i64);
     }
     tx.is_head_unsaved.set(true);

@@ -135,7 +135,7 @@ pub fn try_write(tx: &Tx<'_>) -> Result<(), StoreError> {
 pub fn used_bytes(tx: &Tx<'_>, number: HomeNumber) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT event_bytes + receipt_bytes
-                + (SELECT coalesce(sum(size_bytes), 0) FROM exports WHERE home = ?1 AND file IS NOT NULL)
+                + (SELECT coalesce(sum(size_bytes), 0) FROM exports WHERE home = ?1 AND status = 'succeeded')
          FROM homes WHERE number = ?1",
     )?;
     Ok(statement.query_row([number.0], |row| row.get(0))?)

@@ -15,7 +15,7 @@ const UNKNOWN_MAX: usize = 100;
 /// How a database differs from the schema of this program, as sentences.
 #[derive(Debug, Default)]
 pub struct Differences {
-    /// Objects of this program that are missing or have another definition: statements may fail or do something else.
+    /// Objects of this program that are missing or have another definition: statements may fail or write other rows.
     pub altered: Vec<String>,
     /// Objects that this program never makes.
     pub unknown: Vec<String>,
@@ -35,25 +35,25 @@ pub(super) fn compare(conn: &Connection) -> Result<Differences, OpenError> {
         conn.query_row(&format!("SELECT max(version) FROM {MIGRATIONS_TABLE}"), [], |row| row.get(0))?;
     let mut fresh = Connection::open_in_memory()?;
     create_tables(&mut fresh, last.unwrap_or_default())?;
-    let (own, found) = (objects(&fresh)?, objects(conn)?);
+    let (expected, actual) = (objects(&fresh)?, objects(conn)?);
     let mut differences = Differences::default();
-    for ((kind, name), sql) in &own {
-        match found.get(&(kind.clone(), name.clone())) {
-            None => differences.altered.push(format!("the {kind} {name} is missing")),
-            Some(other) if other != sql => differences.altered.push(format!("the {kind} {name} was altered")),
+    for ((object_type, name), sql) in &expected {
+        match actual.get(&(object_type.clone(), name.clone())) {
+            None => differences.altered.push(format!("the {object_type} {name} is missing")),
+            Some(other) if other != sql => differences.altered.push(format!("the {object_type} {name} was altered")),
             Some(_) => (),
         }
     }
     // An object without SQL belongs to a table, such as the index of its primary key.
-    let unknown = found.iter().filter(|(object, sql)| sql.is_some() && !own.contains_key(object));
-    for ((kind, name), _) in unknown.take(UNKNOWN_MAX) {
-        let sentence = format!("the {kind} {name:?} is not of this program");
+    let unknown = actual.iter().filter(|(object, sql)| sql.is_some() && !expected.contains_key(object));
+    for ((object_type, name), _) in unknown.take(UNKNOWN_MAX) {
+        let sentence = format!("the {object_type} {name:?} is unknown to this program");
         // The sender of a backup chooses the name, and a person may paste the command.
         let is_plain = !name.chars().any(char::is_control);
         differences.unknown.push(match is_plain {
             true => {
                 let name = name.replace('"', "\"\"");
-                format!("{sentence}; remove it in sqlite3 with DROP {} \"{name}\"", kind.to_uppercase())
+                format!("{sentence}; remove it in sqlite3 with DROP {} \"{name}\"", object_type.to_uppercase())
             }
             false => sentence,
         });
@@ -62,7 +62,7 @@ pub(super) fn compare(conn: &Connection) -> Result<Differences, OpenError> {
 }
 
 fn objects(conn: &Connection) -> rusqlite::Result<Objects> {
-    // ANALYZE makes these two tables.
+    // ANALYZE creates sqlite_stat1 and sqlite_stat4.
     let text = "SELECT type, name, sql FROM sqlite_schema
                 WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))";
     let mut statement = conn.prepare(text)?;

@@ -18,8 +18,8 @@ pub struct Tx<'c> {
     pub(super) is_head_unsaved: Cell<bool>,
     /// Row id of the first event that this job has appended.
     pub(super) first_appended: Cell<Option<i64>>,
-    /// True after this job has appended an event with a body.
-    pub(super) has_appended_body: Cell<bool>,
+    /// True when a command of this job may add values, by a create or an update.
+    adds_values: Cell<bool>,
     /// Bytes by which the bodies in the log have grown in this job, until the home is saved.
     pub(super) event_bytes: Cell<i64>,
     /// True when the writes are to be rolled back although the job succeeded.
@@ -64,15 +64,20 @@ impl<'c> Tx<'c> {
             pending: RefCell::default(),
             is_head_unsaved: Cell::new(false),
             first_appended: Cell::new(None),
-            has_appended_body: Cell::new(false),
+            adds_values: Cell::new(false),
             event_bytes: Cell::new(0),
             is_rolled_back: Cell::new(false),
         }
     }
 
-    /// Whether this job has added JSON of records to the log.
-    pub fn has_appended_body(&self) -> bool {
-        self.has_appended_body.get()
+    /// Notes that a command creates or updates a record.
+    pub fn note_values(&self) {
+        self.adds_values.set(true);
+    }
+
+    /// Whether this job has written values of records, beside deletes and the references that they clear.
+    pub fn has_added_values(&self) -> bool {
+        self.adds_values.get() && self.first_appended.get().is_some()
     }
 
     /// Rolls back all writes of this job at its end; the caller still gets the value of the job.

@@ -60,7 +60,7 @@ pub(super) fn all(seed: &Seed, data: &Path, scale: Scale) -> anyhow::Result<Vec<
     ])
 }
 
-/// So many different words of one letter, in percent-encoding.
+/// `count` different words of one letter, in percent-encoding.
 fn words(count: usize) -> String {
     // Greek, Cyrillic and Latin letters with different folds.
     let letters = ('a'..='z').chain('α'..='ω').chain('а'..='я').chain('ა'..='ჰ');

@@ -323,6 +323,7 @@ async fn files_expire_and_interrupted_jobs_rerun() {
     drop(db);
     std::fs::write(dir.path().join("exports/0123456789abcdef0123456789abcdef"), "half").unwrap();
 
+    let mut used = Vec::new();
     for (hours, status) in [(23, "succeeded"), (25, "expired")] {
         let system = Clock::system();
         let passing = system.clone();
@@ -347,8 +348,10 @@ async fn files_expire_and_interrupted_jobs_rerun() {
             assert!(since.elapsed() < PATIENCE, "{left} files should be left");
             client.get("/v1/me").await;
         }
+        used.push(client.get("/v1/me").await.data()["home"]["used_bytes"].as_i64().unwrap());
         running.stop().await;
     }
+    assert!(used[1] < used[0], "an expired file takes no room: {used:?}");
     let db = hearth_server::store::Db::open(dir.path(), Default::default(), 1).unwrap();
     assert_eq!(db.read(stored::files).await.unwrap().len(), 1, "the file of the expired job is cleared away");
     assert_eq!(std::fs::read_dir(dir.path().join("exports")).unwrap().count(), 1);

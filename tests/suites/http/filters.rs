@@ -1,9 +1,11 @@
 //! Equality filters of lists (contract 5): what they find, what they refuse, and how they bind a cursor.
 
+use std::time::Duration;
+
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use hearth_tests::client::Client;
-use hearth_tests::server::Server;
+use hearth_tests::server::{Server, TestClock};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -53,16 +55,24 @@ async fn each_filter_finds_exactly_its_records() {
 /// `updated_since` beside a filter: a list has exactly the matching records that changed at or after the moment.
 #[tokio::test]
 async fn filters_join_with_updated_since() {
-    let server = Server::start().await;
+    let test_clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(test_clock.clock(), |_| ()).await;
     let client = Client::new(&server.url, &server.test_key);
     for kind in Kind::COLLECTIONS {
+        // All records of the sandbox are of one moment.
+        for record in client.list_all(&format!("/v1/{}", kind.collection())).await.iter().step_by(3) {
+            test_clock.advance(Duration::from_secs(60));
+            let path = format!("/v1/{}/{}", kind.collection(), record["id"].as_str().unwrap());
+            assert_eq!(client.patch(&path, &json!({ "notes": "changed later" })).await.status, 200);
+        }
         for order in ["sort=updated_at&order=asc", "sort=updated_at&order=desc", "sort=created_at&order=asc"] {
             let all = client.list_all(&format!("/v1/{}?limit=100&{order}", kind.collection())).await;
             let mut moments: Vec<&str> = all.iter().map(|record| record["updated_at"].as_str().unwrap()).collect();
             moments.sort_unstable();
-            for since in [moments[0], moments[moments.len() / 2], moments[moments.len() - 1]] {
+            for since in [moments[0], moments[moments.len() * 5 / 6], moments[moments.len() - 1]] {
                 let changed = |record: &&Value| record["updated_at"].as_str().unwrap() >= since;
                 let recent: Vec<Value> = all.iter().filter(changed).cloned().collect();
+                assert_eq!(recent.len() < all.len(), since != moments[0]);
                 let order = format!("{order}&updated_since={since}");
                 let mut pair = Vec::new();
                 for field in resource(kind).filters() {

@@ -132,8 +132,8 @@ async fn sync_until_stopped(config: Option<SyncConfig>, messages: Sender<Message
             Ok(Some(lock)) => run_sync(&config, lock, &messages, &stopped, &mut reported).await,
             Ok(None) => Next::Retry(LOCK_RETRY),
             Err(error) => {
-                let text = diagnose(&config.db, &StoreError::File(config.db.clone(), error)).text;
-                let reason = format!("the lock of the sync could not be tried: {text}");
+                let found = diagnose(&config.db, &StoreError::File(config.db.clone(), error));
+                let reason = format!("the lock of the sync could not be tried: {}; next: {}", found.text, found.next);
                 if reported.as_ref() != Some(&reason) {
                     tracing::warn!("{reason}");
                     let _ = messages.send(Message::SyncEnded { reason: reason.clone(), will_retry: true });

@@ -28,7 +28,7 @@ pub(super) struct Export {
     kind: Option<Kind>,
 }
 
-/// What the name of a file asks for.
+/// The format that the extension of the file selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Copy,
@@ -49,7 +49,7 @@ impl Export {
             return copy::write(context, &replica, &self.file);
         }
         let records = write_new_file(&self.file, |out| {
-            // All pages of all kinds belong to one moment.
+            // One snapshot, because a sync may write between two pages.
             replica.in_snapshot(|replica| match format {
                 Format::Csv(kind) => tables::write_csv(replica, kind, out),
                 Format::Report => report::write(replica, out),

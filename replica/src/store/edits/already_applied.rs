@@ -20,7 +20,7 @@ pub(super) fn record_fields(
     base: &Fields,
     known: Option<&BaseImage>,
 ) -> Result<(), StoreError> {
-    // A field that the server has as the base has it was set by nobody else.
+    // Where the server's value equals the base, nobody else has changed the field.
     let is_there = |name: &str, value: &Value| {
         known.map(|known| known.fields.get(name).cloned().unwrap_or_default()).is_some_and(|there| {
             let is_base = base.contains_key(name) && there == normalized(kind, name, base.get(name));

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hearth_contract::check::Fields;
+use hearth_contract::recurrence::TIME_ZONE;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
@@ -27,9 +28,9 @@ const LOOKED_OVER_MAX: usize = 100_000;
 /// Bytes of an operation in a bulk request without the values, approximately.
 const OPERATION_BYTES: usize = 128;
 
-/// Stands for the home's time zone among the records. The server decides by the zone on which day a task was completed, so
-/// completions of series and changes of the zone reach the server in their order.
-const TIME_ZONE: &str = "time_zone";
+/// Stands for the home's time zone among the ids of records. The server decides by the zone on which day a task was completed,
+/// so completions of series and changes of the zone reach the server in their order.
+const ZONE_ORDER: &str = "the time zone";
 
 /// The result of a pass over `edits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -193,7 +194,7 @@ impl Candidate {
         let completes: bool = row.get(14)?;
         // Nothing waits for a request that is never sent.
         let mut targets = if follows.is_some() { Vec::new() } else { references(kind, texts)? };
-        targets.extend(completes.then(|| TIME_ZONE.to_owned()));
+        targets.extend(completes.then(|| ZONE_ORDER.to_owned()));
         Ok(Candidate {
             id: row.get(0)?,
             kind,
@@ -311,7 +312,7 @@ impl<'a> Pass<'a> {
             others = self.referring.get(record).map(|holder| (holder.holds, holder.edit));
             others.into_iter().for_each(|(_, other)| self.create_deps.inherit(id, other));
         }
-        if let Some(completion) = self.referring.get(TIME_ZONE).filter(|_| edit.sets_zone) {
+        if let Some(completion) = self.referring.get(ZONE_ORDER).filter(|_| edit.sets_zone) {
             self.create_deps.inherit(id, completion.edit);
             others = others.max(Some((completion.holds, completion.edit)));
         }
@@ -418,7 +419,7 @@ impl<'a> Pass<'a> {
         hold(&mut self.of_record, &edit.record);
         // Completions do not wait for a profile that the key may not write.
         if edit.sets_zone && !self.apart.contains_key(&Kind::Property) {
-            hold(&mut self.of_record, &TIME_ZONE.to_owned());
+            hold(&mut self.of_record, &ZONE_ORDER.to_owned());
         }
         edit.targets.iter().for_each(|target| hold(&mut self.referring, target));
     }

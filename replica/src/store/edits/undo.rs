@@ -33,7 +33,9 @@ pub(crate) fn undo_each(
     edits: &[i64],
     now: Timestamp,
 ) -> Result<Decisions, EditError> {
-    decisions::decide_each(connection, origin, edits, |tx, edit| undo_one(tx, edit, now).map(DecisionOutcome::Done))
+    decisions::decide_each(connection, origin, edits, |tx, edit| {
+        undo_with_references(tx, edit, edits, now).map(DecisionOutcome::Done)
+    })
 }
 
 /// Undoes an edit. None: the newest change of this replica that is still in effect.
@@ -66,12 +68,7 @@ pub(crate) fn undo_newest(
 fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> Result<Decided, EditError> {
     let mut passed = Vec::new();
     for edit in newest_changes(tx, but)? {
-        let cleared = references_cleared_by(tx, edit)?;
-        let undone = undo_one(tx, edit, now);
-        if undone.is_ok() {
-            cleared.iter().try_for_each(|edit| undo_one(tx, *edit, now).map(drop))?;
-        }
-        match undone {
+        match undo_with_references(tx, edit, &[], now) {
             Err(EditError::Refused(why)) => passed.push(why),
             Ok(decided) if passed.is_empty() => return Ok(decided),
             Ok(decided) => {
@@ -82,6 +79,21 @@ fn undo_newest_in(tx: &Transaction<'_>, but: &BTreeSet<i64>, now: Timestamp) -> 
         }
     }
     Err(refused(passed.into_iter().next().unwrap_or_else(|| "there is no change to undo".to_owned())))
+}
+
+/// Undoes an edit; of a delete in a home without a server, also the updates that cleared the references to its record. The
+/// edits in `others` are undone by the caller. A reference that has another value by now keeps it.
+fn undo_with_references(tx: &Transaction<'_>, edit: i64, others: &[i64], now: Timestamp) -> Result<Decided, EditError> {
+    let mut cleared = references_cleared_by(tx, edit)?;
+    cleared.retain(|edit| !others.contains(edit));
+    let decided = undo_one(tx, edit, now)?;
+    for edit in cleared {
+        match undo_one(tx, edit, now) {
+            Ok(_) | Err(EditError::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(decided)
 }
 
 /// The updates with which a delete in a home without a server cleared the references to its record, newest first. The statement

@@ -16,7 +16,8 @@ pub(super) struct FoundChange {
     pub method: Method,
     /// The changed fields as found. Their types may not be those of the columns.
     pub patch: Fields,
-    /// The known values of these fields; of a delete, all known values. The change is an edit of a person who saw them.
+    /// The known values of these fields; of a delete, all known values. They become the base of
+    /// the edit, because the other program saw these values.
     pub base: Fields,
     /// Values of a new record in columns that a person has added.
     pub added: Fields,

@@ -13,12 +13,12 @@ use super::queue::{Queued, queue};
 use crate::model::{LogLevel, Method, Origin};
 use crate::store::{StoreError, gate, log, rows};
 
-/// More changed rows of one table than this, and than [`CHANGED_SHARE`], are a question.
+/// A person is asked about the changes of a table when they are more than this, and more than one row in [`CHANGED_SHARE`].
 const CHANGED_MIN: usize = 50;
-/// One in five.
+/// See [`CHANGED_MIN`].
 const CHANGED_SHARE: usize = 5;
-/// More missing rows than one in this many are a question, in a table that was dropped or made anew. Whoever filters a data
-/// frame and writes it back does not mean to delete the rest.
+/// More missing rows than one in this many are a question, in a table that was dropped or made anew. A script that filters a
+/// data frame and writes the rest back does not mean to delete the other rows.
 const MISSING_SHARE: usize = 10;
 /// More missing rows than this are a question in a table that only lacked triggers.
 const MISSING_MAX: usize = 8;
@@ -41,7 +41,7 @@ impl HeldChanges {
             (0, missing) => format!("removed {}", records(missing)),
             (changed, missing) => format!("changed {} and removed {missing}", records(changed)),
         };
-        format!("another program {what} while it kept the replica from noticing; the changes wait for you")
+        format!("another program {what} while triggers of the replica were missing; decide what happens to the changes")
     }
 }
 
@@ -68,13 +68,14 @@ pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), 
     )?;
     let mut equal_creates: HashMap<String, usize> = HashMap::new();
     for FoundChange { kind, record, method, patch, base, added } in changes {
-        // New rows may have no id, or the id of another row. An equal row that is found again gets the same key.
+        // New rows may have no id, or the id of another row. The key follows from the content, so a second restore does not hold
+        // the same row twice.
         let record = match method {
             Method::Create => {
-                let text = format!("{kind} {record} {}", Value::Object(patch.clone()));
-                let number = equal_creates.entry(text.clone()).or_default();
-                *number += 1;
-                format!("{record}#{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{number} {text}").as_bytes()))
+                let content = format!("{kind} {record} {}", Value::Object(patch.clone()));
+                let occurrence = equal_creates.entry(content.clone()).or_default();
+                *occurrence += 1;
+                format!("{record}#{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{occurrence} {content}").as_bytes()))
             }
             _ => record.clone(),
         };
@@ -88,7 +89,7 @@ pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), 
     Ok(())
 }
 
-/// The values of an earlier change of a record, and the values of a later one over them, as JSON.
+/// Merges the values of a later change of a record into those of an earlier change. Both are JSON.
 fn joined(earlier: Option<String>, later: &Fields) -> Result<String, StoreError> {
     let mut values = earlier.map(|text| rows::parse_object(&text)).transpose()?.unwrap_or_default();
     values.extend(later.clone());
@@ -107,7 +108,7 @@ pub(crate) fn load(connection: &Connection) -> Result<Option<HeldChanges>, Store
 }
 
 /// Makes all waiting changes edits. Their base is what the other program saw, so the merge finds what the server has changed
-/// since. Returns how many edits there are now: sent ones, and ones that wait for a person.
+/// since. Returns the number of edits that are queued, and of those that wait for a person.
 pub(crate) fn accept(connection: &mut Connection) -> Result<(usize, usize), StoreError> {
     gate::edit_tx(connection, Origin::Sql, |tx| {
         let changes = read(tx)?;
@@ -115,7 +116,7 @@ pub(crate) fn accept(connection: &mut Connection) -> Result<(usize, usize), Stor
         let mut queued = Queued::default();
         changes.iter().try_for_each(|change| queue(tx, change, &mut queued))?;
         let Queued { edits, refused } = queued;
-        let text = format!("A person has accepted changes by another program; {} edits come of them.", edits + refused);
+        let text = format!("A person has accepted changes by another program; they are {} edits.", edits + refused);
         gate::with_guards_off(tx, |tx| log(tx, LogLevel::Info, &text))?;
         Ok((edits, refused))
     })

@@ -99,19 +99,17 @@ fn queue_create(
     mut faults: Vec<String>,
     queued: &mut Queued,
 ) -> Result<(), StoreError> {
-    let FoundChange { kind, record, added, .. } = change;
+    let FoundChange { kind, record, patch, added, .. } = change;
     let kind = *kind;
+    if patch.values().all(Value::is_null) && added.is_empty() {
+        let text = format!("A new row of {} without any value by another program is dropped.", kind.collection());
+        return note(tx, &text);
+    }
     // An id that another program has made, such as 1, 2, 3, cannot be kept.
     let is_usable = Uuid::try_parse(record).is_ok_and(|id| id.to_string() == *record)
         && base::load(tx, kind, record)?.is_none()
         && rows::load_row(tx, kind, record)?.is_none();
     let id = if is_usable { record.to_owned() } else { Uuid::new_v4().to_string() };
-    if values.is_empty() {
-        return note(
-            tx,
-            &format!("A new row of {} without any value by another program is dropped.", kind.collection()),
-        );
-    }
     if faults.is_empty() {
         let mut fields = values.clone();
         fields.insert("id".to_owned(), id.clone().into());

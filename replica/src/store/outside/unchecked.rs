@@ -55,12 +55,8 @@ fn give_usable_ids(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
         tx.prepare(&text)?.query_map([kind.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for old in malformed {
         let new = Uuid::new_v4().to_string();
-        let row = rows::load_row(tx, kind, &old)?;
-        rows::delete_row(tx, kind, &old)?;
+        rows::set_id(tx, kind, &old, &new)?;
         tx.execute("UPDATE edits SET record_id = ?3 WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), &old, &new))?;
-        if let Some(row) = row {
-            rows::write_row(tx, kind, &new, &row)?;
-        }
         if kind == Kind::Task {
             tx.execute("UPDATE _next_tasks SET task_id = ?2 WHERE task_id = ?1", (&old, &new))?;
         }

@@ -21,8 +21,8 @@ pub(crate) fn is_made(db: &Path) -> bool {
 }
 
 /// Removes the request: a rebuild begins, or the person no longer waits.
-pub(crate) fn take(db: &Path) {
-    let _ = fs::remove_file(companion(db, "rebuild"));
+pub(crate) fn take(db: &Path) -> bool {
+    fs::remove_file(companion(db, "rebuild")).is_ok()
 }
 
 /// Answers the request.

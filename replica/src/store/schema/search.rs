@@ -22,6 +22,16 @@ pub(crate) fn mark_touched(connection: &Connection, kind: Kind, id: &str) -> Res
     Ok(())
 }
 
+/// Deletes the entry of an id that no record has any more. The trigger on updates makes an entry for the new id of a record,
+/// and leaves the old one.
+pub(crate) fn delete_entry(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
+    let key = (kind.as_str(), id);
+    let entry = "DELETE FROM search WHERE rowid = (SELECT id FROM _search_rows WHERE kind = ?1 AND record_id = ?2)";
+    connection.execute(entry, key)?;
+    connection.execute("DELETE FROM _search_rows WHERE kind = ?1 AND record_id = ?2", key)?;
+    Ok(())
+}
+
 /// The most index pages that are merged after one transaction: more than a transaction writes, and few enough to be quick.
 const MERGE_PAGES: i64 = 500;
 
@@ -255,7 +265,7 @@ pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
         let [raise, lower] = [RAISE_GATE, LOWER_GATE].map(str::to_owned);
         trigger(resource, name, when, condition, &[&[raise], body, &[lower]].concat())
     };
-    // The id of no other row changes.
+    // Scripts cannot change the id of another row.
     let mut moved = if resource.kind.is_singleton() { removed.clone() } else { Vec::new() };
     moved.extend(entered.clone());
     let changes = format!("NEW.id IS NOT OLD.id OR {changed}");

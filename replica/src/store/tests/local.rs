@@ -43,14 +43,17 @@ fn local_delete_clears_references() {
 
 #[test]
 fn undo_of_local_delete_brings_references_back() {
-    let mut scene = local_home();
-    scene.does("UPDATE inventory SET name = 'Stool'");
-    scene.does("DELETE FROM rooms");
-    undo::undo(&mut scene.db, Origin::Cli, None, at(0)).unwrap();
-    assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Stool", ROOM]));
-    assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!(["room", ROOM]));
-    assert_eq!(scene.one("SELECT name FROM rooms"), "Hall");
-    assert_eq!(scene.one("SELECT count(*) FROM edits"), "5");
+    for named in [false, true] {
+        let mut scene = local_home();
+        scene.does("UPDATE inventory SET name = 'Stool'");
+        scene.does("DELETE FROM rooms");
+        let delete = scene.one("SELECT max(id) FROM edits").parse().unwrap();
+        undo::undo(&mut scene.db, Origin::Cli, named.then_some(delete), at(0)).unwrap();
+        assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Stool", ROOM]));
+        assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!(["room", ROOM]));
+        assert_eq!(scene.one("SELECT name FROM rooms"), "Hall");
+        assert_eq!(scene.one("SELECT count(*) FROM edits"), "5");
+    }
 }
 
 /// The server clears the references, in the same transaction as the delete.

@@ -9,7 +9,7 @@ use crate::model::{BlockCause, Phase};
 
 /// The reason while a rate limit of the server holds edits back (contract 11).
 pub(super) const RATE_LIMITED: &str =
-    "the server limits the changes a minute of a key (429); the other edits go as soon as it takes more";
+    "the rate limit of the server holds edits back; they are sent as soon as the limit allows";
 
 impl Core {
     pub(super) fn phase(&self) -> Phase {

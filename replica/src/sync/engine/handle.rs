@@ -109,8 +109,8 @@ impl Engine {
         match self.retry_busy(|c| next_tasks::make::is_due(c))? {
             true => match self.write(next_tasks::make::make_due) {
                 // A person's own index or trigger refuses the next task. The sync goes on.
-                Err(error @ (StoreError::RefusedByUniqueIndex { .. } | StoreError::RefusedByUserObject { .. })) => {
-                    tracing::warn!(%error, "the next task of a completed task could not be made");
+                Err(error) if error.is_refused_by_user_object() => {
+                    tracing::warn!(%error, "the next task of a completed task could not be made; hearth-replica doctor tells more");
                     Ok(())
                 }
                 written => written,

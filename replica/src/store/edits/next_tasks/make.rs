@@ -58,7 +58,8 @@ struct Completion {
     created_at: String,
 }
 
-/// The edit that completes a task. None when the edit has ended: then the server has it, or a person has given it up.
+/// The edit that completes a task. None when the edit has ended: the server has the completion, or a person has
+/// discarded the edit.
 fn completion(tx: &Connection, edit: i64) -> Result<Option<Completion>, StoreError> {
     let text = "SELECT origin, created_at FROM edits WHERE id = ?1
                 UNION ALL SELECT origin, created_at FROM _coalesced WHERE edit_id = ?1 LIMIT 1";
@@ -113,7 +114,7 @@ fn insert(tx: &Transaction<'_>, edit: i64, completion: &Completion, next: &NextT
         &completion.created_at,
     ))?;
     let made = tx.last_insert_rowid();
-    let why = format!("it follows from edit {edit}");
+    let why = format!("the next task of a series, completed by edit {edit}; the server creates it");
     set_state(tx, made, EditState::Waiting, Some(Reason::Told(None, &why)))?;
     Ok(made)
 }

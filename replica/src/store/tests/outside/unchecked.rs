@@ -80,12 +80,13 @@ fn unchecked_id_is_replaced_by_uuid() {
     let mut scene = Scene::with_task_at_present();
     scene.outsider(
         "DROP TRIGGER _tasks_before_insert; INSERT INTO tasks (id, title) VALUES ('xx', 'Sweep'), ('', 'Mop');
-         UPDATE tasks SET priority = 'high' WHERE id = 'xx'",
+         ALTER TABLE tasks ADD COLUMN my_stars INTEGER; UPDATE tasks SET priority = 'high', my_stars = 4 WHERE id = 'xx'",
     );
     assert_eq!(scene.reopened().refused, 0);
     assert_eq!(health::examine(&scene.directory.join("replica.db")).unwrap().broken, [""; 0]);
     let tasks = "SELECT title, priority, length(id), rev FROM tasks WHERE title <> 'Paint' ORDER BY title";
     assert_eq!(scene.rows(tasks), json!([["Mop", "medium", 36, null], ["Sweep", "high", 36, null]]));
+    assert_eq!(scene.one("SELECT title FROM tasks WHERE my_stars = 4"), "Sweep");
     let edits = "SELECT e.method, e.state FROM edits e JOIN tasks t ON t.id = e.record_id ORDER BY e.id";
     assert_eq!(scene.rows(edits), json!([["create", "waiting"], ["create", "waiting"], ["update", "waiting"]]));
     let found = "SELECT record_id = (SELECT id FROM tasks WHERE title = 'Sweep') FROM search('sweep')";

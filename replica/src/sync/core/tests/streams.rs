@@ -7,9 +7,14 @@ pub(super) fn nothing_new() -> Event {
     Event::Polled(Ok(FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() }))
 }
 
-/// The database has applied a batch.
+/// The database has applied a batch up to position 9.
 pub(super) fn applied() -> Event {
-    Event::BatchApplied { cursor: None, position: 9, has_id_gap: false, affects_edits: false, confirms_edits: false }
+    applied_to(9)
+}
+
+/// The database has applied a batch up to a position.
+pub(super) fn applied_to(position: i64) -> Event {
+    Event::BatchApplied { cursor: None, position, has_id_gap: false, affects_edits: false, confirms_edits: false }
 }
 
 /// The reason, if a batch of a poll is applied as the present.

@@ -1,6 +1,7 @@
 //! Keys that the server refuses, for all edits or for one collection.
 
 use super::*;
+use crate::sync::core::tests::streams::applied_to;
 
 #[test]
 fn refused_key_keeps_edits_and_retries() {
@@ -50,14 +51,7 @@ fn missing_scope_ends_a_single_run_last() {
     core.handle(1, planned(&[1], true));
     assert!(!ended(&core.handle(1, planned(&[1], true))), "the present is not reached");
     core.handle(2, ready(10));
-    let applied = Event::BatchApplied {
-        cursor: None,
-        position: 10,
-        has_id_gap: false,
-        affects_edits: false,
-        confirms_edits: false,
-    };
-    assert!(ended(&core.handle(2, applied)));
+    assert!(ended(&core.handle(2, applied_to(10))));
 }
 
 #[test]
@@ -68,14 +62,7 @@ fn missing_scope_does_not_stop_until_current() {
     core.handle(1, key_refused(1, "insufficient_scope"));
     core.handle(1, planned(&[1], true));
     core.handle(2, ready(10));
-    let applied = Event::BatchApplied {
-        cursor: None,
-        position: 10,
-        has_id_gap: false,
-        affects_edits: false,
-        confirms_edits: false,
-    };
-    let actions = core.handle(2, applied);
+    let actions = core.handle(2, applied_to(10));
     assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
 }
 
