@@ -3,6 +3,7 @@
 
 mod bulk;
 mod clock;
+mod console;
 mod cors;
 mod discovery;
 mod envelope;
@@ -18,5 +19,6 @@ mod recurrence;
 mod resources;
 mod robustness;
 mod search;
+mod sign_in;
 mod versions;
 mod writing;
