@@ -14,6 +14,7 @@ mod idempotency;
 mod keys;
 mod mcp;
 mod order;
+mod pages;
 mod reading;
 mod recurrence;
 mod resources;
