@@ -19,6 +19,8 @@ const LAYERS: &[&[&str]] = &[
         "server/src/lib",
         "server/src/routes",
         "server/src/api",
+        "server/src/portal",
+        "server/src/openapi",
         "server/src/http",
         "server/src/home",
         "server/src/store",
