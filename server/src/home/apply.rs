@@ -59,7 +59,7 @@ pub struct HomeWriter<'a, 'c> {
 
 /// References to deleted records that one transaction clears at most. A home may have thousands of large records in one room:
 /// without a limit, their updates would hold up the writes of all homes.
-pub const CLEARED_MAX: usize = 100;
+pub const CLEARED_MAX: usize = 50;
 
 impl<'a, 'c> HomeWriter<'a, 'c> {
     /// Loads a home for writing. `epoch` is the random number of this process, `now` the time of the machine, and `key` the
