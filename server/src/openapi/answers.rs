@@ -11,7 +11,7 @@ use crate::http::route::Route;
 use crate::http::scopes::SCOPES;
 use crate::versions::STABILITY;
 
-/// The body of the example answer in a media type: a JSON value, or a JSON string with the text of another media type.
+/// The body of the example answer in a media type: a value for JSON and YAML, or a string with the text of another media type.
 /// None: the answer is a file, whose bytes no example can show.
 pub(super) fn answer(route: &Route, media: &str) -> Option<Value> {
     match (media, route.response_body) {
@@ -21,8 +21,7 @@ pub(super) fn answer(route: &Route, media: &str) -> Option<Value> {
         ("text/css", _) => Some("body { margin: 0 }".into()),
         ("text/javascript", _) => Some("\"use strict\";".into()),
         ("text/plain", _) => Some("hearth_open_streams 0\n".into()),
-        ("application/yaml", _) => Some(serde_saphyr::to_string(&description()).unwrap_or_default().into()),
-        (_, ResponseBody::Document | ResponseBody::DocumentJson) => Some(description()),
+        (_, ResponseBody::Document | ResponseBody::DocumentJson | ResponseBody::DocumentYaml) => Some(description()),
         (_, ResponseBody::Rpc) => Some(tools()),
         _ => Some(envelope(route)),
     }

@@ -456,7 +456,7 @@ async fn examples_of_openapi_fit_their_schemas() {
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
     let mut count = 0;
     let mut judge = |place: &str, media: &str, content: &Value| {
-        let Some(example) = content.get("example").filter(|_| media.contains("json")) else { return };
+        let Some(example) = content.get("example").filter(|_| !media.starts_with("text/")) else { return };
         let mut schema = content["schema"].clone();
         schema["components"] = document["components"].clone();
         let validator = jsonschema::draft202012::new(&schema).unwrap();

@@ -147,12 +147,13 @@ fn media(body: &Value) -> String {
     members(&body["content"]).map(|(media, _)| media).collect::<Vec<_>>().join(", ")
 }
 
-/// The example of a response: JSON, or the text of another media type.
+/// The example of a response: JSON, YAML, or the text of another media type.
 fn example(response: &Value) -> Option<String> {
     let (media, content) = members(&response["content"]).next()?;
     let example = content.get("example")?;
     match example.as_str() {
         Some(text) if !media.ends_with("json") => Some(text.to_owned()),
+        None if media.ends_with("yaml") => serde_saphyr::to_string(example).ok(),
         _ => Some(pretty(example)),
     }
 }
