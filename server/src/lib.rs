@@ -9,6 +9,7 @@
 //! - [`store`]: the only SQL.
 //! - [`versions`]: converts older requests up and responses down.
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
+//! - [`portal`]: the pages for people under `/docs`.
 //! - [`exports`]: files with the records of a home, written in the background.
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
@@ -21,7 +22,7 @@
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
-//! Imports point one way: `routes → api → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
+//! Imports point one way: `routes → api → portal → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
 
 pub mod api;
 pub mod app;
@@ -41,6 +42,7 @@ pub mod open_files;
 pub mod openapi;
 pub mod operate;
 pub mod passwords;
+pub mod portal;
 pub mod random;
 pub mod routes;
 pub mod shutdown;
@@ -270,6 +272,7 @@ fn assemble(
             json: Asset::new(move || openapi::document(&described, &routes::ROUTES).json),
             yaml: Asset::new(move || openapi::document(&also_described, &routes::ROUTES).yaml),
         },
+        pages: portal::pages(&base_url, &routes::ROUTES),
         base_url,
         answer_bytes: AnswerBytes::default(),
         log_sampler: LogSampler::default(),

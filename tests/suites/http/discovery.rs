@@ -485,6 +485,33 @@ async fn filter_patterns_match_their_formats() {
 }
 
 #[tokio::test]
+async fn examples_of_openapi_fit_their_schemas() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let mut count = 0;
+    let mut judge = |place: &str, media: &str, content: &Value| {
+        let Some(example) = content.get("example").filter(|_| !media.starts_with("text/")) else { return };
+        let mut schema = content["schema"].clone();
+        schema["components"] = document["components"].clone();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let faults: Vec<String> = validator.iter_errors(example).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{place}: {faults:?}\n{example:#}");
+        count += 1;
+    };
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for operation in operations.as_object().unwrap().values() {
+            let answers = operation["responses"].as_object().unwrap().values();
+            for body in answers.chain([&operation["requestBody"]]) {
+                for (media, content) in body["content"].as_object().into_iter().flatten() {
+                    judge(path, media, content);
+                }
+            }
+        }
+    }
+    assert!(count > 60, "{count} examples");
+}
+
+#[tokio::test]
 async fn openapi_names_mcp_headers() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await.json;

@@ -8,6 +8,65 @@ use serde_json::json;
 
 use super::discovery::visit;
 
+/// A page of each template.
+const PAGES: [&str; 6] = [
+    "/docs",
+    "/docs/changelog",
+    "/docs/reference",
+    "/docs/guides/paging",
+    "/docs/guides/testing-sync",
+    "/docs/errors/not_found",
+];
+
+#[tokio::test]
+async fn reference_shows_request_and_answer_of_each_operation() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let page = visit(&server, "/docs/reference", "text/html").await.text;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for operation in operations.as_object().unwrap().values() {
+            let id = operation["operationId"].as_str().unwrap();
+            let section =
+                page.split(&format!("<h3 id=\"{id}\">")).nth(1).expect(id).split("</article>").next().unwrap();
+            assert!(section.contains(&format!("</b> {path}</code>")), "{id}");
+            let request = section.split(&format!("id=\"{id}-request\"")).nth(1).expect(id);
+            assert!(request.contains(&format!("<pre>curl &#34;{}/", server.url)), "{id}: {request}");
+            assert!(id == "download_export" || section.contains(&format!("id=\"{id}-answer\"")), "{id}");
+            let needs_key = operation["security"] != json!([]);
+            assert_eq!(request.contains("-H @header"), needs_key, "{id}");
+            assert!(!section.contains("Bearer "), "{id}: a key must come from a file");
+        }
+    }
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(page.contains(&format!("id=\"schema-{name}\"")), "{name}");
+    }
+    for link in page.split("href=\"#").skip(1) {
+        let anchor = link.split('"').next().unwrap();
+        assert!(page.contains(&format!(" id=\"{anchor}\"")), "{anchor}");
+    }
+}
+
+#[tokio::test]
+async fn links_between_guides_have_targets() {
+    let server = Server::start().await;
+    let portal = visit(&server, "/docs", "text/html").await.text;
+    let guides: Vec<&str> =
+        portal.split("href=\"/docs/guides/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(guides.len() >= 10, "{guides:?}");
+    for guide in guides {
+        let text = visit(&server, &format!("/docs/guides/{guide}"), "text/html").await.text;
+        for link in text.split("href=\"/").skip(1) {
+            let link = format!("/{}", link.split('"').next().unwrap());
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = visit(&server, path, "*/*").await;
+            assert_eq!(target.status, 200, "{guide}: {link}");
+            assert!(anchor.is_empty() || target.text.contains(&format!(" id=\"{anchor}\"")), "{guide}: {link}");
+        }
+    }
+    let unknown = visit(&server, "/docs/guides/nonsense", "*/*").await;
+    assert_eq!((unknown.status, unknown.error()), (404, "not_found"));
+}
+
 #[tokio::test]
 async fn every_error_has_a_safe_page() {
     let server = Server::start().await;
@@ -24,17 +83,21 @@ async fn every_error_has_a_safe_page() {
     let doc = refused.json["error"]["doc_url"].as_str().unwrap().strip_prefix(&server.url).unwrap().to_owned();
     assert_eq!(visit(&server, &doc, "*/*").await.status, 200);
 
-    for path in
-        ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found", "/docs/style.css", "/docs/viewer.js"]
-    {
+    for path in PAGES.into_iter().chain(["/docs/style.css", "/docs/script.js"]) {
         let page = visit(&server, path, "*/*").await;
         assert_eq!(page.status, 200, "{path}");
         let policy = page.header("content-security-policy");
-        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+        assert_eq!(
+            policy,
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+             frame-ancestors 'none'; form-action 'self'",
+            "{path}"
+        );
+        assert!(!page.text.contains(" style=\"") && !page.text.contains("<style"), "{path}");
         assert_eq!((page.header("x-content-type-options"), page.header("referrer-policy")), ("nosniff", "no-referrer"));
     }
     // A page loads nothing from another host.
-    for path in ["/docs", "/docs/changelog", "/docs/reference"] {
+    for path in PAGES {
         let text = visit(&server, path, "*/*").await.text;
         for source in text.split("src=\"").skip(1).chain(text.split("<link rel=\"stylesheet\" href=\"").skip(1)) {
             assert!(source.starts_with("/docs/"), "{path}: {source}");
@@ -52,8 +115,11 @@ async fn asset_is_compressed_kept_and_revalidated() {
         client.send(if known.is_empty() { request } else { request.header("if-none-match", known.to_owned()) }).await
     };
     for (path, kept) in [
-        ("/docs/viewer.js", "public, max-age=3600"),
+        ("/docs/script.js", "public, max-age=3600"),
         ("/docs/style.css", "public, max-age=3600"),
+        ("/docs", "public, no-cache"),
+        ("/docs/reference", "public, no-cache"),
+        ("/docs/guides/paging", "public, no-cache"),
         ("/openapi/v1", "public, no-cache"),
         ("/openapi/v1.yaml", "public, no-cache"),
     ] {
@@ -76,11 +142,12 @@ async fn asset_is_compressed_kept_and_revalidated() {
 #[tokio::test]
 async fn links_keep_path_of_base_url() {
     let server = Server::start_with(|config| config.base_url = Some("https://hearth.example/home/".to_owned())).await;
-    for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
+    for path in PAGES {
         let text = visit(&server, path, "text/html").await.text;
-        for name in ["href=\"", "src=\"", "spec-url=\""] {
+        for name in ["href=\"", "src=\""] {
             for link in text.split(name).skip(1) {
-                assert!(link.starts_with("/home/") || link.starts_with("https://"), "{path}: {link}");
+                let is_here = link.starts_with('#') || link.starts_with("/home/") || link.starts_with("https://");
+                assert!(is_here, "{path}: {link}");
             }
         }
     }
@@ -123,7 +190,7 @@ async fn browser_finds_the_pages() {
     assert_eq!(at_root(Method::GET, "*/*").await, (404, None));
     assert_eq!(at_root(Method::GET, "application/json").await, (404, None));
     assert_eq!(at_root(Method::POST, browser).await, (404, None));
-    for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
+    for path in PAGES {
         let (page, slashed) = (visit(&server, path, browser).await, visit(&server, &format!("{path}/"), browser).await);
         assert_eq!((slashed.status, &slashed.text), (200, &page.text), "{path}/");
     }
