@@ -27,21 +27,21 @@ pub fn broken_limit(kind: Kind, members: &Fields) -> Option<String> {
     for (name, value) in members {
         let format = resource(kind).field(name).map(|field| field.format);
         let is_common = COMMON.contains(&name.as_str());
-        match (value, format) {
-            (Value::Null | Value::Bool(_), _) => {}
-            (Value::String(text), format) if format.is_some() || is_common => {
+        let range = format.and_then(Format::integer_range);
+        match (value, format, range) {
+            (Value::Null | Value::Bool(_), ..) => {}
+            (Value::String(text), format, _) if format.is_some() || is_common => {
                 let max = format.map_or(VALUE_CHARS_MAX, chars_max);
                 if text.len() > max && text.chars().count() > max {
                     return Some(format!("{name} has more than {max} characters"));
                 }
             }
-            (Value::Number(number), Some(format)) if format.is_integer() => {
-                let (low, high) = format.integer_range();
+            (Value::Number(number), _, Some((low, high))) => {
                 if !number.as_f64().is_some_and(|number| (low as f64..=high as f64).contains(&number)) {
                     return Some(format!("{name} is not from {low} to {high}"));
                 }
             }
-            (value, _) => unknown_bytes += name.len() + value.to_string().len(),
+            (value, ..) => unknown_bytes += name.len() + value.to_string().len(),
         }
     }
     (unknown_bytes > UNKNOWN_BYTES_MAX)
@@ -87,9 +87,9 @@ mod tests {
     #[test]
     fn largest_record_fits() {
         for kind in Kind::ALL {
-            let largest = |format: Format| match format.is_integer() {
-                true => json!(format.integer_range().1),
-                false => json!("\u{1f600}".repeat(chars_max(format))),
+            let largest = |format: Format| match format.integer_range() {
+                Some((_, high)) => json!(high),
+                None => json!("\u{1f600}".repeat(chars_max(format))),
             };
             let fields = resource(kind).fields.iter();
             let fields = fields.map(|field| (field.name.to_owned(), largest(field.format))).collect();
