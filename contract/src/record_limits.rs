@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::check::Fields;
 use crate::resources::resource;
-use crate::schema::{Format, Kind, URL_MAX};
+use crate::schema::{AUTHOR_MAX, Format, Kind, URL_MAX};
 
 /// Bytes of the JSON of one record. The largest record that the contract allows has 90 kB; members of a newer server fit too.
 pub const RECORD_BYTES_MAX: usize = 256 << 10;
@@ -14,11 +14,11 @@ pub const EVENT_BYTES_MAX: usize = RECORD_BYTES_MAX + (4 << 10);
 
 /// Bytes of the members of a record that this version does not know.
 const UNKNOWN_BYTES_MAX: usize = 64 << 10;
-/// Characters of a value that is neither a text nor an address: a word, a date, a sum, an id.
-const VALUE_CHARS_MAX: usize = 100;
+/// Characters of a value that is neither a text nor an address: a word, a date, a sum, an id, the name of an author.
+const VALUE_CHARS_MAX: usize = AUTHOR_MAX;
 
 /// The members of every record that are texts.
-const COMMON: [&str; 3] = ["id", "created_at", "updated_at"];
+const COMMON: [&str; 4] = ["id", "created_at", "updated_at", "updated_by"];
 
 /// The first limit that a record breaks, as a part of a sentence such as `title has more than 200 characters`. None: the
 /// record keeps all limits.
@@ -95,7 +95,8 @@ mod tests {
             let fields = fields.map(|field| (field.name.to_owned(), largest(field.format))).collect();
             assert_eq!(broken_limit(kind, &fields), None);
             let at = Timestamp::from_millis(0);
-            let record = Record { kind, id: uuid::Uuid::nil(), rev: i64::MAX, fields, created_at: at, updated_at: at };
+            let (id, updated_by) = (uuid::Uuid::nil(), "\u{1f600}".repeat(AUTHOR_MAX));
+            let record = Record { kind, id, rev: i64::MAX, fields, created_at: at, updated_at: at, updated_by };
             assert!(record.to_json().len() + UNKNOWN_BYTES_MAX < RECORD_BYTES_MAX, "{kind}");
         }
     }

@@ -139,8 +139,10 @@ pub fn is_subject(field: &str) -> bool {
     field == SUBJECT_TYPE || field == SUBJECT_ID
 }
 
-/// The members of every record beside the fields of its kind. The server sets all four.
-pub const COMMON: [&str; 4] = ["id", "rev", "created_at", "updated_at"];
+/// The members of every record beside the fields of its kind. The server sets them all.
+pub const COMMON: [&str; 5] = ["id", "rev", "created_at", "updated_at", "updated_by"];
+/// The most characters of `updated_by`: the name of a person or of a key.
+pub const AUTHOR_MAX: usize = 100;
 
 /// One field of a resource.
 #[derive(Debug)]

@@ -16,6 +16,8 @@ pub(super) const REQUEST_ID: &str = "req_0XJ5M9Y1T7Q3W8R2N6K4B0ZHCD";
 pub(super) const CURSOR: &str = "AUq2c3Jv0m8hBQABAA";
 const MOMENT: &str = "2026-06-01T08:30:00.000Z";
 const REV: i64 = 812;
+/// The author of the example records.
+const AUTHOR: &str = "Kitchen tablet";
 
 /// Adds the details of an expired cursor to an example.
 pub(super) fn expired(problem: Problem) -> Problem {
@@ -61,8 +63,8 @@ pub(super) fn record(kind: Kind) -> Value {
     }
     let intent = if kind.is_singleton() { Intent::Patch } else { Intent::Create };
     fields.extend(check(kind, intent, &create(kind)).fields);
-    let moment = moment();
-    let record = Record { kind, id: id(kind), rev: REV, fields, created_at: moment, updated_at: moment };
+    let (moment, updated_by) = (moment(), AUTHOR.to_owned());
+    let record = Record { kind, id: id(kind), rev: REV, fields, created_at: moment, updated_at: moment, updated_by };
     serde_json::from_str(&record.to_json()).unwrap_or_default()
 }
 
