@@ -61,7 +61,7 @@ pub struct HomeWriter<'a, 'c> {
 
 /// References to deleted records that one transaction clears at most. A home may have thousands of large records in one room:
 /// without a limit, their updates would hold up the writes of all homes.
-pub const CLEARED_MAX: usize = 100;
+pub const CLEARED_MAX: usize = 50;
 
 /// The author of records that the server writes by itself: the example data of a sandbox.
 pub const HEARTH: &str = "Hearth";
