@@ -63,6 +63,7 @@ CREATE TABLE _base (
     fields           TEXT NOT NULL,               -- JSON object
     created_at       TEXT,
     updated_at       TEXT,
+    updated_by       TEXT,
     extra            TEXT,
     deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev`; the rest is its last version
     reported_missing INTEGER NOT NULL DEFAULT 0,  -- 1: a response said 404, and the feed has not shown the delete yet
@@ -202,7 +203,7 @@ CREATE TABLE _synced_rows (
     -- row is its base image with the edits.
     kind      TEXT NOT NULL,
     record_id TEXT NOT NULL,
-    row       TEXT NOT NULL,             -- JSON array: rev, created_at, updated_at, extra, then the fields in their order
+    row       TEXT NOT NULL,             -- JSON array: rev, created_at, updated_at, updated_by, extra, then the fields in their order
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 

@@ -52,7 +52,7 @@ pub mod versions;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -266,11 +266,14 @@ fn assemble(
 ) -> (Arc<App>, watch::Sender<u64>) {
     let (external_writes, outside) = watch::channel(0);
     let base_url: Arc<str> = base_url.trim_end_matches('/').into();
-    let (described, also_described) = (base_url.clone(), base_url.clone());
+    let of_service = base_url.clone();
+    // Both files come from one description, which is made when the first of them is asked for.
+    let description = Arc::new(LazyLock::new(move || openapi::document(&of_service, &routes::ROUTES)));
+    let same = description.clone();
     let app = Arc::new(App {
         documents: Documents {
-            json: Asset::new(move || openapi::document(&described, &routes::ROUTES).json),
-            yaml: Asset::new(move || openapi::document(&also_described, &routes::ROUTES).yaml),
+            json: Asset::new(move || description.json.clone()),
+            yaml: Asset::new(move || same.yaml.clone()),
         },
         pages: portal::pages(&base_url, &routes::ROUTES),
         base_url,

@@ -1,5 +1,6 @@
 //! Tests of the whole store: a scene with a database, and helpers for events, edits and responses.
 
+mod authors;
 mod decisions;
 mod lists;
 mod local;
@@ -239,6 +240,7 @@ fn event(id: i64, event_type: &str, kind: &str, record: &str, payload: Value) ->
         members.insert("rev".into(), id.into());
         members.insert("created_at".into(), at(0).to_string().into());
         members.insert("updated_at".into(), at(id).to_string().into());
+        members.insert("updated_by".into(), format!("device {id}").into());
     }
     serde_json::from_value(json!({
         "id": id, "type": event_type, "resource_type": kind, "resource_id": record, "payload": payload,

@@ -13,7 +13,10 @@ use crate::store::{feed, schema, status, sync_state};
 #[test]
 fn null_in_insert_means_default() {
     let scene = Scene::new();
-    scene.does("INSERT INTO tasks (id, title, status, priority, rev, created_at, updated_at) VALUES (NULL, 'Paint', NULL, NULL, NULL, NULL, NULL)");
+    scene.does(
+        "INSERT INTO tasks (id, title, status, priority, rev, created_at, updated_at, updated_by)
+         VALUES (NULL, 'Paint', NULL, NULL, NULL, NULL, NULL, NULL)",
+    );
     let made = "SELECT length(id), status, priority, rev, created_at IS NOT NULL, updated_at IS NOT NULL FROM tasks";
     assert_eq!(scene.row(made), json!([36, "open", "medium", null, 1, 1]));
     assert_eq!(scene.row("SELECT record_id = (SELECT id FROM tasks), method FROM edits"), json!([1, "create"]));
@@ -50,6 +53,11 @@ fn wrong_values_get_contract_sentences() {
         ("UPDATE tasks SET recurrence_every = 100", "recurrence_every must be from 1 to 99"),
         ("UPDATE property SET time_zone = 'europe/berlin'", "time_zone must be a time zone such as Europe/Berlin"),
         ("UPDATE tasks SET rev = 3", "rev is set by the server and cannot be written"),
+        ("UPDATE tasks SET updated_by = 'me'", "updated_by is set by the server and cannot be written"),
+        (
+            "INSERT INTO tasks (title, updated_by) VALUES ('a', 'me')",
+            "updated_by is set by the server and cannot be written",
+        ),
         ("UPDATE tasks SET title = NULL", "title is required"),
         ("UPDATE tasks SET title = char(8195)", "title must not be blank"),
         ("UPDATE tasks SET title = 'a' || char(10)", "title must be one line without control characters"),

@@ -87,8 +87,9 @@ fn field_changed_on_both_sides_conflicts() {
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "title changed on the server too"]));
-    let view = "SELECT edit_id, kind, record_id, field, base, mine, theirs, theirs_at FROM conflicts";
-    assert_eq!(scene.row(view), json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", super::at(6).to_string()]));
+    let view = "SELECT edit_id, kind, record_id, field, base, mine, theirs, theirs_at, theirs_by FROM conflicts";
+    let theirs = json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", super::at(6).to_string(), "device 6"]);
+    assert_eq!(scene.row(view), theirs);
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Mine", "high"]));
 }
 
