@@ -20,6 +20,8 @@ const LAYERS: &[&[&str]] = &[
         "server/src/routes",
         "server/src/console",
         "server/src/api",
+        "server/src/portal",
+        "server/src/openapi",
         "server/src/http",
         "server/src/home",
         "server/src/store",
