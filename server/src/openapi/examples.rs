@@ -22,6 +22,8 @@ pub(super) const LATER: &str = "2026-06-02T08:30:00.000Z";
 pub(super) const REV: i64 = 812;
 /// The revision of the example patch.
 pub(super) const PATCHED_REV: i64 = 813;
+/// The author of the example records.
+const AUTHOR: &str = "Kitchen tablet";
 
 /// Adds the details of an expired cursor to an example.
 pub(super) fn expired(problem: Problem) -> Problem {
@@ -67,8 +69,8 @@ pub(super) fn record(kind: Kind) -> Value {
     }
     let intent = if kind.is_singleton() { Intent::Patch } else { Intent::Create };
     fields.extend(check(kind, intent, &create(kind)).fields);
-    let moment = moment();
-    let record = Record { kind, id: id(kind), rev: REV, fields, created_at: moment, updated_at: moment };
+    let (moment, updated_by) = (moment(), AUTHOR.to_owned());
+    let record = Record { kind, id: id(kind), rev: REV, fields, created_at: moment, updated_at: moment, updated_by };
     serde_json::from_str(&record.to_json()).unwrap_or_default()
 }
 
