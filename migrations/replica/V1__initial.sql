@@ -275,8 +275,8 @@ CREATE VIRTUAL TABLE search
     -- One row for each record of every kind, kept up to date by triggers. Words match from their start; accents and case do
     -- not count: SELECT title FROM search WHERE search MATCH 'chim*' ORDER BY rank.
     -- kind, record_id: the record. title: its name. body: its other texts, including codes such as a vin.
-    -- plain: title and body once more if they have letters such as ł, ø or æ (then l, o, ae) or signs of scripts without spaces
-    -- (then apart from each other: MATCH '"冷 蔵 庫"'); otherwise empty.
+    -- plain: title and body once more if they have letters such as ł, æ, ё, ά or ５ (then l, ae, е, α, 5) or signs of scripts
+    -- without spaces (then apart from each other: MATCH '"冷 蔵 庫"'); otherwise empty.
     USING fts5(
     kind UNINDEXED, record_id UNINDEXED, title, body, plain,
     prefix = '2 3', tokenize = 'unicode61 remove_diacritics 2'

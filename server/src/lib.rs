@@ -4,14 +4,17 @@
 //! - [`routes`]: the table of all operations, above the handlers.
 //! - [`http`]: connections, routing, and the steps around every request.
 //! - [`api`]: the handlers.
+//! - [`console`]: pages for people, beside the handlers of the API.
 //! - [`home`]: the rules of a home, and the single path of every write.
 //! - [`store`]: the only SQL.
 //! - [`versions`]: converts older requests up and responses down.
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
+//! - [`portal`]: the pages for people under `/docs`.
 //! - [`exports`]: files with the records of a home, written in the background.
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
+//! - [`passwords`]: hashes passwords of people, one at a time.
 //! - `compression`: codings of bodies, off the async threads.
 //! - [`open_files`]: how many connections the limits of the machine allow.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
@@ -19,7 +22,7 @@
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
-//! Imports point one way: `routes → api → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
+//! Imports point one way: `routes → api → portal → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
 
 pub mod api;
 pub mod app;
@@ -27,6 +30,7 @@ pub mod bench;
 pub mod clock;
 mod compression;
 pub mod config;
+pub mod console;
 pub mod core_dumps;
 pub mod exports;
 pub mod home;
@@ -37,6 +41,8 @@ pub mod metrics;
 pub mod open_files;
 pub mod openapi;
 pub mod operate;
+pub mod passwords;
+pub mod portal;
 pub mod random;
 pub mod routes;
 pub mod shutdown;
@@ -54,6 +60,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::answer_bytes::AnswerBytes;
 use crate::app::asset::Asset;
+use crate::app::backoff::Backoff;
 use crate::app::clock_guard::ClockGuard;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
@@ -67,6 +74,7 @@ use crate::http::edge::Edge;
 use crate::http::listener;
 use crate::maintenance::Maintenance;
 use crate::metrics::Metrics;
+use crate::passwords::Passwords;
 use crate::random::random_bytes;
 use crate::shutdown::Shutdown;
 use crate::store::Db;
@@ -157,6 +165,9 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     // After all errors: only the start that creates the team prints how to make a key.
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
+    let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let stored = operate::people::store_base_url(&db, base_url.trim_end_matches('/')).await;
+    stored.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let metrics_address = metrics.as_ref().map(|(_, address)| *address);
     if let Some(address) = metrics_address {
         tracing::info!(%address, "metrics are served");
@@ -174,7 +185,6 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
              proxy with TLS, and set --base-url to its https address"
         );
     }
-    let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
     // Names a leap in the log at the start, and keeps a right time for the next start.
     app.clock_guard.store_if_right(&app.clock);
@@ -188,7 +198,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     };
     // From the reserve of open files, so that a scraper always gets through.
     let metrics_rules = listener::Rules { connections_max: METRICS_CONNECTIONS_MAX, ..rules.clone() };
-    let edge = Edge::new(app.clone(), &routes::API);
+    let edge = Edge::new(app.clone(), routes::paths_of(&app.config));
     let api_task = tokio::spawn(listener::serve(listener, edge, rules, shutdown.clone()));
     let metrics_task =
         tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), metrics_rules, shutdown));
@@ -233,7 +243,7 @@ impl InProcess {
         let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
         let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown);
         let (edge, maintenance) =
-            (Edge::new(app.clone(), &routes::API), Maintenance::new(app.clone(), external_writes));
+            (Edge::new(app.clone(), routes::paths_of(&app.config)), Maintenance::new(app.clone(), external_writes));
         Ok(InProcess { app, edge, maintenance, _shutdown: sender, _lock: lock })
     }
 }
@@ -265,6 +275,7 @@ fn assemble(
             json: Asset::new(move || description.json.clone()),
             yaml: Asset::new(move || same.yaml.clone()),
         },
+        pages: portal::pages(&base_url, &routes::ROUTES),
         base_url,
         answer_bytes: AnswerBytes::default(),
         log_sampler: LogSampler::default(),
@@ -272,6 +283,8 @@ fn assemble(
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         refusals: Refusals::default(),
+        sign_ins: Backoff::default(),
+        passwords: Passwords::default(),
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),

@@ -13,6 +13,7 @@ mod scripts;
 mod search;
 mod sending;
 mod unknown_revs;
+mod user_objects;
 mod verify;
 
 use std::path::PathBuf;
@@ -42,6 +43,11 @@ impl Drop for Scene {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// The outcomes of edits that were all confirmed, as [`Scene::outcomes`] gives them.
+fn confirmed(edits: std::ops::RangeInclusive<i64>) -> Vec<(i64, EditOutcome)> {
+    edits.map(|edit| (edit, EditOutcome::Confirmed)).collect()
 }
 
 fn at(millis: i64) -> Timestamp {

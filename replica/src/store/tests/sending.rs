@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, deleted, event, no_answer, rejected, task, with_key};
+use super::{HOME, ROOM, Scene, TASK, confirmed, deleted, event, no_answer, rejected, task, with_key};
 use crate::model::WriteOutcome;
 use crate::model::{ConflictPolicy, EditOutcome, EditState};
 
@@ -346,11 +346,7 @@ fn unsent_edits_of_record_are_coalesced() {
     assert_eq!(scene.states(), [EditState::Sending]);
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![task(9, "Paint all", "medium")]);
-    assert_eq!(
-        scene.outcomes(),
-        [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed), (3, EditOutcome::Confirmed)],
-        "each as it was made"
-    );
+    assert_eq!(scene.outcomes(), confirmed(1..=3), "each as it was made");
     assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
     assert_eq!(scene.one("SELECT count(*) FROM _coalesced"), "0");
 }
