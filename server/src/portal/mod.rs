@@ -30,8 +30,8 @@ use crate::openapi;
 use crate::versions::{VERSIONS, Version};
 
 /// The pages that are the same for every client, by path. A page is made at its first use. `base_url` is the public URL of
-/// the service, without a slash at the end.
-pub fn pages(base_url: &Arc<str>, routes: &'static [Route]) -> BTreeMap<String, Asset> {
+/// the service, without a slash at the end. `has_console`: the service has the page that makes a key.
+pub fn pages(base_url: &Arc<str>, has_console: bool, routes: &'static [Route]) -> BTreeMap<String, Asset> {
     let page = |make: fn(&str) -> String| {
         let base_url = base_url.clone();
         Asset::new(move || Bytes::from(make(&base_url)))
@@ -42,7 +42,10 @@ pub fn pages(base_url: &Arc<str>, routes: &'static [Route]) -> BTreeMap<String, 
         Bytes::from(reference::page(base_path(&described), &document, routes))
     });
     let own = [
-        (paths::DOCS.to_owned(), page(portal)),
+        (
+            paths::DOCS.to_owned(),
+            page(if has_console { |base_url| portal(base_url, true) } else { |base_url| portal(base_url, false) }),
+        ),
         (paths::CHANGELOG.to_owned(), page(changelog)),
         (paths::REFERENCE.to_owned(), reference),
     ];
@@ -76,6 +79,7 @@ struct Portal<'p> {
     title: &'p str,
     base_url: &'p str,
     version: &'p str,
+    has_console: bool,
     guides: &'p [Guide],
     errors: Vec<ErrorRow>,
 }
@@ -87,7 +91,7 @@ struct ErrorRow {
     about: Markup,
 }
 
-fn portal(base_url: &str) -> String {
+fn portal(base_url: &str, has_console: bool) -> String {
     let row = |kind: ProblemType| ErrorRow {
         status: kind.status(),
         name: kind.as_str(),
@@ -99,6 +103,7 @@ fn portal(base_url: &str) -> String {
         title: "Hearth API",
         base_url,
         version: CURRENT_VERSION,
+        has_console,
         guides: &GUIDES,
         errors: ProblemType::ALL.map(row).into(),
     })
