@@ -3,6 +3,7 @@
 //! - [`client`]: an HTTP client of the API. [`wire`]: a minimal HTTP client for benches.
 //! - [`home`]: a home with the real server program. [`device`]: a replica with its command line.
 //! - [`server`]: a service inside the test process. [`process`]: the built programs as child processes.
+//! - [`tls`]: a local issuer of certificates.
 //! - [`terminal`]: a program on a pseudo-terminal, with its screen.
 //! - [`simulation`]: servers and replicas in one thread, with simulated faults.
 
@@ -14,4 +15,5 @@ pub mod server;
 #[path = "../simulation/mod.rs"]
 pub mod simulation;
 pub mod terminal;
+pub mod tls;
 pub mod wire;

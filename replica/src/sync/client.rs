@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use super::core::{Failure, Identity};
+use super::tls_fault::{tls_fault, tls_text};
 use super::wire::{self, HttpRequest, HttpResponse};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -255,30 +256,16 @@ fn cause_text(error: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {
+        if let Some(fault) = tls_fault(next) {
+            return tls_text(fault);
+        }
         causes.push(next.to_string());
         cause = next.source();
     }
     match causes.last() {
-        Some(last) => last.strip_prefix(REFUSED_CERTIFICATE).map_or(last.clone(), certificate_text),
+        Some(last) => last.clone(),
         None if error.is_timeout() => NO_ANSWER.to_owned(),
         None => error.to_string(),
-    }
-}
-
-/// Start of the TLS library's error for a refused certificate. The library's type is not reachable through `reqwest`.
-const REFUSED_CERTIFICATE: &str = "invalid peer certificate: ";
-
-/// A sentence about a refused certificate, with the remedy for an unknown issuer.
-fn certificate_text(why: &str) -> String {
-    match why {
-        "UnknownIssuer" => "the issuer of its certificate is not trusted here; SSL_CERT_FILE names a file with trusted issuers"
-            .to_owned(),
-        why if why.contains("CaUsedAsEndEntity") => {
-            "it shows the certificate of an issuer instead of a server's; let the issuer issue one for the server, and name \
-             the issuer's in a file by SSL_CERT_FILE"
-                .to_owned()
-        }
-        why => format!("its certificate is refused: {why}"),
     }
 }
 
@@ -295,14 +282,6 @@ mod tests {
             Ok::<_, std::convert::Infallible>("chunk")
         });
         read_response(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(chunks)))).await
-    }
-
-    #[test]
-    fn refused_certificate_names_the_remedy() {
-        assert!(certificate_text("UnknownIssuer").contains("SSL_CERT_FILE"));
-        let own = certificate_text("Other(OtherError(CaUsedAsEndEntity))");
-        assert!(own.contains("SSL_CERT_FILE") && !own.contains("Other"), "{own}");
-        assert_eq!(certificate_text("certificate expired: x"), "its certificate is refused: certificate expired: x");
     }
 
     #[tokio::test(start_paused = true)]

@@ -28,6 +28,7 @@ mod page_buffer;
 mod sse;
 mod sse_decoder;
 mod stream;
+mod tls_fault;
 mod wire;
 
 pub use self::core::{BatchEnd, EndReason, FeedBatch, Identity, Limits, Millis, Until};

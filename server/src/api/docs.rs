@@ -11,7 +11,6 @@ use serde_json::{Map, json};
 
 use super::assets::{CACHED_ONE_HOUR, asset_reply};
 use crate::app::asset::Asset;
-use crate::config::base_path;
 use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::versions::{Version, supported};
@@ -48,19 +47,19 @@ pub async fn portal(request: PublicRequest) -> Result<Reply, Refusal> {
         .replace("{base_url}", &request.app.base_url)
         .replace("{version}", CURRENT_VERSION)
         .replace("{errors}", &errors);
-    Ok(page(&request, "Hearth API", &body))
+    Ok(page("Hearth API", &body))
 }
 
 /// `GET /docs/reference`: the API reference.
-pub async fn reference(request: PublicRequest) -> Result<Reply, Refusal> {
-    Ok(browser_reply("text/html", with_base_path(&request, REFERENCE).into(), VIEWER_POLICY))
+pub async fn reference(_: PublicRequest) -> Result<Reply, Refusal> {
+    Ok(browser_reply("text/html", REFERENCE.into(), VIEWER_POLICY))
 }
 
 /// `GET /docs/changelog`: the news of each version, newest first.
 pub async fn changelog(request: PublicRequest) -> Result<Reply, Refusal> {
     let versions: Vec<&Version> = supported(request.app.clock.now()).collect();
     let body: String = versions.into_iter().rev().map(version_section).collect();
-    Ok(page(&request, "Changelog", &format!("<h1>Changelog</h1>\n{body}")))
+    Ok(page("Changelog", &format!("<h1>Changelog</h1>\n{body}")))
 }
 
 fn version_section(version: &Version) -> String {
@@ -112,7 +111,7 @@ pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
         about = code_markup(kind.about()),
         fix = code_markup(kind.fix()),
     );
-    Ok(page(&request, kind.as_str(), &body))
+    Ok(page(kind.as_str(), &body))
 }
 
 /// `GET /docs/style.css`: the style sheet of the pages.
@@ -131,16 +130,9 @@ pub async fn viewer(request: PublicRequest) -> Result<Reply, Refusal> {
     ))
 }
 
-fn page(request: &PublicRequest, title: &str, body: &str) -> Reply {
+fn page(title: &str, body: &str) -> Reply {
     let text = FRAME.replace("{title}", title).replace("{body}", body);
-    browser_reply("text/html", with_base_path(request, &text).into(), PAGE_POLICY)
-}
-
-/// Prefixes the links of a page with the base path, because a proxy may serve the API below a path of its own.
-fn with_base_path(request: &PublicRequest, html: &str) -> String {
-    let base = base_path(&request.app.base_url);
-    let link = |html: String, name: &str| html.replace(&format!("{name}=\"/"), &format!("{name}=\"{base}/"));
-    ["href", "src", "spec-url"].into_iter().fold(html.to_owned(), link)
+    browser_reply("text/html", text.into(), PAGE_POLICY)
 }
 
 /// A text for browsers, with the security headers.

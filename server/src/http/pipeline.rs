@@ -28,7 +28,6 @@ use super::{accept, auth, cors};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
-use crate::config::base_path;
 use crate::home::receipts::Ticket;
 use crate::interceptor::ForcedRefusal;
 use crate::versions::{self, Version};
@@ -98,8 +97,8 @@ impl Pipeline<'_> {
         check_host(&parts)?;
         check_transfer_coding(&parts.headers)?;
         if is_browser_at_root(&parts) {
-            let docs = format!("{}{}", base_path(&self.app.base_url), paths::DOCS);
-            return Ok(Reply { status: 303, headers: vec![("location", docs)], payload: Payload::Empty });
+            let headers = vec![("location", paths::DOCS.to_owned())];
+            return Ok(Reply { status: 303, headers, payload: Payload::Empty });
         }
         let preflight =
             found.as_ref().and_then(|found| cors::preflight(&self.app.config.allow_origins, found.entry, &parts));

@@ -18,5 +18,6 @@ mod recurrence;
 mod resources;
 mod robustness;
 mod search;
+mod tls;
 mod versions;
 mod writing;
