@@ -34,12 +34,16 @@ pub const CHANGELOG: &str = "/docs/changelog";
 pub const REFERENCE: &str = "/docs/reference";
 /// The style sheet of the pages.
 pub const STYLE: &str = "/docs/style.css";
-/// The script of the reference page.
-pub const VIEWER: &str = "/docs/viewer.js";
+/// The script of the pages, which work without it too.
+pub const SCRIPT: &str = "/docs/script.js";
+/// The page of a guide; `{guide}` stands for its name.
+pub const GUIDE: &str = "/docs/guides/{guide}";
 /// The page of an error type; `{type}` stands for `error.type`.
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Export jobs (contract 16).
 pub const EXPORTS: &str = "/v1/exports";
+/// The console for people, outside of the API (contract 19).
+pub const CONSOLE: &str = "/console";
 /// Metrics in the text format of Prometheus; only on `--metrics-listen`.
 pub const METRICS: &str = "/metrics";
 /// Liveness: the process answers.
@@ -50,6 +54,11 @@ pub const READY: &str = "/readyz";
 /// The path of a kind: a collection such as `/v1/tasks`, or the profile.
 pub fn collection(kind: Kind) -> String {
     format!("/v1/{}", kind.collection())
+}
+
+/// The path of a guide.
+pub fn guide(name: &str) -> String {
+    GUIDE.replace("{guide}", name)
 }
 
 /// The path of an export job.

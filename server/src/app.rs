@@ -4,24 +4,28 @@
 //! - [`answer_bytes`]: how many bytes of answers wait for their readers.
 //! - [`limits`]: how often a key may call, and how many streams the key may hold open.
 //! - [`asset`]: files that are the same for every client.
+//! - [`backoff`]: who has guessed too many passwords and must wait.
 //! - [`clock_guard`]: whether the clock can be trusted for a write.
 //! - [`frame_cache`]: encoded feed frames that several streams send.
 //! - [`log_sampler`]: which requests the access log omits.
 
 pub mod answer_bytes;
 pub mod asset;
+pub mod backoff;
 pub mod clock_guard;
 pub mod frame_cache;
 pub mod keyring;
 pub mod limits;
 pub mod log_sampler;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 
 use self::answer_bytes::AnswerBytes;
 use self::asset::Asset;
+use self::backoff::Backoff;
 use self::clock_guard::ClockGuard;
 use self::frame_cache::FrameCaches;
 use self::keyring::Keyring;
@@ -32,6 +36,7 @@ use crate::config::Config;
 use crate::exports::Exports;
 use crate::interceptor::Interceptor;
 use crate::metrics::Metrics;
+use crate::passwords::Passwords;
 use crate::shutdown::Shutdown;
 use crate::store::Db;
 use crate::store::notifier::Notifier;
@@ -44,6 +49,8 @@ pub struct App {
     pub base_url: Arc<str>,
     /// The OpenAPI description.
     pub documents: Documents,
+    /// The pages for people that are the same for every client, by path.
+    pub pages: BTreeMap<String, Asset>,
     /// The database.
     pub db: Db,
     /// Notifications of new events, one channel per home.
@@ -70,6 +77,10 @@ pub struct App {
     pub streams: Streams,
     /// Encoded feed frames per home, shared by the streams.
     pub frame_caches: FrameCaches,
+    /// Failed sign-ins per address and name.
+    pub sign_ins: Backoff,
+    /// The queue of passwords that are hashed.
+    pub passwords: Passwords,
     /// Set once the service is stopping.
     pub shutdown: Shutdown,
     /// The hook in front of every request, for tests of clients. Unset in a normal service.

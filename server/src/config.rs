@@ -41,6 +41,10 @@ pub struct Config {
     pub base_url: Option<String>,
     /// Certificate and key for TLS. None: plain HTTP.
     pub tls: Option<TlsFiles>,
+    /// Serve the console at `/console` (contract 19).
+    pub has_console: bool,
+    /// Accept sign-ins from other machines without TLS.
+    pub is_console_plain: bool,
     /// Open connections, at most; fewer where the limit of open files is lower. When all are taken, a new connection
     /// replaces the one that has been idle longest.
     pub connections_max: usize,
@@ -81,6 +85,8 @@ impl Config {
             allow_origins: Vec::new(),
             base_url: None,
             tls: None,
+            has_console: true,
+            is_console_plain: false,
             connections_max: 16_384,
             handshake_time_max: Duration::from_secs(10),
             headers_time_max: Duration::from_secs(10),

@@ -4,14 +4,17 @@
 //! - [`routes`]: the table of all operations, above the handlers.
 //! - [`http`]: connections, routing, and the steps around every request.
 //! - [`api`]: the handlers.
+//! - [`console`]: pages for people, beside the handlers of the API.
 //! - [`home`]: the rules of a home, and the single path of every write.
 //! - [`store`]: the only SQL.
 //! - [`versions`]: converts older requests up and responses down.
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
+//! - [`portal`]: the pages for people under `/docs`.
 //! - [`exports`]: files with the records of a home, written in the background.
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
+//! - [`passwords`]: hashes passwords of people, one at a time.
 //! - `compression`: codings of bodies, off the async threads.
 //! - `listening`: the address of the service, and warnings about it.
 //! - [`open_files`]: how many connections the limits of the machine allow.
@@ -20,7 +23,7 @@
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
-//! Imports point one way: `routes → api → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
+//! Imports point one way: `routes → api → portal → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
 
 pub mod api;
 pub mod app;
@@ -28,6 +31,7 @@ pub mod bench;
 pub mod clock;
 mod compression;
 pub mod config;
+pub mod console;
 pub mod core_dumps;
 pub mod exports;
 pub mod home;
@@ -39,6 +43,8 @@ pub mod metrics;
 pub mod open_files;
 pub mod openapi;
 pub mod operate;
+pub mod passwords;
+pub mod portal;
 pub mod random;
 pub mod routes;
 pub mod shutdown;
@@ -48,7 +54,7 @@ pub mod versions;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -56,6 +62,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::answer_bytes::AnswerBytes;
 use crate::app::asset::Asset;
+use crate::app::backoff::Backoff;
 use crate::app::clock_guard::ClockGuard;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
@@ -72,6 +79,7 @@ use crate::http::tls::Certificates;
 use crate::http::{edge, listener};
 use crate::maintenance::Maintenance;
 use crate::metrics::Metrics;
+use crate::passwords::Passwords;
 use crate::random::random_bytes;
 use crate::shutdown::Shutdown;
 use crate::store::Db;
@@ -177,6 +185,9 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     // After all errors: only the start that creates the team prints how to make a key.
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
+    let base_url = listening::public_url(&config);
+    let stored = operate::people::store_base_url(&db, base_url.trim_end_matches('/')).await;
+    stored.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let metrics_address = metrics.as_ref().map(|(_, address)| *address);
     if let Some(address) = metrics_address {
         tracing::info!(%address, "metrics are served");
@@ -184,7 +195,6 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
 
     let (sender, shutdown) = Shutdown::new();
     listening::warn_of_address(&config, address);
-    let base_url = listening::public_url(&config);
     let watch_clock = clock.clone();
     let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
     // Names a leap in the log at the start, and keeps a right time for the next start.
@@ -205,7 +215,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     if let Some(certificates) = certificates {
         tokio::spawn(certificates.watch(watch_clock, shutdown.clone()));
     }
-    let edge = Edge::new(app.clone(), &routes::API);
+    let edge = Edge::new(app.clone(), routes::paths_of(&app.config));
     let api_task = tokio::spawn(listener::serve(listener, edge, rules, shutdown.clone()));
     let metrics_task =
         tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), metrics_rules, shutdown));
@@ -250,7 +260,7 @@ impl InProcess {
         let base_url = listening::public_url(&config);
         let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown);
         let (edge, maintenance) =
-            (Edge::new(app.clone(), &routes::API), Maintenance::new(app.clone(), external_writes));
+            (Edge::new(app.clone(), routes::paths_of(&app.config)), Maintenance::new(app.clone(), external_writes));
         Ok(InProcess { app, edge, maintenance, _shutdown: sender, _lock: lock })
     }
 }
@@ -273,12 +283,16 @@ fn assemble(
 ) -> (Arc<App>, watch::Sender<u64>) {
     let (external_writes, outside) = watch::channel(0);
     let base_url: Arc<str> = base_url.trim_end_matches('/').into();
-    let (described, also_described) = (base_url.clone(), base_url.clone());
+    let of_service = base_url.clone();
+    // Both files come from one description, which is made when the first of them is asked for.
+    let description = Arc::new(LazyLock::new(move || openapi::document(&of_service, &routes::ROUTES)));
+    let same = description.clone();
     let app = Arc::new(App {
         documents: Documents {
-            json: Asset::new(move || openapi::document(&described, &routes::ROUTES).json),
-            yaml: Asset::new(move || openapi::document(&also_described, &routes::ROUTES).yaml),
+            json: Asset::new(move || description.json.clone()),
+            yaml: Asset::new(move || same.yaml.clone()),
         },
+        pages: portal::pages(&base_url, &routes::ROUTES),
         base_url,
         answer_bytes: AnswerBytes::default(),
         log_sampler: LogSampler::default(),
@@ -286,6 +300,8 @@ fn assemble(
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
         refusals: Refusals::default(),
+        sign_ins: Backoff::default(),
+        passwords: Passwords::default(),
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),

@@ -1,4 +1,4 @@
-//! A device that a person approves in a browser (contract 20): `hearth-replica init` and the connect form of the terminal UI,
+//! A device that a person approves in a browser: `hearth-replica init` and the connect form of the terminal UI,
 //! against a server whose answers of the sign-in are played.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Asks a server to approve this device, and for its key afterwards (RFC 8628, contract 20). Must not know the terminal.
+//! Asks a server to approve this device, and for its key afterwards (RFC 8628). Must not know the terminal.
 
 use std::time::Instant;
 

@@ -7,11 +7,12 @@
 //! - `http1` and `http2`: the requests of a connection. `unread_body`: bodies that were not read to the end; `paced_body`:
 //!   bodies in pieces, over HTTP/2.
 //! - [`connection`]: peer address, hangup switch and request id, which travel inside a request.
-//! - [`edge`]: the steps around every request. `pipeline`: the steps before the handler. `parts` checks headers and body.
+//! - [`edge`]: the steps around every request. `pipeline`: the steps before the handler. `parts` checks headers and body, `headers` reads one.
 //!   `cors`: preflights and headers for web pages of other origins.
 //! - [`auth`]: from the Authorization header to a verified key; [`scopes`]: all scopes.
 //! - [`route`]: one operation with its [`parameters`] and [`bodies`]; [`map`]: finds the routes of a path.
 //! - [`call`]: a request as the handler receives it; [`query`], [`json`] and [`accept`] parse its parts strictly.
+//! - [`web`]: a request to a route outside of the API, such as a page or a form.
 //! - [`reply`]: a response as the handler returns it; `streaming` writes a response without an end.
 
 pub mod accept;
@@ -22,6 +23,7 @@ pub mod certificate;
 pub mod connection;
 pub(crate) mod cors;
 pub mod edge;
+mod headers;
 mod http1;
 mod http2;
 mod idle;
@@ -41,3 +43,4 @@ mod socket;
 pub(crate) mod streaming;
 pub mod tls;
 mod unread_body;
+pub mod web;

@@ -16,20 +16,23 @@ use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, nearest, s
 use super::bodies::RequestBody;
 use super::call::{Call, PublicRequest};
 use super::connection::Peer;
+use super::headers::header_value;
 use super::map::{RouteMap, RouteMatch};
 use super::parts::{
-    check_accept, check_conditions, check_host, check_size, check_transfer_coding, header_value, parse_body,
-    parse_idempotency_key, read_body,
+    check_accept, check_conditions, check_host, check_size, check_transfer_coding, parse_body, parse_idempotency_key,
+    read_body,
 };
 use super::query::Query;
-use super::reply::{Payload, Refusal, Reply, ResponseContext};
-use super::route::{Handler, HandlerFuture, Route};
-use super::{accept, auth, cors};
+use super::reply::{Refusal, Reply, ResponseContext};
+use super::route::{Handler, HandlerFuture, Route, WebRefusal};
+use super::web::WebRequest;
+use super::{accept, auth, cors, web};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
 use crate::home::receipts::Ticket;
 use crate::interceptor::ForcedRefusal;
+use crate::store::lists::PAGE_BYTES_MAX;
 use crate::versions::{self, Version};
 
 /// Header names, parsed at compile time because every request needs them.
@@ -53,6 +56,8 @@ pub(super) struct RequestFacts {
     pub(super) counted: Option<(RateClass, Duration)>,
     /// An MCP message counts as a read, unless a tool counts the call, or the method is free.
     pub(super) counts_late: bool,
+    /// Writes the refusals of a route outside of the API. None: the API.
+    pub(super) web_refusal: Option<WebRefusal>,
 }
 
 /// The API version that a request names in its header.
@@ -96,9 +101,8 @@ impl Pipeline<'_> {
         check_size(&parts)?;
         check_host(&parts)?;
         check_transfer_coding(&parts.headers)?;
-        if is_browser_at_root(&parts) {
-            let headers = vec![("location", paths::DOCS.to_owned())];
-            return Ok(Reply { status: 303, headers, payload: Payload::Empty });
+        if let Some(page) = page_for_browser(&parts) {
+            return Ok(web::redirect(page.to_owned()));
         }
         let preflight =
             found.as_ref().and_then(|found| cors::preflight(&self.app.config.allow_origins, found.entry, &parts));
@@ -106,7 +110,7 @@ impl Pipeline<'_> {
             return Ok(reply);
         }
         let route = find_route(found.as_ref(), &parts)?;
-        let segment = found.and_then(|found| found.segment);
+        let (path, segment) = found.map_or(("", None), |found| (found.entry.path, found.segment));
         self.facts.operation = &route.operation;
         if let Some(ForcedRefusal { problem, rate_window }) = ForcedRefusal::find(&parts.extensions) {
             self.facts.rate_window = rate_window;
@@ -114,6 +118,12 @@ impl Pipeline<'_> {
         }
         match route.handler {
             Handler::Open(handler) => self.answer_public(route, &parts, segment, handler).await,
+            Handler::Web(handler) => {
+                let time_max = self.app.config.body_time_max;
+                let body = read_body(route, body, &parts.headers, time_max).await?;
+                let context = self.context.clone();
+                (handler.answer)(WebRequest::new(self.app.clone(), parts, path, segment, body, context)).await
+            }
             Handler::Keyed(handler) => {
                 let principal = self.authenticate(route, &parts).await?;
                 handler(self.parse_call(route, parts, body, segment, principal).await?).await
@@ -160,6 +170,9 @@ impl Pipeline<'_> {
         self.facts.key = Some(principal.key.id.clone());
         self.facts.counts_late = route.request_body == RequestBody::Rpc;
         self.count_call(&principal.key.id, route.class)?;
+        if route.class == RateClass::Read {
+            app.answer_bytes.check_room(&principal.key.id, PAGE_BYTES_MAX)?;
+        }
         route.check_scope(&principal)?;
         if let (NamedVersion::Unsupported, true) = (self.named, route.is_versioned()) {
             let name = header_value(&parts.headers, API_VERSION).unwrap_or_default();
@@ -225,12 +238,14 @@ impl Pipeline<'_> {
     }
 }
 
-/// Whether a person opens the address of the service in a browser. Programs get the 404 of an unknown path.
-fn is_browser_at_root(parts: &Parts) -> bool {
-    let has_pages = parts.extensions.get::<Served>().is_some_and(|Served(map)| map.paths().contains(&paths::DOCS));
+/// The page for a person who opens the address of the service in a browser: the console, or else the developer portal.
+/// None: another request. Programs get the 404 of an unknown path.
+fn page_for_browser(parts: &Parts) -> Option<&'static str> {
+    let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
+    let page = [paths::CONSOLE, paths::DOCS].into_iter().find(|page| known.contains(page))?;
     let wanted = accept::choose_media_type(header_value(&parts.headers, ACCEPT).as_deref(), &ROOT_MEDIA);
     let reads = matches!(parts.method, Method::GET | Method::HEAD);
-    has_pages && reads && parts.uri.path() == "/" && wanted == Some("text/html")
+    (reads && parts.uri.path() == "/" && wanted == Some("text/html")).then_some(page)
 }
 
 /// The media types between which a reader of `/` chooses, the default first.

@@ -1,5 +1,7 @@
 //! API keys: create, list, rotate, revoke and unflag. Must not know the command line.
 
+use std::time::Duration;
+
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::key::{Environment, HINT_END, HINT_START, holds_key, key_text};
@@ -8,6 +10,7 @@ use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
+use super::teams::{NAME_RULE, is_valid_name};
 use crate::clock::Clock;
 use crate::http::scopes::SCOPES;
 use crate::random::{fresh_id, random_bytes};
@@ -43,8 +46,11 @@ pub struct CreatedKey {
     pub secret: String,
 }
 
-/// Creates a key. Refused for an unknown team, scope or version.
+/// Creates a key. Refused for an unknown team, scope or version, and for a name that is not valid.
 pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKey, Error> {
+    if new.name.as_deref().is_some_and(|name| !is_valid_name(name)) {
+        return Err(Error::Refused(NAME_RULE.to_owned()));
+    }
     let scopes = parse_scopes(&new.scopes).map_err(Error::Refused)?;
     let now = clock.now();
     let pinned = match new.pinned {
@@ -87,9 +93,10 @@ pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKe
     }
 }
 
-/// Revokes a key (id or unique name) and creates a key with the same name, scopes, allowlist, version, expiry and team,
-/// in one transaction. Refused for a key that is not valid any more.
-pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<CreatedKey, Error> {
+/// Ends a key (id or unique name) and creates a key with the same name, scopes, allowlist, version, expiry and team, in one
+/// transaction. `keep_old`: the old key is refused only after this time; None: at once. Refused for a key that is not valid
+/// any more.
+pub async fn rotate_key(db: &Db, clock: &Clock, word: String, keep_old: Option<Duration>) -> Result<CreatedKey, Error> {
     let now = clock.now();
     let rotated = db
         .write(move |tx| {
@@ -101,7 +108,13 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<CreatedK
                 return Ok(Err(format!("key `{word}` is {ended}; create a new key with `hearth-server key create`")));
             }
             let Secret { secret, hint, hash } = generate_secret(old.environment);
-            keys::revoke(tx, &old.id, now)?;
+            match keep_old {
+                None => keys::revoke(tx, &old.id, now)?,
+                Some(time) => {
+                    let end = now.plus_millis(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+                    keys::set_expiry(tx, &old.id, old.expires_at.map_or(end, |earlier| earlier.min(end)))?;
+                }
+            }
             let id = fresh_id(now).to_string();
             let key = Key { id, hash, hint, created_at: now, last_used_at: None, flagged_at: None, ..old };
             keys::insert(tx, &key)?;
@@ -127,6 +140,14 @@ pub async fn unflag_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
         })
         .await?;
     found.map_err(Error::Refused)
+}
+
+/// The key with this id, if it belongs to the team (id).
+pub async fn team_key(db: &Db, team: &str, id: &str) -> Result<Option<Key>, Error> {
+    let (team, id) = (team.to_owned(), id.to_owned());
+    let found = db.read(move |tx| keys::find_by_id_or_name(tx, &id).map(|found| (found, id))).await?;
+    let (found, id) = found;
+    Ok(found.into_iter().find(|key| key.id == id && key.team == team))
 }
 
 /// The keys of one team (id or name) or of all teams, oldest first.

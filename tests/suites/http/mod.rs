@@ -1,8 +1,10 @@
 //! The API over HTTP, against the real router and store. `contract.md` in this directory lists the tests of each
 //! section of the contract.
 
+mod authors;
 mod bulk;
 mod clock;
+mod console;
 mod cors;
 mod discovery;
 mod envelope;
@@ -13,11 +15,13 @@ mod idempotency;
 mod keys;
 mod mcp;
 mod order;
+mod pages;
 mod reading;
 mod recurrence;
 mod resources;
 mod robustness;
 mod search;
+mod sign_in;
 mod tls;
 mod versions;
 mod writing;
