@@ -37,6 +37,7 @@ pub mod metrics;
 pub mod open_files;
 pub mod openapi;
 pub mod operate;
+mod partners;
 pub mod random;
 pub mod routes;
 pub mod shutdown;

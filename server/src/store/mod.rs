@@ -5,7 +5,7 @@
 //! - [`directory`]: the data directory, its permissions and locks. [`open`]: files, pragmas, migrations.
 //! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
-//! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`exports`]: the tables.
+//! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`partners`], [`exports`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
@@ -30,6 +30,7 @@ pub mod keys;
 pub mod lists;
 pub mod notifier;
 pub mod open;
+pub mod partners;
 mod queue;
 mod readers;
 pub mod receipts;

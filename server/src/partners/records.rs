@@ -1,0 +1,179 @@
+//! From the values of the protocol library to rows, inside one transaction, and the rule of which write comes too late.
+//! Must not know when the library reads or writes.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::key::{TokenKind, hint_of, key_text};
+use oauth_as::authorization::AuthorizationCodeRecord;
+use oauth_as::client::Client;
+use oauth_as::device::{DeviceGrant, DeviceGrantState, normalize_user_code};
+use oauth_as::par::PushedAuthorizationRequest;
+use oauth_as::scope::ScopeSet;
+use oauth_as::token::{IssuedToken, RefreshTokenRecord, RefreshTokenState};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::sealing::{digest, lookup, open_json, seal, seal_json, to_json, to_shown, token_bytes};
+use crate::store::partners::{self, BarrierScope, Record, RecordKind};
+use crate::store::{StoreError, Tx, keys};
+
+/// The client of Hearth's own replicas. Its device flow ends with an ordinary key.
+pub(crate) const REPLICA_CLIENT: &str = "hearth-replica";
+
+/// A moment of the library in nanoseconds.
+pub(super) fn nanos(moment: SystemTime) -> i64 {
+    match moment.duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => -i64::try_from(before.duration().as_nanos()).unwrap_or(i64::MAX),
+    }
+}
+
+/// A moment in nanoseconds.
+pub(super) fn nanos_of(moment: Timestamp) -> i64 {
+    moment.millis().saturating_mul(1_000_000)
+}
+
+/// Scopes separated by spaces.
+pub(super) fn scope_text(scopes: &ScopeSet) -> String {
+    scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a revocation covers a write, so that the write must not happen: the client was deleted, the family or the
+/// grant has ended.
+pub(super) fn is_revoked(
+    tx: &Tx<'_>,
+    client: &str,
+    family: Option<&str>,
+    subject: Option<&str>,
+    established: SystemTime,
+) -> Result<bool, StoreError> {
+    if let Some(recorded_at) = partners::barrier(tx, BarrierScope::Client, client)? {
+        let is_gone = partners::get(tx, RecordKind::Client, &digest(client))?.is_none();
+        if is_gone || nanos(established) <= recorded_at {
+            return Ok(true);
+        }
+    }
+    if let Some(family) = family
+        && partners::barrier(tx, BarrierScope::Family, family)?.is_some()
+    {
+        return Ok(true);
+    }
+    let grant = subject.map(|subject| keys::find_by_id(tx, subject)).transpose()?.flatten();
+    Ok(grant.is_some_and(|grant| grant.revoked_at.is_some()))
+}
+
+/// As [`is_revoked`], for a refresh token.
+pub(super) fn is_chain_revoked(tx: &Tx<'_>, record: &RefreshTokenRecord) -> Result<bool, StoreError> {
+    let (client, family, subject) = (record.client_id.as_str(), &record.family_id, record.subject.as_deref());
+    is_revoked(tx, client, Some(family), subject, record.grant_established_at)
+}
+
+/// Writes a client, which has no secret.
+pub(super) fn put_client(tx: &Tx<'_>, client: &Client, expires_at: Option<i64>) -> Result<(), StoreError> {
+    let id = client.client_id.as_str();
+    let row = Record { client: id.to_owned(), expires_at, body: to_json(client)?, ..Record::default() };
+    partners::put(tx, RecordKind::Client, &digest(id), &row)
+}
+
+/// Writes a device. Error: another device waits with the same user code.
+pub(super) fn put_device(tx: &Tx<'_>, grant: &DeviceGrant) -> Result<(), StoreError> {
+    let typed = normalize_user_code(&grant.user_code);
+    let user_code = digest(&typed);
+    let owner = partners::device_by_user_code(tx, &user_code)?;
+    if owner.is_some_and(|(device, _)| device != lookup(RecordKind::Device, &grant.device_code)) {
+        return Err(StoreError::Corrupt("a user code was drawn twice".to_owned()));
+    }
+    let subject = match &grant.state {
+        DeviceGrantState::Approved { subject } => Some(subject.clone()),
+        DeviceGrantState::Pending | DeviceGrantState::Denied => None,
+    };
+    let row = Record {
+        client: grant.client_id.as_str().to_owned(),
+        subject,
+        expires_at: Some(nanos(grant.expires_at)),
+        user_code: Some(user_code),
+        device_code: Some(seal(&typed, grant.device_code.as_bytes())?),
+        ..Record::default()
+    };
+    put(tx, RecordKind::Device, &grant.device_code, row, grant)
+}
+
+/// Writes an authorization code. No revocation refuses it, because a spent code must stay known.
+pub(super) fn put_code(tx: &Tx<'_>, record: &AuthorizationCodeRecord) -> Result<(), StoreError> {
+    let row = Record {
+        client: record.client_id.as_str().to_owned(),
+        subject: Some(record.subject.clone()),
+        expires_at: Some(nanos(record.expires_at)),
+        ..Record::default()
+    };
+    put(tx, RecordKind::Code, &record.code, row, record)
+}
+
+/// Writes a pushed request.
+pub(super) fn put_pushed(tx: &Tx<'_>, record: &PushedAuthorizationRequest) -> Result<(), StoreError> {
+    let row = Record {
+        client: record.client_id.as_str().to_owned(),
+        expires_at: Some(nanos(record.expires_at)),
+        ..Record::default()
+    };
+    put(tx, RecordKind::Pushed, &record.request_uri, row, record)
+}
+
+/// Writes a refresh token. `idle_end`: the moment at which an unused token without an end of its own ends.
+pub(super) fn put_refresh(tx: &Tx<'_>, record: &RefreshTokenRecord, idle_end: Option<i64>) -> Result<(), StoreError> {
+    let idle_end = idle_end.filter(|_| record.state == RefreshTokenState::Active);
+    let row = Record {
+        client: record.client_id.as_str().to_owned(),
+        subject: record.subject.clone(),
+        family: Some(record.family_id.clone()),
+        expires_at: record.expires_at.map(nanos).or(idle_end),
+        ..Record::default()
+    };
+    put(tx, RecordKind::Refresh, &record.refresh_token, row, record)
+}
+
+/// Writes an access token. For a replica the grant becomes an ordinary key, whose text has the random bytes of the token.
+pub(super) fn put_access(tx: &Tx<'_>, token: &IssuedToken) -> Result<(), StoreError> {
+    if token.client_id.as_str() == REPLICA_CLIENT {
+        return make_key(tx, token);
+    }
+    let row = Record {
+        client: token.client_id.as_str().to_owned(),
+        subject: token.subject.clone(),
+        family: token.family_id.clone(),
+        expires_at: Some(nanos(token.expires_at)),
+        scopes: Some(scope_text(&token.scope)),
+        hint: to_shown(TokenKind::Access, &token.access_token).map(|shown| hint_of(&shown)),
+        ..Record::default()
+    };
+    put(tx, RecordKind::Access, &token.access_token, row, token)
+}
+
+fn make_key(tx: &Tx<'_>, token: &IssuedToken) -> Result<(), StoreError> {
+    let grant = token.subject.as_deref().map(|subject| keys::find_by_id(tx, subject)).transpose()?.flatten();
+    let missing = || StoreError::Corrupt("a device was approved without a grant".to_owned());
+    let (grant, bytes) = grant.zip(token_bytes(&token.access_token)).ok_or_else(missing)?;
+    let secret = key_text(grant.environment, bytes);
+    keys::make_ordinary(tx, &grant.id, &digest(&secret), &hint_of(&secret))
+}
+
+/// Writes a record under its secret.
+fn put(tx: &Tx<'_>, kind: RecordKind, secret: &str, row: Record, value: &impl Serialize) -> Result<(), StoreError> {
+    partners::put(tx, kind, &lookup(kind, secret), &Record { body: seal_json(secret, value)?, ..row })
+}
+
+/// The record with this secret.
+pub(super) fn peek<T: DeserializeOwned>(tx: &Tx<'_>, kind: RecordKind, secret: &str) -> Result<Option<T>, StoreError> {
+    let found = partners::get(tx, kind, &lookup(kind, secret))?;
+    found.map(|record| open_json(secret, &record.body)).transpose()
+}
+
+/// Removes and returns the record with this secret.
+pub(super) fn take<T: DeserializeOwned>(tx: &Tx<'_>, kind: RecordKind, secret: &str) -> Result<Option<T>, StoreError> {
+    let found = peek(tx, kind, secret)?;
+    if found.is_some() {
+        partners::delete(tx, kind, &lookup(kind, secret))?;
+    }
+    Ok(found)
+}
