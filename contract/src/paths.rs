@@ -40,6 +40,8 @@ pub const VIEWER: &str = "/docs/viewer.js";
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Export jobs (contract 16).
 pub const EXPORTS: &str = "/v1/exports";
+/// The console for people, outside of the API (contract 19).
+pub const CONSOLE: &str = "/console";
 /// Metrics in the text format of Prometheus; only on `--metrics-listen`.
 pub const METRICS: &str = "/metrics";
 /// Liveness: the process answers.

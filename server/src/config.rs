@@ -39,6 +39,10 @@ pub struct Config {
     pub allow_origins: Vec<AllowedOrigin>,
     /// Public URL of the service, for links. None: the address in `listen`.
     pub base_url: Option<String>,
+    /// Serve the console at `/console` (contract 19).
+    pub has_console: bool,
+    /// Accept sign-ins from other machines without TLS.
+    pub is_console_plain: bool,
     /// Open connections, at most; fewer where the limit of open files is lower. When all are taken, a new connection
     /// replaces the one that has been idle longest.
     pub connections_max: usize,
@@ -76,6 +80,8 @@ impl Config {
             trusted_proxies: Vec::new(),
             allow_origins: Vec::new(),
             base_url: None,
+            has_console: true,
+            is_console_plain: false,
             connections_max: 16_384,
             headers_time_max: Duration::from_secs(10),
             body_time_max: Duration::from_secs(30),

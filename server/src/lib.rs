@@ -189,7 +189,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     };
     // From the reserve of open files, so that a scraper always gets through.
     let metrics_rules = listener::Rules { connections_max: METRICS_CONNECTIONS_MAX, ..rules.clone() };
-    let edge = Edge::new(app.clone(), &routes::API);
+    let edge = Edge::new(app.clone(), routes::paths_of(&app.config));
     let api_task = tokio::spawn(listener::serve(listener, edge, rules, shutdown.clone()));
     let metrics_task =
         tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), metrics_rules, shutdown));
@@ -234,7 +234,7 @@ impl InProcess {
         let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
         let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown);
         let (edge, maintenance) =
-            (Edge::new(app.clone(), &routes::API), Maintenance::new(app.clone(), external_writes));
+            (Edge::new(app.clone(), routes::paths_of(&app.config)), Maintenance::new(app.clone(), external_writes));
         Ok(InProcess { app, edge, maintenance, _shutdown: sender, _lock: lock })
     }
 }

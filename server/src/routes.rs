@@ -7,8 +7,10 @@ use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
+use self::web::CONSOLE;
 use crate::api;
 use crate::app::limits::RateClass;
+use crate::config::Config;
 use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
@@ -44,11 +46,19 @@ static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
     ]
 });
 
-/// The paths of the API.
-pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&ROUTES));
+/// The paths of the API, of its pages, and of the console.
+pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(CONSOLE.iter())));
+
+/// The same paths without the console, for a server with `--console off`.
+static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter()));
+
+/// The paths of the API address of a server.
+pub fn paths_of(config: &Config) -> &'static RouteMap {
+    if config.has_console { &API } else { &WITHOUT_CONSOLE }
+}
 
 /// The paths of the address `--metrics-listen`.
-pub static OPERATIONS: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&OPERATING));
+pub static OPERATIONS: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(OPERATING.iter()));
 
 /// The routes of a collection.
 fn collection(kind: Kind) -> [Route; 6] {
@@ -359,6 +369,8 @@ fn described(path: &str, operation: &str, summary: &str, response_body: Response
 fn health(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest) -> HandlerFuture) -> Route {
     Route { response_body: ResponseBody::Health, ..open(path, operation, summary, handler) }
 }
+
+pub mod web;
 
 #[cfg(test)]
 mod tests;

@@ -138,7 +138,7 @@ fn invalid_key() -> Problem {
 
 /// The client's address: the peer's address, or the last address in `X-Forwarded-For` that is no trusted proxy. None: a
 /// trusted proxy names a client without a readable address.
-fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> Option<IpAddr> {
+pub(super) fn client_address(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> Option<IpAddr> {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut address = peer.ip().to_canonical();
     let hops: Vec<&str> = headers

@@ -3,6 +3,10 @@
 
 /// Operations in one bulk call, at most (contract 7).
 pub const BULK_OPERATIONS_MAX: usize = 50;
+/// Largest request body of the API, in bytes.
+pub const BODY_MAX: usize = 1024 * 1024;
+/// Largest request body of a route outside of the API, in bytes.
+pub const WEB_BODY_MAX: usize = 64 * 1024;
 
 /// The body of a request. Schemas depend on the kind of the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,10 @@ pub enum RequestBody {
     Export,
     /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
+    /// The fields of an HTML form, for a route outside of the API. The body may be absent.
+    Form,
+    /// A JSON text that the handler parses, for a route outside of the API.
+    WebJson,
 }
 
 impl RequestBody {
@@ -29,9 +37,21 @@ impl RequestBody {
         match self {
             RequestBody::None => &[],
             RequestBody::Patch => &["application/json", "application/merge-patch+json"],
-            RequestBody::Empty | RequestBody::Create | RequestBody::Bulk | RequestBody::Export | RequestBody::Rpc => {
-                &["application/json"]
-            }
+            RequestBody::Form => &["application/x-www-form-urlencoded"],
+            RequestBody::Empty
+            | RequestBody::Create
+            | RequestBody::Bulk
+            | RequestBody::Export
+            | RequestBody::Rpc
+            | RequestBody::WebJson => &["application/json"],
+        }
+    }
+
+    /// The largest body that the server reads, in bytes.
+    pub const fn bytes_max(self) -> usize {
+        match self {
+            RequestBody::Form | RequestBody::WebJson => WEB_BODY_MAX,
+            _ => BODY_MAX,
         }
     }
 }

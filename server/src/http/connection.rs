@@ -13,6 +13,10 @@ use crate::random::unique_bytes;
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 
+/// The mark of a request that came over TLS. A listener with TLS sets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Secure;
+
 /// A switch that closes the connection of a request without a response.
 #[derive(Clone, Default)]
 pub struct Hangup(Arc<Notify>);

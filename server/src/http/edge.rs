@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE};
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
@@ -137,15 +137,23 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
         // A supported version in the header applies from the start, also to the form of refusals (contract 13).
         version: if let NamedVersion::Supported(version) = named { version } else { Version::current() },
     };
-    let (method, target) = (request.method().clone(), request.uri().path().to_owned());
-    let mut facts = RequestFacts::default();
+    let method = request.method().clone();
+    let web_refusal = found.as_ref().and_then(|found| found.entry.web_refusal());
+    // The path of a page may hold the secret of a link, so the log gets the path of the route.
+    let target = match (&found, web_refusal) {
+        (Some(found), Some(_)) => found.entry.path.to_owned(),
+        _ => request.uri().path().to_owned(),
+    };
+    let mut facts = RequestFacts { web_refusal, ..RequestFacts::default() };
     let pipeline = Pipeline { app: &app, named, context: &mut context, facts: &mut facts };
     let result = AssertUnwindSafe(pipeline.run(found, request)).catch_unwind().await;
+    let refuse = web_refusal.unwrap_or(ResponseContext::problem_reply);
     let mut reply = match result {
         Ok(Ok(reply)) => reply,
-        Ok(Err(Refusal::Problem(problem))) => context.problem_reply(&problem),
-        Ok(Err(Refusal::StoreError(fault))) => context.problem_reply(&context.fault_problem(&fault)),
-        Err(_) => context.problem_reply(&context.fault_problem(&StoreError::Panicked)),
+        Ok(Err(Refusal::Reply(reply))) => *reply,
+        Ok(Err(Refusal::Problem(problem))) => refuse(&context, &problem),
+        Ok(Err(Refusal::StoreError(fault))) => refuse(&context, &context.fault_problem(&fault)),
+        Err(_) => refuse(&context, &context.fault_problem(&StoreError::Panicked)),
     };
     if let Some(problem) = count_message(&app, &reply, &mut facts) {
         reply = context.problem_reply(&problem);
@@ -249,7 +257,9 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, facts: &Reques
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.reserve(HEADERS_USUAL);
-    headers.insert(API_VERSION, HeaderValue::from_static(version.name));
+    if facts.web_refusal.is_none() {
+        headers.insert(API_VERSION, HeaderValue::from_static(version.name));
+    }
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(NO_STORE));
     if let Some(media) = media {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
@@ -263,8 +273,11 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, facts: &Reques
         if version.is_current() { vec![] } else { version.deprecation_headers(app.clock.now(), &context.base_url) };
     let limits = facts.rate_window.map(|rate_window| rate_window.headers(app.clock.now()));
     for (name, value) in warnings.into_iter().chain(limits.into_iter().flatten()).chain(reply.headers) {
-        if let Ok(value) = HeaderValue::try_from(value) {
-            headers.insert(HeaderName::from_static(name), value);
+        match (HeaderName::from_static(name), HeaderValue::try_from(value)) {
+            // A response may set several cookies.
+            (name, Ok(value)) if name == SET_COOKIE => drop(headers.append(name, value)),
+            (name, Ok(value)) => drop(headers.insert(name, value)),
+            (_, Err(_)) => (),
         }
     }
     response

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 
-use super::route::Route;
+use super::route::{Route, WebRefusal};
 
 /// The paths of a route table, prepared for look-ups.
 pub struct RouteMap {
@@ -31,6 +31,11 @@ pub struct RouteMatch<'m> {
 }
 
 impl PathEntry {
+    /// The function that writes the refusals of the path. None: a path of the API.
+    pub fn web_refusal(&self) -> Option<WebRefusal> {
+        self.routes.iter().find_map(|route| route.web_refusal())
+    }
+
     /// The methods of the path, HEAD included.
     pub fn methods(&self) -> Vec<&'static str> {
         let mut methods: Vec<&str> = self.routes.iter().map(|route| route.method.as_str()).collect();
@@ -42,8 +47,8 @@ impl PathEntry {
 }
 
 impl RouteMap {
-    /// Prepares a route table. Panics if two paths match the same targets.
-    pub fn new(routes: &'static [Route]) -> RouteMap {
+    /// Prepares route tables. Panics if two paths match the same targets.
+    pub fn new(routes: impl IntoIterator<Item = &'static Route>) -> RouteMap {
         let mut places: BTreeMap<&'static str, Vec<&'static Route>> = BTreeMap::new();
         for route in routes {
             places.entry(&route.path).or_default().push(route);

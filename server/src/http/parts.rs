@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{
-    ACCEPT, AsHeaderName, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, IF_MATCH, IF_NONE_MATCH,
-    TRANSFER_ENCODING,
+    ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
 };
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
@@ -19,13 +18,12 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 
 use super::accept;
-use super::bodies::RequestBody;
+use super::bodies::{BODY_MAX, RequestBody};
 use super::connection::Peer;
+use super::headers::header_value;
 use super::json;
 use super::route::Route;
 
-/// Largest request body, in bytes.
-pub(crate) const BODY_MAX: usize = 1024 * 1024;
 /// Largest request target, in bytes.
 const TARGET_MAX: usize = 8 * 1024;
 /// Largest sum of header names and values in bytes, and the greatest number of header lines.
@@ -175,7 +173,7 @@ pub(super) async fn read_body(
 ) -> Result<Bytes, Problem> {
     let is_optional = match route.request_body {
         RequestBody::None => return Ok(Bytes::new()),
-        RequestBody::Empty => true,
+        RequestBody::Empty | RequestBody::Form => true,
         _ => false,
     };
     let announced = body.size_hint().exact();
@@ -187,7 +185,7 @@ pub(super) async fn read_body(
     if !is_unknown {
         check_content_type(route, headers)?;
     }
-    let read = collect_body(body, headers, time_max).await;
+    let read = collect_body(body, headers, route.request_body.bytes_max(), time_max).await;
     if is_unknown && !read.as_ref().is_ok_and(Bytes::is_empty) {
         check_content_type(route, headers)?;
     }
@@ -212,13 +210,14 @@ pub(super) fn parse_body(route: &Route, bytes: &[u8]) -> Result<Value, Problem> 
 }
 
 /// Reads a whole body. Errors: `payload_too_large`, `request_timeout`, or `invalid_json` for a body that breaks off.
-async fn collect_body(body: Body, headers: &HeaderMap, time_max: Duration) -> Result<Bytes, Problem> {
-    let too_large = || Problem::new(ProblemType::PayloadTooLarge, "The body is over 1 MiB.");
+async fn collect_body(body: Body, headers: &HeaderMap, bytes_max: usize, time_max: Duration) -> Result<Bytes, Problem> {
+    let limit = if bytes_max == BODY_MAX { "1 MiB".to_owned() } else { format!("{} KiB", bytes_max / 1024) };
+    let too_large = || Problem::new(ProblemType::PayloadTooLarge, format!("The body is over {limit}."));
     let announced = header_value(headers, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > BODY_MAX) {
+    if announced.is_some_and(|length| length > bytes_max) {
         return Err(too_large());
     }
-    match tokio::time::timeout(time_max, Limited::new(body, BODY_MAX).collect()).await {
+    match tokio::time::timeout(time_max, Limited::new(body, bytes_max).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Problem::new(ProblemType::InvalidJson, "The body broke off.")),
@@ -242,15 +241,4 @@ pub(super) fn parse_idempotency_key<'a>(route: &Route, headers: &'a HeaderMap) -
         return Err(Problem::parameter("Idempotency-Key", &String::from_utf8_lossy(value.as_bytes()), None, message));
     };
     Ok(Some(key))
-}
-
-/// The value of a header. Several lines count as one list (RFC 9110 5.3).
-pub(super) fn header_value(headers: &HeaderMap, name: impl AsHeaderName) -> Option<String> {
-    let mut values = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"));
-    let mut list = values.next()?.to_owned();
-    for value in values {
-        list.push_str(", ");
-        list.push_str(value);
-    }
-    Some(list)
 }

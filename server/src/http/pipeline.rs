@@ -16,15 +16,17 @@ use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, nearest, s
 use super::bodies::RequestBody;
 use super::call::{Call, PublicRequest};
 use super::connection::Peer;
+use super::headers::header_value;
 use super::map::{RouteMap, RouteMatch};
 use super::parts::{
-    check_accept, check_conditions, check_host, check_size, check_transfer_coding, header_value, parse_body,
-    parse_idempotency_key, read_body,
+    check_accept, check_conditions, check_host, check_size, check_transfer_coding, parse_body, parse_idempotency_key,
+    read_body,
 };
 use super::query::Query;
-use super::reply::{Payload, Refusal, Reply, ResponseContext};
-use super::route::{Handler, HandlerFuture, Route};
-use super::{accept, auth, cors};
+use super::reply::{Refusal, Reply, ResponseContext};
+use super::route::{Handler, HandlerFuture, Route, WebRefusal};
+use super::web::WebRequest;
+use super::{accept, auth, cors, web};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
@@ -54,6 +56,8 @@ pub(super) struct RequestFacts {
     pub(super) counted: Option<(RateClass, Duration)>,
     /// An MCP message counts as a read, unless a tool counts the call, or the method is free.
     pub(super) counts_late: bool,
+    /// Writes the refusals of a route outside of the API. None: the API.
+    pub(super) web_refusal: Option<WebRefusal>,
 }
 
 /// The API version that a request names in its header.
@@ -97,9 +101,8 @@ impl Pipeline<'_> {
         check_size(&parts)?;
         check_host(&parts)?;
         check_transfer_coding(&parts.headers)?;
-        if is_browser_at_root(&parts) {
-            let docs = format!("{}{}", base_path(&self.app.base_url), paths::DOCS);
-            return Ok(Reply { status: 303, headers: vec![("location", docs)], payload: Payload::Empty });
+        if let Some(page) = page_for_browser(&parts) {
+            return Ok(web::redirect(format!("{}{page}", base_path(&self.app.base_url))));
         }
         let preflight =
             found.as_ref().and_then(|found| cors::preflight(&self.app.config.allow_origins, found.entry, &parts));
@@ -107,7 +110,7 @@ impl Pipeline<'_> {
             return Ok(reply);
         }
         let route = find_route(found.as_ref(), &parts)?;
-        let segment = found.and_then(|found| found.segment);
+        let (path, segment) = found.map_or(("", None), |found| (found.entry.path, found.segment));
         self.facts.operation = &route.operation;
         if let Some(ForcedRefusal { problem, rate_window }) = ForcedRefusal::find(&parts.extensions) {
             self.facts.rate_window = rate_window;
@@ -115,6 +118,12 @@ impl Pipeline<'_> {
         }
         match route.handler {
             Handler::Open(handler) => self.answer_public(route, &parts, segment, handler).await,
+            Handler::Web(handler) => {
+                let time_max = self.app.config.body_time_max;
+                let body = read_body(route, body, &parts.headers, time_max).await?;
+                let context = self.context.clone();
+                (handler.answer)(WebRequest::new(self.app.clone(), parts, path, segment, body, context)).await
+            }
             Handler::Keyed(handler) => {
                 let principal = self.authenticate(route, &parts).await?;
                 handler(self.parse_call(route, parts, body, segment, principal).await?).await
@@ -226,12 +235,14 @@ impl Pipeline<'_> {
     }
 }
 
-/// Whether a person opens the address of the service in a browser. Programs get the 404 of an unknown path.
-fn is_browser_at_root(parts: &Parts) -> bool {
-    let has_pages = parts.extensions.get::<Served>().is_some_and(|Served(map)| map.paths().contains(&paths::DOCS));
+/// The page for a person who opens the address of the service in a browser: the console, or else the developer portal.
+/// None: another request. Programs get the 404 of an unknown path.
+fn page_for_browser(parts: &Parts) -> Option<&'static str> {
+    let known = parts.extensions.get::<Served>().map_or(&[][..], |Served(map)| map.paths());
+    let page = [paths::CONSOLE, paths::DOCS].into_iter().find(|page| known.contains(page))?;
     let wanted = accept::choose_media_type(header_value(&parts.headers, ACCEPT).as_deref(), &ROOT_MEDIA);
     let reads = matches!(parts.method, Method::GET | Method::HEAD);
-    has_pages && reads && parts.uri.path() == "/" && wanted == Some("text/html")
+    (reads && parts.uri.path() == "/" && wanted == Some("text/html")).then_some(page)
 }
 
 /// The media types between which a reader of `/` chooses, the default first.

@@ -179,6 +179,14 @@ pub enum Refusal {
     Problem(Box<Problem>),
     /// A fault of the server. The edge logs the cause and sends `internal_error` or `unavailable`.
     StoreError(StoreError),
+    /// A complete response, such as a page that says what to do.
+    Reply(Box<Reply>),
+}
+
+impl From<Reply> for Refusal {
+    fn from(reply: Reply) -> Refusal {
+        Refusal::Reply(Box::new(reply))
+    }
 }
 
 impl From<Problem> for Refusal {

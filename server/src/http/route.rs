@@ -10,7 +10,8 @@ use hearth_contract::schema::Kind;
 use super::bodies::{RequestBody, ResponseBody};
 use super::call::{Call, PublicRequest};
 use super::parameters::Parameter;
-use super::reply::{Refusal, Reply};
+use super::reply::{Refusal, Reply, ResponseContext};
+use super::web::WebRequest;
 use crate::app::keyring::Principal;
 use crate::app::limits::RateClass;
 
@@ -55,6 +56,31 @@ pub struct Route {
 }
 
 impl Route {
+    /// A route outside of the API, for the table of pages and forms. `request_body`: None, Form or WebJson.
+    pub fn web(method: Method, path: &str, operation: &str, request_body: RequestBody, handler: WebHandler) -> Route {
+        Route {
+            method,
+            path: path.to_owned(),
+            operation: operation.to_owned(),
+            summary: String::new(),
+            access: Access::Open,
+            class: RateClass::Free,
+            kind: None,
+            request_body,
+            response_body: ResponseBody::Page,
+            parameters: &[],
+            handler: Handler::Web(handler),
+        }
+    }
+
+    /// The function that writes the refusals of a route outside of the API. None: a route of the API.
+    pub fn web_refusal(&self) -> Option<WebRefusal> {
+        match self.handler {
+            Handler::Web(handler) => Some(handler.refuse),
+            Handler::Keyed(_) | Handler::Open(_) => None,
+        }
+    }
+
     /// Refuses a key without the scope of the route.
     pub fn check_scope(&self, principal: &Principal) -> Result<(), Problem> {
         match &self.access {
@@ -98,4 +124,18 @@ pub enum Handler {
     Keyed(fn(Call) -> HandlerFuture),
     /// Answers a request without a key.
     Open(fn(PublicRequest) -> HandlerFuture),
+    /// Answers a request outside of the API: no key, no envelope and no API version.
+    Web(WebHandler),
 }
+
+/// The two functions of a route outside of the API.
+#[derive(Clone, Copy)]
+pub struct WebHandler {
+    /// Answers a request.
+    pub answer: fn(WebRequest) -> HandlerFuture,
+    /// Writes a refusal in the form that the clients of the route read, such as an HTML page.
+    pub refuse: WebRefusal,
+}
+
+/// Writes a refusal of a route outside of the API.
+pub type WebRefusal = fn(&ResponseContext, &Problem) -> Reply;

@@ -17,9 +17,9 @@ use super::handler::{CallFacts, McpHandler};
 use crate::app::App;
 use crate::config::origin;
 use crate::http::auth::record_refusal;
+use crate::http::bodies::BODY_MAX;
 use crate::http::call::Call;
 use crate::http::cors::allowed_origin;
-use crate::http::parts::BODY_MAX;
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::http::route::Route;
 

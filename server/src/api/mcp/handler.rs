@@ -99,13 +99,18 @@ impl ServerHandler for McpHandler {
         };
         // The SDK runs a call in a task of its own, where the edge cannot catch a panic.
         let work = AssertUnwindSafe(self.run(tool, request.arguments.unwrap_or_default())).catch_unwind();
-        let problem = match work.await.unwrap_or(Err(StoreError::Panicked.into())) {
+        let outcome = match work.await.unwrap_or(Err(StoreError::Panicked.into())) {
+            Err(Refusal::Reply(reply)) => Ok(*reply),
+            Ok(reply) => Ok(reply),
+            Err(Refusal::Problem(problem)) => Err(*problem),
+            Err(Refusal::StoreError(fault)) => Err(self.context.fault_problem(&fault)),
+        };
+        let problem = match outcome {
             Ok(reply) => match result_off_async(reply).await {
                 Ok(result) => return Ok(result.into()),
                 Err(fault) => self.context.fault_problem(&fault),
             },
-            Err(Refusal::Problem(problem)) => *problem,
-            Err(Refusal::StoreError(fault)) => self.context.fault_problem(&fault),
+            Err(problem) => problem,
         };
         let error = problem.to_value(&self.context.base_url);
         Ok(CallToolResult::structured_error(json!({ "error": error })).into())

@@ -159,7 +159,7 @@ fn reaches_key_of(faults: &FaultInjector, headers: &HeaderMap) -> bool {
 
 /// The route of a request. HEAD counts as GET.
 fn find_route(request: &Request<Body>) -> Option<&'static Route> {
-    static MAP: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(&ROUTES));
+    static MAP: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter()));
     let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
     let found = MAP.find(request.uri().path())?;
     found.entry.routes.iter().find(|route| route.method == method).copied()
