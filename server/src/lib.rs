@@ -9,6 +9,7 @@
 //! - [`versions`]: converts older requests up and responses down.
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
 //! - [`exports`]: files with the records of a home, written in the background.
+//! - [`partners`]: programs of others that an owner gives access to.
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
@@ -37,7 +38,7 @@ pub mod metrics;
 pub mod open_files;
 pub mod openapi;
 pub mod operate;
-mod partners;
+pub mod partners;
 pub mod random;
 pub mod routes;
 pub mod shutdown;
@@ -53,6 +54,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::app::address_limits::AddressLimits;
 use crate::app::answer_bytes::AnswerBytes;
 use crate::app::asset::Asset;
 use crate::app::clock_guard::ClockGuard;
@@ -269,6 +271,7 @@ fn assemble(
         clock_guard: ClockGuard::new(&config.data, &clock, config.clock_leap_max, config.accept_clock),
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
+        address_limits: AddressLimits::default(),
         refusals: Refusals::default(),
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),

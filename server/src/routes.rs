@@ -7,7 +7,7 @@ use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
-use self::web::CONSOLE;
+use self::web::{CONSOLE, PARTNERS};
 use crate::api;
 use crate::app::limits::RateClass;
 use crate::config::Config;
@@ -46,11 +46,12 @@ static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
     ]
 });
 
-/// The paths of the API, of its pages, and of the console.
-pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(CONSOLE.iter())));
+/// The paths of the API, of its pages, of partner authorization, and of the console.
+pub static API: LazyLock<RouteMap> =
+    LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter()).chain(CONSOLE.iter())));
 
 /// The same paths without the console, for a server with `--console off`.
-static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter()));
+static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter())));
 
 /// The paths of the API address of a server.
 pub fn paths_of(config: &Config) -> &'static RouteMap {

@@ -23,6 +23,7 @@ const LAYERS: &[&[&str]] = &[
         "server/src/home",
         "server/src/store",
     ],
+    &["server/src/routes", "server/src/partners", "server/src/http", "server/src/home", "server/src/store"],
     &["replica/src/cli", "replica/src/doctor", "replica/src/sync", "replica/src/store", "replica/src/model"],
     &["tui/src/lib", "tui/src/edge", "tui/src/app", "tui/src/state", "tui/src/keys"],
     &["tui/src/app", "tui/src/state", "tui/src/words"],

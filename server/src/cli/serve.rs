@@ -8,8 +8,8 @@ use clap::Args;
 use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    AllowedOrigin, Config, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive, parse_listen,
-    parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
+    AllowedOrigin, Config, PartnerAccess, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive,
+    parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
 };
 use ipnet::IpNet;
 use serde_json::json;
@@ -59,6 +59,10 @@ pub(super) struct Serve {
     /// Public URL of the service, when clients do not use the listen address
     #[arg(long, value_parser = parse_base_url, value_name = "URL")]
     base_url: Option<String>,
+    /// Programs of partners that may ask an owner for access: off, known (programs that register themselves), or open (also
+    /// programs whose client id is a web address)
+    #[arg(long, default_value = "known", value_name = "off|known|open")]
+    partners: PartnerAccess,
     /// Accept the clock of the machine, although it is more than a day ahead of the time at which the server last ran
     #[arg(long)]
     accept_clock: bool,
@@ -99,6 +103,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,
+        partners: args.partners,
         accept_clock: args.accept_clock,
         ..Config::new(data)
     };

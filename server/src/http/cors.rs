@@ -13,7 +13,17 @@ use super::reply::{Payload, Reply};
 use crate::config::AllowedOrigin;
 
 /// The paths that web pages of other origins may call, with all paths below them. Never `/docs`: pages are for people.
-const SHARED: [&str; 3] = [paths::ROOT, "/openapi", paths::MCP];
+const SHARED: [&str; 9] = [
+    paths::ROOT,
+    "/openapi",
+    paths::MCP,
+    "/.well-known",
+    paths::TOKEN,
+    paths::REVOKE,
+    paths::REGISTER,
+    paths::PAR,
+    paths::DEVICE_AUTHORIZATION,
+];
 /// The request headers that a page may send.
 const ALLOWED_HEADERS: &str = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, \
                                Service-API-Version, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Range, \

@@ -136,6 +136,7 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
         base_url: app.base_url.clone(),
         // A supported version in the header applies from the start, also to the form of refusals (contract 13).
         version: if let NamedVersion::Supported(version) = named { version } else { Version::current() },
+        challenge: None,
     };
     let method = request.method().clone();
     let web_refusal = found.as_ref().and_then(|found| found.entry.web_refusal());
@@ -215,7 +216,8 @@ async fn settle_refusal(app: &Arc<App>, status: u16, facts: &mut RequestFacts) {
 /// The complete response, as bytes, to a request head that did not arrive in time.
 pub fn late_head_response(app: &App) -> Vec<u8> {
     let version = Version::current();
-    let context = ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version };
+    let context =
+        ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version, challenge: None };
     let seconds = app.config.headers_time_max.as_secs_f32();
     let message = format!("The headers did not arrive within {seconds} s.");
     let reply = context.problem_reply(&Problem::new(ProblemType::RequestTimeout, message));

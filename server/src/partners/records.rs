@@ -6,8 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::{TokenKind, hint_of, key_text};
 use oauth_as::authorization::AuthorizationCodeRecord;
-use oauth_as::client::Client;
+use oauth_as::client::{Client, ClientAuth, ClientId};
 use oauth_as::device::{DeviceGrant, DeviceGrantState, normalize_user_code};
+use oauth_as::grant::GrantType;
 use oauth_as::par::PushedAuthorizationRequest;
 use oauth_as::scope::ScopeSet;
 use oauth_as::token::{IssuedToken, RefreshTokenRecord, RefreshTokenState};
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::sealing::{digest, lookup, open_json, seal, seal_json, to_json, to_shown, token_bytes};
+use crate::http::scopes::SCOPES;
 use crate::store::partners::{self, BarrierScope, Record, RecordKind};
 use crate::store::{StoreError, Tx, keys};
 
@@ -39,34 +41,61 @@ pub(super) fn scope_text(scopes: &ScopeSet) -> String {
     scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a revocation covers a write, so that the write must not happen: the client was deleted, the family or the
-/// grant has ended.
-pub(super) fn is_revoked(
-    tx: &Tx<'_>,
-    client: &str,
-    family: Option<&str>,
-    subject: Option<&str>,
-    established: SystemTime,
-) -> Result<bool, StoreError> {
-    if let Some(recorded_at) = partners::barrier(tx, BarrierScope::Client, client)? {
-        let is_gone = partners::get(tx, RecordKind::Client, &digest(client))?.is_none();
-        if is_gone || nanos(established) <= recorded_at {
-            return Ok(true);
-        }
-    }
-    if let Some(family) = family
-        && partners::barrier(tx, BarrierScope::Family, family)?.is_some()
-    {
-        return Ok(true);
-    }
-    let grant = subject.map(|subject| keys::find_by_id(tx, subject)).transpose()?.flatten();
-    Ok(grant.is_some_and(|grant| grant.revoked_at.is_some()))
+/// All scopes.
+pub(super) fn all_scopes() -> ScopeSet {
+    ScopeSet::from_tokens(SCOPES).unwrap_or_default()
 }
 
-/// As [`is_revoked`], for a refresh token.
-pub(super) fn is_chain_revoked(tx: &Tx<'_>, record: &RefreshTokenRecord) -> Result<bool, StoreError> {
-    let (client, family, subject) = (record.client_id.as_str(), &record.family_id, record.subject.as_deref());
-    is_revoked(tx, client, Some(family), subject, record.grant_established_at)
+/// All scopes that change nothing.
+pub(super) fn reading_scopes() -> ScopeSet {
+    ScopeSet::from_tokens(SCOPES.into_iter().filter(|scope| scope.ends_with(":read"))).unwrap_or_default()
+}
+
+/// The client of Hearth's own replicas, which no database holds.
+pub(super) fn replica_client() -> Client {
+    Client {
+        client_id: ClientId::new(REPLICA_CLIENT),
+        auth: ClientAuth::Public,
+        // Without refresh tokens: the key of a replica does not expire.
+        grant_types: vec![GrantType::DeviceCode],
+        redirect_uris: Vec::new(),
+        allowed_scopes: all_scopes(),
+        default_scopes: all_scopes(),
+        name: Some("Hearth replica".to_owned()),
+        registration: None,
+    }
+}
+
+/// Whether the client of a write was deleted, so that the write must not happen. `established`: the moment of the grant.
+pub(super) fn is_client_revoked(tx: &Tx<'_>, client: &str, established: SystemTime) -> Result<bool, StoreError> {
+    let Some(recorded_at) = partners::barrier(tx, BarrierScope::Client, client)? else { return Ok(false) };
+    // Without its row the client was deleted and not made again.
+    let is_gone = partners::get(tx, RecordKind::Client, &digest(client))?.is_none();
+    Ok(is_gone || nanos(established) <= recorded_at)
+}
+
+/// Whether client, family or grant of an access token has ended.
+pub(super) fn is_token_revoked(tx: &Tx<'_>, token: &IssuedToken, now: Timestamp) -> Result<bool, StoreError> {
+    Ok(is_client_revoked(tx, token.client_id.as_str(), token.grant_established_at)?
+        || is_family_revoked(tx, token.family_id.as_deref())?
+        || is_grant_over(tx, token.subject.as_deref(), now)?)
+}
+
+/// Whether client, family or grant of a refresh token has ended.
+pub(super) fn is_chain_revoked(tx: &Tx<'_>, record: &RefreshTokenRecord, now: Timestamp) -> Result<bool, StoreError> {
+    Ok(is_client_revoked(tx, record.client_id.as_str(), record.grant_established_at)?
+        || is_family_revoked(tx, Some(&record.family_id))?
+        || is_grant_over(tx, record.subject.as_deref(), now)?)
+}
+
+fn is_family_revoked(tx: &Tx<'_>, family: Option<&str>) -> Result<bool, StoreError> {
+    let barrier = family.map(|family| partners::barrier(tx, BarrierScope::Family, family)).transpose()?;
+    Ok(barrier.flatten().is_some())
+}
+
+fn is_grant_over(tx: &Tx<'_>, subject: Option<&str>, now: Timestamp) -> Result<bool, StoreError> {
+    let grant = subject.map(|subject| keys::find_by_id(tx, subject)).transpose()?.flatten();
+    Ok(grant.is_some_and(|grant| grant.end_reason(now).is_some()))
 }
 
 /// Writes a client, which has no secret.

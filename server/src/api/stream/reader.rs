@@ -121,7 +121,7 @@ impl StreamReader {
     /// Whether the service runs and the key is valid. Looks the key up again after a write of another process.
     async fn may_continue(&mut self, signals: Signals) -> bool {
         let StreamGuard { app, principal, .. } = &*self.guard;
-        if app.shutdown.is_requested() || !principal.is_valid_at(app.clock.now()) {
+        if app.shutdown.is_requested() || !principal.may_stream_at(app.clock.now()) {
             return false;
         }
         if self.key_checked_at != Some(signals.external) {
