@@ -7,6 +7,7 @@
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
 //! - [`recovery`]: replicas that reconcile after lost history.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
+//! - [`partners`]: partner authorization through kills and restores of the server.
 //! - [`storm`]: concurrent writers on one replica database.
 //! - [`streams`]: streams that are cut, refused or held back.
 //! - [`strain`]: the server with stalled readers, and on a full disk.
@@ -23,6 +24,7 @@ mod edits;
 mod http;
 mod lab;
 mod operating;
+mod partners;
 mod recovery;
 mod storm;
 mod strain;

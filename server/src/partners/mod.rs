@@ -8,6 +8,7 @@
 //! - [`storage`]: the library's storage on our database. `records`: values of the library as rows. `sealing`: what is
 //!   stored cannot be read without the secret.
 
+mod documents;
 pub mod endpoints;
 pub mod metadata;
 pub(crate) mod records;

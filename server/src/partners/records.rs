@@ -98,9 +98,11 @@ fn is_grant_over(tx: &Tx<'_>, subject: Option<&str>, now: Timestamp) -> Result<b
     Ok(grant.is_some_and(|grant| grant.end_reason(now).is_some()))
 }
 
-/// Writes a client, which has no secret.
+/// Writes a client, which has no secret. A client that an owner has agreed to stays without an end.
 pub(super) fn put_client(tx: &Tx<'_>, client: &Client, expires_at: Option<i64>) -> Result<(), StoreError> {
     let id = client.client_id.as_str();
+    let known = partners::get(tx, RecordKind::Client, &digest(id))?;
+    let expires_at = expires_at.filter(|_| known.is_none_or(|known| known.expires_at.is_some()));
     let row = Record { client: id.to_owned(), expires_at, body: to_json(client)?, ..Record::default() };
     partners::put(tx, RecordKind::Client, &digest(id), &row)
 }

@@ -44,6 +44,13 @@ pub(super) type Server = AuthorizationServer<PartnerStorage, PartnerClock>;
 #[derive(Clone)]
 pub(super) struct PartnerClock(Clock);
 
+impl PartnerClock {
+    /// The clock of a service.
+    pub(super) fn of(app: &App) -> PartnerClock {
+        PartnerClock(app.clock.clone())
+    }
+}
+
 impl LibraryClock for PartnerClock {
     fn now(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(u64::try_from(self.0.now().millis()).unwrap_or_default())
@@ -58,7 +65,7 @@ pub(crate) fn storage(app: &App) -> PartnerStorage {
 
 /// The protocol, for pages that call it step by step.
 pub(super) fn server(app: &App) -> Server {
-    Server::with_clock(settings(app), storage(app), PartnerClock(app.clock.clone()))
+    Server::with_clock(settings(app), storage(app), PartnerClock::of(app))
         .with_registration_policy(Box::new(EveryoneMayRegister))
 }
 
@@ -123,6 +130,8 @@ fn registration(endpoint: &str) -> RegistrationConfig {
 pub(super) fn documents(endpoint: &str) -> CimdPolicy {
     let mut policy = CimdPolicy::new();
     policy.registration_bounds = registration(endpoint);
+    // The document itself names the addresses; they may be on the machine of the person.
+    policy.redirect_uris_same_origin = false;
     policy
 }
 

@@ -59,6 +59,14 @@ impl PartnerStorage {
         self.db.write(job).await.map_err(fault)
     }
 
+    /// A pushed request, which stays.
+    pub(crate) async fn pushed_request(
+        &self,
+        request_uri: &str,
+    ) -> Result<Option<Arc<PushedAuthorizationRequest>>, StorageError> {
+        self.find(RecordKind::Pushed, request_uri, true).await
+    }
+
     /// The record with this secret.
     async fn find<T: DeserializeOwned + Send + Sync + 'static>(
         &self,
@@ -105,8 +113,8 @@ impl Storage for PartnerStorage {
             // A client that names no scopes may ask for each, and gets all reads if it asks for none.
             (client.allowed_scopes, client.default_scopes) = (records::all_scopes(), records::reading_scopes());
         }
-        // A client that registered itself stays only if an owner agrees to it.
-        let expires_at = self.after(self.lifetimes.unused_client.filter(|_| client.registration.is_some()));
+        // A client stays only if an owner agrees to it.
+        let expires_at = self.after(self.lifetimes.unused_client);
         self.write(move |tx| records::put_client(tx, &client, expires_at)).await
     }
 

@@ -13,6 +13,7 @@ mod idempotency;
 mod keys;
 mod mcp;
 mod order;
+mod partners;
 mod reading;
 mod recurrence;
 mod resources;
