@@ -209,3 +209,47 @@ CREATE TABLE exports (
 
 CREATE INDEX exports_by_home ON exports (home, number);
 CREATE INDEX exports_by_status ON exports (status, number);
+
+-- People who sign in to the console (contract 19). A person who was removed keeps the row, because a restore must not bring
+-- the person back.
+CREATE TABLE people (
+    id         TEXT PRIMARY KEY,
+    team       TEXT NOT NULL REFERENCES teams (id),
+    name       TEXT NOT NULL,
+    folded     TEXT NOT NULL,                     -- the name in lower case and compatibility form
+    role       TEXT NOT NULL CHECK (role IN ('owner', 'member')),
+    password   TEXT NOT NULL,                     -- argon2id, as a PHC string
+    created_at INTEGER NOT NULL,                  -- moments, here and below
+    removed_at INTEGER
+) STRICT;
+
+-- A name is unique on the server, because it alone says who signs in.
+CREATE UNIQUE INDEX people_by_name ON people (folded) WHERE removed_at IS NULL;
+CREATE INDEX people_by_team ON people (team);
+
+-- One-time links, each for one person to set a password. The text of a link is not stored.
+CREATE TABLE console_links (
+    hash       BLOB PRIMARY KEY,                  -- SHA-256 of the secret part of the link
+    team       TEXT NOT NULL REFERENCES teams (id),
+    role       TEXT NOT NULL CHECK (role IN ('owner', 'member')),
+    name       TEXT,                              -- the name that the person gets; null: the person chooses
+    created_at INTEGER NOT NULL,                  -- moments, here and below
+    expires_at INTEGER NOT NULL,
+    used_at    INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Signed-in browsers. The text of a cookie is not stored.
+CREATE TABLE sessions (
+    hash         BLOB PRIMARY KEY,                -- SHA-256 of the cookie
+    person       TEXT NOT NULL REFERENCES people (id),
+    created_at   INTEGER NOT NULL,                -- moments, here and below
+    last_seen_at INTEGER NOT NULL                 -- updated at most once a minute
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_by_person ON sessions (person, last_seen_at);
+
+-- Facts of the server that ran last, for commands beside it. At most one row.
+CREATE TABLE service (
+    number   INTEGER PRIMARY KEY CHECK (number = 1),
+    base_url TEXT NOT NULL                        -- where clients reach the server
+) STRICT;

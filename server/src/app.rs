@@ -5,6 +5,7 @@
 //! - [`answer_bytes`]: how many bytes of answers wait for their readers.
 //! - [`limits`]: how often a key may call, and how many streams the key may hold open.
 //! - [`asset`]: files that are the same for every client.
+//! - [`backoff`]: who has guessed too many passwords and must wait.
 //! - [`clock_guard`]: whether the clock can be trusted for a write.
 //! - [`frame_cache`]: encoded feed frames that several streams send.
 //! - [`log_sampler`]: which requests the access log omits.
@@ -12,6 +13,7 @@
 pub mod address_limits;
 pub mod answer_bytes;
 pub mod asset;
+pub mod backoff;
 pub mod clock_guard;
 pub mod frame_cache;
 pub mod keyring;
@@ -25,6 +27,7 @@ use tokio::sync::watch;
 use self::address_limits::AddressLimits;
 use self::answer_bytes::AnswerBytes;
 use self::asset::Asset;
+use self::backoff::Backoff;
 use self::clock_guard::ClockGuard;
 use self::frame_cache::FrameCaches;
 use self::keyring::Keyring;
@@ -35,6 +38,7 @@ use crate::config::{Config, PartnerAccess, is_private_url};
 use crate::exports::Exports;
 use crate::interceptor::Interceptor;
 use crate::metrics::Metrics;
+use crate::passwords::Passwords;
 use crate::shutdown::Shutdown;
 use crate::store::Db;
 use crate::store::notifier::Notifier;
@@ -75,6 +79,10 @@ pub struct App {
     pub streams: Streams,
     /// Encoded feed frames per home, shared by the streams.
     pub frame_caches: FrameCaches,
+    /// Failed sign-ins per address and name.
+    pub sign_ins: Backoff,
+    /// The queue of passwords that are hashed.
+    pub passwords: Passwords,
     /// Set once the service is stopping.
     pub shutdown: Shutdown,
     /// The hook in front of every request, for tests of clients. Unset in a normal service.

@@ -4,6 +4,7 @@
 //! - [`routes`]: the table of all operations, above the handlers.
 //! - [`http`]: connections, routing, and the steps around every request.
 //! - [`api`]: the handlers.
+//! - [`console`]: pages for people, beside the handlers of the API.
 //! - [`home`]: the rules of a home, and the single path of every write.
 //! - [`store`]: the only SQL.
 //! - [`versions`]: converts older requests up and responses down.
@@ -13,6 +14,7 @@
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
+//! - [`passwords`]: hashes passwords of people, one at a time.
 //! - `compression`: codings of bodies, off the async threads.
 //! - [`open_files`]: how many connections the limits of the machine allow.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
@@ -28,6 +30,7 @@ pub mod bench;
 pub mod clock;
 mod compression;
 pub mod config;
+pub mod console;
 pub mod core_dumps;
 pub mod exports;
 pub mod home;
@@ -39,6 +42,7 @@ pub mod open_files;
 pub mod openapi;
 pub mod operate;
 pub mod partners;
+pub mod passwords;
 pub mod random;
 pub mod routes;
 pub mod shutdown;
@@ -57,6 +61,7 @@ use tokio::task::JoinHandle;
 use crate::app::address_limits::AddressLimits;
 use crate::app::answer_bytes::AnswerBytes;
 use crate::app::asset::Asset;
+use crate::app::backoff::Backoff;
 use crate::app::clock_guard::ClockGuard;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
@@ -70,6 +75,7 @@ use crate::http::edge::Edge;
 use crate::http::listener;
 use crate::maintenance::Maintenance;
 use crate::metrics::Metrics;
+use crate::passwords::Passwords;
 use crate::random::random_bytes;
 use crate::shutdown::Shutdown;
 use crate::store::Db;
@@ -160,6 +166,9 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     // After all errors: only the start that creates the team prints how to make a key.
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
+    let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let stored = operate::people::store_base_url(&db, base_url.trim_end_matches('/')).await;
+    stored.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let metrics_address = metrics.as_ref().map(|(_, address)| *address);
     if let Some(address) = metrics_address {
         tracing::info!(%address, "metrics are served");
@@ -177,7 +186,6 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
              proxy with TLS, and set --base-url to its https address"
         );
     }
-    let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
     // Names a leap in the log at the start, and keeps a right time for the next start.
     app.clock_guard.store_if_right(&app.clock);
@@ -273,6 +281,8 @@ fn assemble(
         keyring: Keyring::default(),
         address_limits: AddressLimits::default(),
         refusals: Refusals::default(),
+        sign_ins: Backoff::default(),
+        passwords: Passwords::default(),
         exports: Exports::new(&config.data),
         metrics: Metrics::default(),
         streams: Streams::default(),

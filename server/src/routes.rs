@@ -7,7 +7,8 @@ use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
-use self::web::{CONSOLE, PARTNERS};
+use self::partners::PARTNERS;
+use self::web::CONSOLE;
 use crate::api;
 use crate::app::limits::RateClass;
 use crate::config::Config;
@@ -371,6 +372,7 @@ fn health(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest)
     Route { response_body: ResponseBody::Health, ..open(path, operation, summary, handler) }
 }
 
+pub mod partners;
 pub mod web;
 
 #[cfg(test)]

@@ -52,7 +52,8 @@ impl Tokens {
 /// The secret cookie of a new session of an owner of a team (id or name).
 pub async fn sign_in(db: &Db, team: &str, name: &str) -> String {
     let clock = Clock::system();
-    let link = people::create_link(db, &clock, team.to_owned(), Role::Owner, Some(name.to_owned())).await.expect("a link");
+    let link =
+        people::create_link(db, &clock, team.to_owned(), Role::Owner, Some(name.to_owned())).await.expect("a link");
     let person = people::redeem_link(db, &clock, &link.token, name.to_owned(), "no password".to_owned()).await;
     let session = sessions::begin_session(db, &clock, &person.expect("a person")).await.expect("a session");
     format!("hearth={}", session.expect("a session"))

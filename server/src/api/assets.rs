@@ -7,20 +7,33 @@ use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
 
 /// `Cache-Control` of a file that belongs to a page: a browser may use it for an hour without asking.
-pub(super) const CACHED_ONE_HOUR: &str = "public, max-age=3600";
+pub(crate) const CACHED_ONE_HOUR: &str = "public, max-age=3600";
 /// `Cache-Control` of a file that programs read: a cache must ask whether it has changed.
 pub(super) const REVALIDATED: &str = "public, no-cache";
 
-/// The file in a coding that the client accepts; 304 if the client already has it.
+/// The file as the reply to a request of the API.
 pub(super) async fn asset_reply(
     request: &PublicRequest,
     asset: &Asset,
     media: &'static str,
     cache_control: &str,
 ) -> Result<Reply, Refusal> {
-    let coding = request.accept_encoding.as_deref().and_then(|accepted| choose_coding(accepted, &CODINGS));
+    let (accepted, known) = (request.accept_encoding.as_deref(), request.if_none_match.as_deref());
+    cached_reply(accepted, known, asset, media, cache_control).await
+}
+
+/// The file in a coding that the client accepts; 304 if the client already has it. `accept_encoding` and `if_none_match`: the
+/// headers of the request.
+pub(crate) async fn cached_reply(
+    accept_encoding: Option<&str>,
+    if_none_match: Option<&str>,
+    asset: &Asset,
+    media: &'static str,
+    cache_control: &str,
+) -> Result<Reply, Refusal> {
+    let coding = accept_encoding.and_then(|accepted| choose_coding(accepted, &CODINGS));
     let form = asset.form(coding).await?;
-    let is_known = request.if_none_match.as_deref().is_some_and(|tags| has_etag(tags, &form.etag));
+    let is_known = if_none_match.is_some_and(|tags| has_etag(tags, &form.etag));
     let (status, payload) =
         if is_known { (304, Payload::Empty) } else { (200, Payload::Text(media, form.bytes.clone())) };
     let reply = Reply { status, headers: Vec::new(), payload }

@@ -1,7 +1,7 @@
 //! The handlers: each translates a call into a request to the home, and the outcome into a reply. Must not contain SQL
 //! or rules, nor know the table of routes.
 
-mod assets;
+pub(crate) mod assets;
 pub mod bulk;
 pub mod discovery;
 pub mod docs;

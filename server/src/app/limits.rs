@@ -205,6 +205,12 @@ impl Streams {
         Some(Permit { key: key.to_owned(), open: self.open.clone() })
     }
 
+    /// The number of open streams of the keys (ids) that `counts` accepts.
+    pub fn count_of(&self, counts: impl Fn(&str) -> bool) -> usize {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().filter(|(key, _)| counts(key)).map(|(_, count)| count).sum()
+    }
+
     /// The number of open streams of all keys.
     pub fn count(&self) -> usize {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()

@@ -4,13 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use hearth_contract::formats::{Timestamp, format_date};
 use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
-use hearth_server::config::parse_network;
+use hearth_server::config::{parse_interval, parse_network};
 use hearth_server::operate::{self, CreatedKey, NewKey};
 use hearth_server::store::Db;
 use hearth_server::store::homes::Plan;
@@ -64,6 +65,9 @@ pub(super) enum KeyCommand {
     Rotate {
         /// Id or unique name of the key
         key: String,
+        /// Accept the old key for this time too, such as 24h; without it, the old key ends at once
+        #[arg(long, value_parser = parse_interval, value_name = "TIME")]
+        keep_old: Option<Duration>,
         #[command(flatten)]
         secret: SecretOutput,
     },
@@ -186,8 +190,8 @@ pub(super) async fn key(command: KeyCommand, db: &Db, as_json: bool) -> anyhow::
                 print_note(format_args!("revoked key {} ({})", key.id, key.name));
             }
         }
-        KeyCommand::Rotate { key, secret } => {
-            secret.output(operate::rotate_key(db, &Clock::system(), key), as_json).await?;
+        KeyCommand::Rotate { key, keep_old, secret } => {
+            secret.output(operate::rotate_key(db, &Clock::system(), key, keep_old), as_json).await?;
         }
         KeyCommand::Unflag { key } => {
             let key = operate::unflag_key(db, &Clock::system(), key).await?;

@@ -1,6 +1,7 @@
 //! The command line of `hearth-server` (contract 17), one file for each group of commands. Data goes to stdout,
 //! everything else to stderr. Must not know how the library does the work.
 
+mod console;
 mod data;
 mod faults;
 mod home;
@@ -56,6 +57,9 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Let people into the console
+    #[command(subcommand)]
+    Console(console::ConsoleCommand),
     /// Look at homes, and repair them
     #[command(subcommand)]
     Home(home::HomeCommand),
@@ -133,6 +137,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         }
         Command::Team(command) => runtime.block_on(team::team(command, &open_existing(&data)?, cli.json)),
         Command::Key(command) => runtime.block_on(key::key(command, &open_existing(&data)?, cli.json)),
+        Command::Console(command) => runtime.block_on(console::console(command, &open_existing(&data)?, cli.json)),
         Command::Home(command) => runtime.block_on(home::home(command, &open_existing(&data)?, cli.json)),
         Command::Openapi { .. } => Ok(()),
         Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open_existing(&data)?, cli.json)),

@@ -1,16 +1,21 @@
 //! The command `serve`: its options, and the end by a signal. Must not know how requests are answered.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use hearth_server::app::App;
 use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
     AllowedOrigin, Config, PartnerAccess, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive,
     parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
 };
+use hearth_server::operate::people;
+use hearth_server::store::homes::Team;
+use hearth_server::store::people::Role;
 use ipnet::IpNet;
 use serde_json::json;
 
@@ -63,6 +68,12 @@ pub(super) struct Serve {
     /// programs whose client id is a web address)
     #[arg(long, default_value = "known", value_name = "off|known|open")]
     partners: PartnerAccess,
+    /// Serve the console, where people manage keys in a browser
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    console: Switch,
+    /// Let people sign in to the console from other machines without TLS: their passwords travel unencrypted
+    #[arg(long)]
+    console_plain: bool,
     /// Accept the clock of the machine, although it is more than a day ahead of the time at which the server last ran
     #[arg(long)]
     accept_clock: bool,
@@ -71,6 +82,12 @@ pub(super) struct Serve {
     /// Format of the log on stderr; set HEARTH_LOG to filter, as in `warn` or `info,hearth_server=debug`
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log: LogFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
 }
 
 #[derive(Clone, Copy)]
@@ -85,6 +102,26 @@ fn parse_retention_arg(text: &str) -> Result<Retention, String> {
 
 fn parse_limits_arg(text: &str) -> Result<Limits, String> {
     parse_rate_limits(text).map(Limits)
+}
+
+/// Says how the first owner gets into the console. Only a terminal gets the link itself: a log would keep its secret.
+async fn invite_first_owner(app: &App, team: &Team, data: &Path) {
+    let link = match std::io::stderr().is_terminal() {
+        true => people::create_link(&app.db, &app.clock, team.id.clone(), Role::Owner, None).await.ok(),
+        false => None,
+    };
+    match link {
+        Some(link) => {
+            let url = link.url(&app.base_url);
+            output::print_note(format_args!(
+                "open this link within 10 minutes to set a password for the console: {url}"
+            ));
+        }
+        None => {
+            let next = shell_command(data, &["console", "link", "--team", &team.name]);
+            tracing::info!("for the console, print a one-time link with `{next}`");
+        }
+    }
 }
 
 /// Serves until a signal ends the process.
@@ -104,6 +141,8 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         allow_origins: args.allow_origin,
         base_url: args.base_url,
         partners: args.partners,
+        has_console: args.console == Switch::On,
+        is_console_plain: args.console_plain,
         accept_clock: args.accept_clock,
         ..Config::new(data)
     };
@@ -122,6 +161,9 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
     if let Some(team) = &running.first_team {
         let next = shell_command(&data, &["key", "create", "--team", &team.name, "--env", "live", "--to", "key"]);
         tracing::info!(team = team.name, "created the first team; create a key for the team with `{next}`");
+        if running.app.config.has_console {
+            invite_first_owner(&running.app, team, &data).await;
+        }
     }
     // Before the address is printed: a reader of the address may send a signal immediately.
     let stop = StopSignals::listen()?;

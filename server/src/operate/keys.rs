@@ -1,5 +1,7 @@
 //! API keys: create, list, rotate, revoke and unflag. Must not know the command line.
 
+use std::time::Duration;
+
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::key::{Environment, hint_of, holds_key, key_text};
@@ -88,9 +90,10 @@ pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKe
     }
 }
 
-/// Revokes a key (id or unique name) and creates a key with the same name, scopes, allowlist, version, expiry and team,
-/// in one transaction. Refused for a key that is not valid any more.
-pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<CreatedKey, Error> {
+/// Ends a key (id or unique name) and creates a key with the same name, scopes, allowlist, version, expiry and team, in one
+/// transaction. `keep_old`: the old key is refused only after this time; None: at once. Refused for a key that is not valid
+/// any more.
+pub async fn rotate_key(db: &Db, clock: &Clock, word: String, keep_old: Option<Duration>) -> Result<CreatedKey, Error> {
     let now = clock.now();
     let rotated = db
         .write(move |tx| {
@@ -108,7 +111,13 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String) -> Result<CreatedK
                 )));
             }
             let Secret { secret, hint, hash } = generate_secret(old.environment);
-            keys::revoke(tx, &old.id, now)?;
+            match keep_old {
+                None => keys::revoke(tx, &old.id, now)?,
+                Some(time) => {
+                    let end = now.plus_millis(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+                    keys::set_expiry(tx, &old.id, old.expires_at.map_or(end, |earlier| earlier.min(end)))?;
+                }
+            }
             let id = fresh_id(now).to_string();
             let key = Key { id, hash, hint, created_at: now, last_used_at: None, flagged_at: None, ..old };
             keys::insert(tx, &key)?;
@@ -134,6 +143,14 @@ pub async fn unflag_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
         })
         .await?;
     found.map_err(Error::Refused)
+}
+
+/// The key with this id, if it belongs to the team (id).
+pub async fn team_key(db: &Db, team: &str, id: &str) -> Result<Option<Key>, Error> {
+    let (team, id) = (team.to_owned(), id.to_owned());
+    let found = db.read(move |tx| keys::find_by_id_or_name(tx, &id).map(|found| (found, id))).await?;
+    let (found, id) = found;
+    Ok(found.into_iter().find(|key| key.id == id && key.team == team))
 }
 
 /// The keys of one team (id or name) or of all teams, oldest first.

@@ -3,6 +3,7 @@
 //!
 //! - `teams`: teams with their homes and sandboxes.
 //! - `keys`: API keys and scopes.
+//! - [`people`]: people of a team and their one-time links. [`sessions`]: signed-in people.
 //! - [`backup`]: saves all data to one file, and restores the data.
 //! - [`check`]: verifies the database. [`clock`]: clocks of homes that are ahead.
 //! - `error`: the error of all of these.
@@ -12,10 +13,12 @@ pub mod check;
 pub mod clock;
 mod error;
 mod keys;
+pub mod people;
+pub mod sessions;
 mod teams;
 
 pub use error::Error;
 pub use keys::{
-    CreatedKey, NewKey, create_key, list_keys, parse_pin, parse_scopes, revoke_key, rotate_key, unflag_key,
+    CreatedKey, NewKey, create_key, list_keys, parse_pin, parse_scopes, revoke_key, rotate_key, team_key, unflag_key,
 };
 pub use teams::{NAME_RULE, create_team, ensure_first_team, is_valid_name, reset_sandbox, set_plan, teams};

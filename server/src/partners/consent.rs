@@ -2,7 +2,6 @@
 
 use askama::Template;
 use hearth_contract::key::Environment;
-use hearth_contract::paths;
 use oauth_as::authorization::{AuthorizationError, AuthorizationRequest, ValidatedAuthorizationRequest};
 use oauth_as::client::Client;
 use oauth_as::server::UserApproval;
@@ -10,7 +9,9 @@ use oauth_as::store::Storage;
 
 use super::documents;
 use super::endpoints::admit;
-use super::grants::{Choice, LifetimeRow, ScopeRow, drop_grant, lifetimes, make_grant, scope_rows, suggested_environment};
+use super::grants::{
+    Choice, LifetimeRow, ScopeRow, drop_grant, lifetimes, make_grant, scope_rows, suggested_environment,
+};
 use super::pages::{Outcome, notice_page, redirect_origin};
 use super::service::{Server, server};
 use super::wire::read_fields;
@@ -153,10 +154,7 @@ async fn validate(server: &Server, fields: &Fields) -> Result<ValidatedAuthoriza
     Box::pin(server.validate_authorization_request(&AuthorizationRequest::from_pairs(pairs))).await
 }
 
-async fn client(
-    server: &Server,
-    validated: &ValidatedAuthorizationRequest,
-) -> Result<std::sync::Arc<Client>, Refusal> {
+async fn client(server: &Server, validated: &ValidatedAuthorizationRequest) -> Result<std::sync::Arc<Client>, Refusal> {
     let found = server.store().get_client(&validated.client_id).await.map_err(fault)?;
     found.ok_or_else(|| notice_page(400, "The program is unknown", START_AGAIN))
 }
@@ -212,6 +210,3 @@ fn repeated() -> Refusal {
 fn fault(error: oauth_as::store::StorageError) -> Refusal {
     StoreError::Corrupt(error.to_string()).into()
 }
-
-/// The path of the page, for the tests of routes.
-pub const PATH: &str = paths::AUTHORIZE;

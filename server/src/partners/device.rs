@@ -11,7 +11,9 @@ use oauth_as::server::Clock;
 use oauth_as::store::Storage;
 
 use super::endpoints::{admit, limit, name_of_device};
-use super::grants::{Choice, LifetimeRow, ScopeRow, drop_grant, lifetimes, make_grant, scope_rows, suggested_environment};
+use super::grants::{
+    Choice, LifetimeRow, ScopeRow, drop_grant, lifetimes, make_grant, scope_rows, suggested_environment,
+};
 use super::pages::{Outcome, admitted, notice_page};
 use super::records::REPLICA_CLIENT;
 use super::service::{PartnerClock, Server, server};
@@ -141,7 +143,8 @@ async fn find(request: &WebRequest, server: &Server, typed: &str) -> Result<Resu
     let now = PartnerClock::of(&request.app).now();
     let is_waiting = |grant: &DeviceGrant| grant.state == DeviceGrantState::Pending && now < grant.expires_at;
     let Some(grant) = found.filter(is_waiting) else {
-        let text = "No device waits with this code. Codes end after ten minutes: look at the device for the present code.";
+        let text =
+            "No device waits with this code. Codes end after ten minutes: look at the device for the present code.";
         return Ok(Err(text.to_owned()));
     };
     let client = server.store().get_client(&grant.client_id).await.map_err(fault)?;

@@ -105,7 +105,8 @@ pub(super) async fn make_grant(
     let (id, client) = (fresh_id(now).to_string(), client.client_id.as_str().to_owned());
     app.db
         .write(move |tx| {
-            let team = homes::find_team(tx, &team)?.ok_or_else(|| StoreError::Corrupt("a team is missing".to_owned()))?;
+            let team =
+                homes::find_team(tx, &team)?.ok_or_else(|| StoreError::Corrupt("a team is missing".to_owned()))?;
             let home = homes::home_of_team(tx, &team.id, choice.environment)?;
             let grant = Key {
                 // No key has this digest: a key text never begins like this.

@@ -48,12 +48,13 @@ pub(super) fn admitted(admitted: Result<(), Reply>, request: &WebRequest) -> Res
     if request.app.config.has_console {
         return Ok(());
     }
-    let text = "This server has no console, so no owner can sign in to agree. The operator can start it with --console on.";
+    let text =
+        "This server has no console, so no owner can sign in to agree. The operator can start it with --console on.";
     Err(notice_page(404, "No console", text))
 }
 
 /// Adds the headers of every page to the answer of a page.
-pub(super) fn with_page_headers(answer: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> HandlerFuture {
+pub fn with_page_headers(answer: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> HandlerFuture {
     Box::pin(async move {
         match answer.await {
             Ok(reply) => Ok(with_headers(reply, POLICY)),

@@ -18,6 +18,7 @@ use super::error::{OpenError, StoreError};
 use super::files::{DATABASE_FILE, create_new, remove_if_exists, replace_database, sync_directory_of, with_suffix};
 use super::keys::{self, Key};
 use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, migrate, open_existing};
+use super::people::{self, Person};
 use super::tx::Tx;
 use super::{check, exports, homes, schema};
 
@@ -164,6 +165,7 @@ struct Replaced {
     /// By home: the highest event id that was given out, or that was reserved by an earlier restore.
     heads: HashMap<Uuid, i64>,
     keys: Vec<Key>,
+    people: Vec<Person>,
 }
 
 impl Replaced {
@@ -179,7 +181,8 @@ impl Replaced {
             let heads = homes
                 .map(|home| home.map(|home| (home.id, home.head.max(home.next_event_min - 1))))
                 .collect::<Result<_, StoreError>>()?;
-            Ok(Replaced { heads, keys: [keys::list(&tx, None)?, keys::list_grants(&tx, None)?].concat() })
+            let keys = [keys::list(&tx, None)?, keys::list_grants(&tx, None)?].concat();
+            Ok(Replaced { heads, keys, people: people::all(&tx)? })
         };
         read().ok()
     }
@@ -209,6 +212,10 @@ fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> R
     }
     // Their files are not in the backup.
     exports::clear(&tx).map_err(unsound)?;
+    people::clear_access(&tx).map_err(unsound)?;
+    for person in &replaced.people {
+        people::copy_later(&tx, person).map_err(unsound)?;
+    }
     let mut revoked = 0;
     for key in &replaced.keys {
         revoked += usize::from(keys::copy_revocation(&tx, key).map_err(unsound)?);

@@ -190,6 +190,12 @@ pub fn revoke_grants_of(tx: &Tx<'_>, client: &str, at: Timestamp) -> Result<(), 
     Ok(())
 }
 
+/// Changes the moment from which a key is refused.
+pub fn set_expiry(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    tx.conn.execute("UPDATE keys SET expires_at = ?2 WHERE id = ?1", (id, at.millis()))?;
+    Ok(())
+}
+
 /// Flags a key for repeated refusals. A flagged key keeps its first moment.
 pub fn flag(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE keys SET flagged_at = coalesce(flagged_at, ?2) WHERE id = ?1", (id, at.millis()))?;

@@ -5,7 +5,8 @@
 //! - [`directory`]: the data directory, its permissions and locks. [`open`]: files, pragmas, migrations.
 //! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
-//! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`partners`], [`exports`]: the tables.
+//! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
+//!   [`partners`], [`exports`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
@@ -31,6 +32,7 @@ pub mod lists;
 pub mod notifier;
 pub mod open;
 pub mod partners;
+pub mod people;
 mod queue;
 mod readers;
 pub mod receipts;
@@ -38,6 +40,7 @@ pub mod records;
 pub mod rewind;
 pub mod schema;
 pub mod search;
+pub mod sessions;
 pub mod tables;
 mod tx;
 mod wal;

@@ -592,9 +592,9 @@ async fn browser_finds_the_pages() {
         let location = response.headers().get("location").map(|value| value.to_str().unwrap().to_owned());
         (response.status().as_u16(), location)
     };
-    let docs = Some("/hearth/docs".to_owned());
-    assert_eq!(at_root(Method::GET, browser).await, (303, docs.clone()));
-    assert_eq!(at_root(Method::HEAD, browser).await, (303, docs));
+    let console = Some("/hearth/console".to_owned());
+    assert_eq!(at_root(Method::GET, browser).await, (303, console.clone()));
+    assert_eq!(at_root(Method::HEAD, browser).await, (303, console));
     // Programs are told about a wrong path, as everywhere.
     assert_eq!(at_root(Method::GET, "*/*").await, (404, None));
     assert_eq!(at_root(Method::GET, "application/json").await, (404, None));

@@ -118,7 +118,7 @@ async fn rotated_key_is_replaced_at_once() {
         ..new_key("My home", Environment::Live)
     };
     let old = operate::create_key(db, &clock, old).await.unwrap();
-    let new = operate::rotate_key(db, &clock, "phone".to_owned()).await.unwrap();
+    let new = operate::rotate_key(db, &clock, "phone".to_owned(), None).await.unwrap();
     server.running.app.keyring.forget();
     assert_eq!(Client::new(&server.url, &old.secret).get("/v1/me").await.error(), "invalid_api_key");
     let me = Client::new(&server.url, &new.secret).get("/v1/me").await;
@@ -129,7 +129,7 @@ async fn rotated_key_is_replaced_at_once() {
     );
     // The name means the new key. The old key has its id, and cannot be rotated again.
     assert_eq!(operate::revoke_key(db, &clock, "phone".to_owned()).await.unwrap().id, new.key.id);
-    assert!(operate::rotate_key(db, &clock, old.key.id).await.is_err());
+    assert!(operate::rotate_key(db, &clock, old.key.id, None).await.is_err());
 }
 
 #[tokio::test]

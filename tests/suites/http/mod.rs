@@ -3,6 +3,7 @@
 
 mod bulk;
 mod clock;
+mod console;
 mod cors;
 mod discovery;
 mod envelope;
@@ -19,5 +20,6 @@ mod recurrence;
 mod resources;
 mod robustness;
 mod search;
+mod sign_in;
 mod versions;
 mod writing;

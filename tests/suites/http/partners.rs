@@ -114,7 +114,10 @@ async fn answer_names_its_issuer_against_mix_up() {
     assert!(answer.starts_with(REDIRECT));
     assert_eq!((query(answer, "iss"), query(answer, "state")), (server.url.clone(), "a state".to_owned()));
     let about = partner.api("").get("/.well-known/oauth-authorization-server").await.json;
-    assert_eq!((&about["issuer"], &about["authorization_response_iss_parameter_supported"]), (&json!(server.url), &json!(true)));
+    assert_eq!(
+        (&about["issuer"], &about["authorization_response_iss_parameter_supported"]),
+        (&json!(server.url), &json!(true))
+    );
 }
 
 #[tokio::test]
@@ -383,7 +386,11 @@ async fn replica_gets_a_key_named_after_its_machine() {
     let typed = user_code.replace('-', " ").to_lowercase();
     let page = partner.send(partner.browse(Method::GET, "/oauth/device").query(&[("user_code", &typed)])).await;
     assert_eq!(page.status, 200, "{}", page.text);
-    assert!(page.text.contains("Kitchen &#60;i&#62;PC") && page.text.contains(&user_code) && !page.text.contains("unverified"));
+    assert!(
+        page.text.contains("Kitchen &#60;i&#62;PC")
+            && page.text.contains(&user_code)
+            && !page.text.contains("unverified")
+    );
     let mut form = vec![("user_code", &*typed), ("decision", "allow"), ("environment", "test"), ("days", "0")];
     form.extend(["rooms:read", "events:read"].map(|scope| ("grant", scope)));
     assert_eq!(partner.submit("/oauth/device", &form).await.status, 200);
@@ -397,17 +404,24 @@ async fn replica_gets_a_key_named_after_its_machine() {
     assert!(key.starts_with("svc_test_"));
     clock.advance(Duration::from_secs(365 * 24 * 3600));
     let me = partner.api(key).get("/v1/me").await.data().clone();
-    assert_eq!((&me["key"]["name"], &me["scopes"]), (&json!("Kitchen <i>PC</i>"), &json!(["rooms:read", "events:read"])));
+    assert_eq!(
+        (&me["key"]["name"], &me["scopes"]),
+        (&json!("Kitchen <i>PC</i>"), &json!(["rooms:read", "events:read"]))
+    );
     assert_eq!(poll(&partner, "hearth-replica", &device_code).await.1["error"], "invalid_grant");
     let keys = operate::list_keys(&server.running.app.db, None).await.unwrap();
-    assert!(keys.iter().any(|key| key.name == "Kitchen <i>PC</i>" && key.expires_at.is_none()), "it is an ordinary key");
+    assert!(
+        keys.iter().any(|key| key.name == "Kitchen <i>PC</i>" && key.expires_at.is_none()),
+        "it is an ordinary key"
+    );
 }
 
 #[tokio::test]
 async fn device_of_a_partner_gets_tokens_or_a_refusal() {
     let (_server, clock, partner) = start().await;
     let client_id = partner.client_id.clone();
-    let (device_code, user_code) = ask_for_device(&partner, &[("client_id", &client_id), ("scope", "rooms:read")]).await;
+    let (device_code, user_code) =
+        ask_for_device(&partner, &[("client_id", &client_id), ("scope", "rooms:read")]).await;
     let page = partner.send(partner.browse(Method::GET, "/oauth/device").query(&[("user_code", &user_code)])).await;
     assert!(page.text.contains("unverified") && page.text.contains("Read rooms"), "{}", page.text);
     let form = [

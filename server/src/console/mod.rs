@@ -1,0 +1,20 @@
+//! The console (contract 19): pages for people of a team, made on the server, usable without scripts. Changes go through the
+//! functions that the operator's commands call. Must not know SQL, nor the form of the API.
+//!
+//! - [`pages`]: the table of all pages with their roles, and the way of a request through the checks to its page.
+//! - [`session`]: who is signed in. [`guard`]: which hosts, origins and connections are accepted.
+//! - [`page`]: a template as a reply with its headers; notices and refusals as pages.
+//! - `sign_in`, `links`, `overview`, `keys`, `people`, `home`: the pages. `assets`: style and script. `words`: moments as text.
+
+mod assets;
+pub mod guard;
+mod home;
+mod keys;
+mod links;
+mod overview;
+pub mod page;
+pub mod pages;
+mod people;
+pub mod session;
+mod sign_in;
+mod words;

@@ -1,0 +1,154 @@
+//! The table of all pages and forms of the console: each with the role that it requires. A page of a role gets the session, so
+//! it cannot be reached without one. Must not know what a page shows.
+
+use axum::http::Method;
+use hearth_contract::problem::{Problem, ProblemType};
+
+use super::page::{POLICY, with_headers};
+use super::{assets, guard, home, keys, links, overview, people, session, sign_in};
+use crate::http::bodies::RequestBody;
+use crate::http::reply::{Refusal, Reply};
+use crate::http::route::HandlerFuture;
+use crate::http::web::WebRequest;
+use crate::store::people::Role;
+use crate::store::sessions::Session;
+
+/// Who reaches a page, and the function that answers.
+#[derive(Clone, Copy)]
+pub enum Entry {
+    /// Everyone.
+    Public(fn(WebRequest) -> HandlerFuture),
+    /// People of any role.
+    Member(fn(WebRequest, Session) -> HandlerFuture),
+    /// Owners.
+    Owner(fn(WebRequest, Session) -> HandlerFuture),
+}
+
+/// A page or a form of the console.
+pub struct Page {
+    /// GET or POST.
+    pub method: Method,
+    /// The path; `{id}` and `{token}` stand for one segment.
+    pub path: &'static str,
+    /// The name in the log and in metrics.
+    pub operation: &'static str,
+    /// Who reaches the page.
+    pub entry: Entry,
+}
+
+impl Page {
+    /// The body of the request.
+    pub fn request_body(&self) -> RequestBody {
+        if self.method == Method::POST { RequestBody::Form } else { RequestBody::None }
+    }
+
+    /// The role that the page requires. None: no sign-in.
+    pub fn role(&self) -> Option<Role> {
+        match self.entry {
+            Entry::Public(_) => None,
+            Entry::Member(_) => Some(Role::Member),
+            Entry::Owner(_) => Some(Role::Owner),
+        }
+    }
+}
+
+use self::Entry::{Member, Owner, Public};
+
+/// Every page and form.
+pub static PAGES: &[Page] = &[
+    get("/console", "console_overview", Owner(|request, session| Box::pin(overview::overview(request, session)))),
+    get("/home", "home", Member(|request, session| Box::pin(home::home(request, session)))),
+    get("/console/style.css", "console_style", Public(|request| Box::pin(assets::style(request)))),
+    get("/console/script.js", "console_script", Public(|request| Box::pin(assets::script(request)))),
+    get("/console/link/{token}", "console_link", Public(|request| Box::pin(links::form(request)))),
+    post("/console/link/{token}", "console_redeem", Public(|request| Box::pin(links::redeem(request)))),
+    get("/console/sign-in", "console_sign_in_form", Public(|request| Box::pin(sign_in::form(request)))),
+    post("/console/sign-in", "console_sign_in", Public(|request| Box::pin(sign_in::sign_in(request)))),
+    post("/console/sign-out", "console_sign_out", Public(|request| Box::pin(sign_in::sign_out(request)))),
+    get(
+        "/console/session",
+        "console_session",
+        Member(|request, session| Box::pin(sign_in::own_sessions(request, session))),
+    ),
+    post(
+        "/console/sign-out-everywhere",
+        "console_sign_out_everywhere",
+        Member(|request, session| Box::pin(sign_in::sign_out_everywhere(request, session))),
+    ),
+    get("/console/keys", "console_keys", Owner(|request, session| Box::pin(keys::list(request, session)))),
+    post("/console/keys", "console_create_key", Owner(|request, session| Box::pin(keys::create(request, session)))),
+    get("/console/keys/new", "console_new_key", Owner(|request, session| Box::pin(keys::new(request, session)))),
+    get("/console/keys/{id}", "console_key", Owner(|request, session| Box::pin(keys::one(request, session)))),
+    post(
+        "/console/keys/{id}/rotate",
+        "console_rotate_key",
+        Owner(|request, session| Box::pin(keys::rotate(request, session))),
+    ),
+    post(
+        "/console/keys/{id}/revoke",
+        "console_revoke_key",
+        Owner(|request, session| Box::pin(keys::revoke(request, session))),
+    ),
+    post(
+        "/console/keys/{id}/unflag",
+        "console_unflag_key",
+        Owner(|request, session| Box::pin(keys::unflag(request, session))),
+    ),
+    get("/console/people", "console_people", Owner(|request, session| Box::pin(people::list(request, session)))),
+    post("/console/people", "console_invite", Owner(|request, session| Box::pin(people::invite(request, session)))),
+    post(
+        "/console/people/{id}/link",
+        "console_password_link",
+        Owner(|request, session| Box::pin(people::new_password(request, session))),
+    ),
+    post(
+        "/console/people/{id}/role",
+        "console_change_role",
+        Owner(|request, session| Box::pin(people::change_role(request, session))),
+    ),
+    post(
+        "/console/people/{id}/remove",
+        "console_remove_person",
+        Owner(|request, session| Box::pin(people::remove(request, session))),
+    ),
+];
+
+const fn get(path: &'static str, operation: &'static str, entry: Entry) -> Page {
+    Page { method: Method::GET, path, operation, entry }
+}
+
+const fn post(path: &'static str, operation: &'static str, entry: Entry) -> Page {
+    Page { method: Method::POST, path, operation, entry }
+}
+
+/// Answers a request to a page of the table.
+pub fn answer(request: WebRequest) -> HandlerFuture {
+    Box::pin(async move {
+        match visit(request).await {
+            Ok(reply) => Ok(with_headers(reply, POLICY)),
+            Err(Refusal::Reply(reply)) => Ok(with_headers(*reply, POLICY)),
+            Err(other) => Err(other),
+        }
+    })
+}
+
+async fn visit(request: WebRequest) -> Result<Reply, Refusal> {
+    let is_asked = |page: &&Page| page.path == request.path && page.method == request.method;
+    let Some(page) = PAGES.iter().find(is_asked) else {
+        return Err(Problem::new(ProblemType::RouteNotFound, "There is no such page.").into());
+    };
+    match page.entry {
+        Entry::Public(answer) => {
+            guard::check(&request)?;
+            answer(request).await
+        }
+        Entry::Member(answer) => {
+            let session = session::require(&request, Role::Member).await?;
+            answer(request, session).await
+        }
+        Entry::Owner(answer) => {
+            let session = session::require(&request, Role::Owner).await?;
+            answer(request, session).await
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The pages of the console (contract 19): roles, keys, people, and what stands in no page.
+
+use hearth_contract::key::Environment;
+use hearth_server::clock::Clock;
+use hearth_server::console::pages::PAGES;
+use hearth_server::operate::{self, people};
+use hearth_server::store::homes::Plan;
+use hearth_server::store::people::Role;
+use hearth_tests::browser::Browser;
+use hearth_tests::client::Client;
+use hearth_tests::server::{Server, new_key};
+use reqwest::Method;
+use serde_json::json;
+
+/// The password of every person in these tests.
+pub(super) const PASSWORD: &str = "correct horse battery";
+
+/// The path of a new one-time link.
+pub(super) async fn link(server: &Server, team: &str, role: Role, name: Option<&str>) -> String {
+    let app = &server.running.app;
+    let created =
+        people::create_link(&app.db, &app.clock, team.to_owned(), role, name.map(str::to_owned)).await.unwrap();
+    format!("/console/link/{}", created.token)
+}
+
+/// The browser of a new person, who is signed in.
+pub(super) async fn sign_up(server: &Server, team: &str, role: Role, name: &str) -> Browser {
+    let browser = Browser::new(&server.url);
+    let path = link(server, team, role, Some(name)).await;
+    // A server behind a base URL answers to its address too.
+    assert_eq!(browser.submit(&path, &[("password", PASSWORD)]).await.status, 303);
+    browser
+}
+
+/// The secret of a key in a page; empty without one.
+fn secret(page: &str) -> String {
+    let start = page.find("svc_").filter(|_| page.contains("id=\"secret\""));
+    start.map(|start| page[start..].split('<').next().unwrap().to_owned()).unwrap_or_default()
+}
+
+/// The id of the only key with this name.
+async fn key_id(server: &Server, name: &str) -> String {
+    let keys = operate::list_keys(&server.running.app.db, None).await.unwrap();
+    let mut named = keys.into_iter().filter(|key| key.name == name && key.revoked_at.is_none());
+    named.next().expect("a key").id
+}
+
+#[tokio::test]
+async fn every_page_keeps_its_role() {
+    let server = Server::start().await;
+    let app = &server.running.app;
+    operate::create_team(&app.db, &Clock::system(), "Other".to_owned(), Plan::Paid).await.unwrap();
+    let owner = sign_up(&server, "My home", Role::Owner, "Olga").await;
+    let member = sign_up(&server, "My home", Role::Member, "Mia").await;
+    let stranger = sign_up(&server, "Other", Role::Owner, "Sven").await;
+    let nobody = Browser::new(&server.url);
+    let team = operate::teams(&app.db).await.unwrap()[0].id.clone();
+    let mia = people::list_people(&app.db, &team).await.unwrap()[1].id.clone();
+    for page in PAGES {
+        // Forms that end sessions have a test of their own.
+        if page.path.contains("sign-out") || page.path.contains("/remove") {
+            continue;
+        }
+        let created = operate::create_key(&app.db, &Clock::system(), new_key(&team, Environment::Test)).await.unwrap();
+        let id = if page.path.contains("people") { &mia } else { &created.key.id };
+        let path = page.path.replace("{id}", id).replace("{token}", "none");
+        let fields =
+            [("old", "now"), ("role", "member"), ("name", "new"), ("environment", "test"), ("scopes", "tasks:read")];
+        let visit = async |browser: &Browser| match page.method == Method::POST {
+            true => browser.submit(&path, &fields).await,
+            false => browser.open(&path).await,
+        };
+        let about = format!("{} {}", page.method, page.path);
+        let replies = [visit(&nobody).await, visit(&member).await, visit(&stranger).await, visit(&owner).await];
+        for reply in &replies {
+            assert!(
+                reply.headers.get("service-api-version").is_none() && !reply.header("x-request-id").is_empty(),
+                "{about}"
+            );
+            assert!(
+                reply.header("content-security-policy").starts_with("default-src 'none'; style-src 'self';"),
+                "{about}"
+            );
+            assert_eq!((reply.header("x-frame-options"), reply.header("x-content-type-options")), ("DENY", "nosniff"));
+            assert_eq!(reply.header("referrer-policy"), "same-origin", "{about}");
+            let is_asset = page.path.ends_with(".css") || page.path.ends_with(".js");
+            assert_eq!(reply.header("cache-control") == "no-store", !is_asset, "{about}");
+            assert!(reply.text.len() < 30 * 1024, "{about}: {} bytes", reply.text.len());
+        }
+        let [signed_out, of_member, of_stranger, of_owner] =
+            replies.map(|reply| (reply.status, reply.header("location").to_owned()));
+        let is_sign_in =
+            |(status, location): &(u16, String)| *status == 303 && location.starts_with("/console/sign-in");
+        assert_eq!(is_sign_in(&signed_out), page.role().is_some(), "{about}: {signed_out:?}");
+        let is_wrong_password = page.operation == "console_sign_in";
+        assert_eq!(of_member.0 == 403, page.role() == Some(Role::Owner) || is_wrong_password, "{about}: {of_member:?}");
+        let is_foreign = page.path.contains("{id}");
+        assert_eq!(of_stranger.0 == 404, is_foreign, "{about}: {of_stranger:?}");
+        let is_link = page.path.contains("{token}");
+        let expected: &[u16] = if is_link {
+            &[410]
+        } else if page.path == "/console/sign-in" {
+            &[200, 403]
+        } else {
+            &[200, 303]
+        };
+        assert!(
+            expected.contains(&of_owner.0) && (page.role().is_none() || !is_sign_in(&of_owner)),
+            "{about}: {of_owner:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn key_is_made_seen_once_rotated_and_revoked() {
+    let server = Server::start().await;
+    let anna = sign_up(&server, "My home", Role::Owner, "Anna").await;
+    let fields = [
+        ("name", "phone"),
+        ("environment", "live"),
+        ("scopes", "tasks:read"),
+        ("scopes", "rooms:read"),
+        ("expires", ""),
+        ("networks", "127.0.0.0/8"),
+    ];
+    let made = anna.submit("/console/keys", &fields).await;
+    let first = secret(&made.text);
+    assert!(made.status == 200 && first.len() == 58, "{}", made.text);
+    let me = |key: String| async { Client::new(&server.url, Box::leak(key.into_boxed_str())).get("/v1/me").await };
+    let shown = me(first.clone()).await;
+    assert_eq!(shown.data()["scopes"], json!(["tasks:read", "rooms:read"]));
+    let id = key_id(&server, "phone").await;
+    let path = format!("/console/keys/{id}");
+    for page in ["/console", "/console/keys", &path, "/console/keys/new", "/console/people", "/console/session"] {
+        let page = anna.open(page).await;
+        assert!(page.status == 200 && !page.text.contains(&first[12..40]), "the secret is in no other page");
+    }
+    assert_eq!(anna.submit(&format!("{path}/rotate"), &[("old", "")]).await.status, 400);
+    let second = secret(&anna.submit(&format!("{path}/rotate"), &[("old", "later")]).await.text);
+    assert_eq!((me(first.clone()).await.status, me(second.clone()).await.status), (200, 200));
+    let old = anna.open(&path).await.text;
+    assert!(!old.contains("<dt>Expires (UTC)</dt><dd>never</dd>"), "the old key has an end");
+    assert_eq!(anna.submit(&format!("{path}/revoke"), &[]).await.status, 303);
+    assert_eq!((me(first).await.status, me(second.clone()).await.status), (401, 200));
+    let newer = format!("/console/keys/{}", key_id(&server, "phone").await);
+    let third = secret(&anna.submit(&format!("{newer}/rotate"), &[("old", "now")]).await.text);
+    assert_eq!((me(second).await.status, me(third).await.status), (401, 200));
+    let again = anna.submit(&format!("{newer}/rotate"), &[("old", "now")]).await;
+    assert!(again.status == 409 && again.text.contains("revoked"), "{}", again.text);
+}
+
+#[tokio::test]
+async fn faulty_key_form_keeps_what_was_typed() {
+    let server = Server::start().await;
+    let anna = sign_up(&server, "My home", Role::Owner, "Anna").await;
+    let page =
+        anna.submit("/console/keys", &[("name", "my \"phone\""), ("environment", "test"), ("networks", "home")]).await;
+    assert_eq!(page.status, 400);
+    for part in ["at least one scope", "my &#34;phone&#34;", "value=\"test\" checked", ">home</textarea>"] {
+        assert!(page.text.contains(part), "{part}: {}", page.text);
+    }
+}
+
+#[tokio::test]
+async fn people_are_invited_promoted_and_removed() {
+    let server = Server::start().await;
+    let anna = sign_up(&server, "My home", Role::Owner, "Anna").await;
+    let page = anna.submit("/console/people", &[("name", "Ben"), ("role", "member")]).await;
+    assert!(page.status == 200 && page.text.contains("data:image/svg+xml;base64,"), "{}", page.text);
+    let start = page.text.find(&format!("{}/console/link/", server.url)).expect("the link");
+    let url = page.text[start..].split('<').next().unwrap().to_owned();
+    let ben = Browser::new(&server.url);
+    assert!(ben.open(&url).await.text.contains("value=\"Ben\""));
+    let done = ben.submit(&url, &[("name", "Eve"), ("password", PASSWORD)]).await;
+    assert_eq!((done.status, done.header("location")), (303, "/home"));
+    assert!(!anna.open("/console/people").await.text.contains(&url), "the link is shown once");
+    let id = {
+        let db = &server.running.app.db;
+        let team = operate::teams(db).await.unwrap()[0].id.clone();
+        people::list_people(db, &team).await.unwrap().into_iter().find(|person| person.name == "Ben").unwrap().id
+    };
+    assert_eq!(ben.open("/console").await.status, 403);
+    assert_eq!(anna.submit(&format!("/console/people/{id}/role"), &[("role", "owner")]).await.status, 303);
+    assert_eq!(ben.open("/console").await.status, 200);
+    for (path, fields) in [("role", [("role", "king")]), ("role", [("role", "")])] {
+        assert_eq!(anna.submit(&format!("/console/people/{id}/{path}"), &fields).await.status, 400);
+    }
+    let taken = anna.submit("/console/people", &[("name", "ben"), ("role", "member")]).await;
+    assert!(taken.status == 409 && taken.text.contains("has this name"), "{}", taken.text);
+    assert_eq!(anna.submit(&format!("/console/people/{id}/remove"), &[]).await.status, 303);
+    assert_eq!(ben.open("/console").await.status, 303);
+    let free = anna.submit("/console/people", &[("name", "ben"), ("role", "member")]).await;
+    assert_eq!(free.status, 200, "the name of a removed person is free");
+}
+
+#[tokio::test]
+async fn member_reads_the_live_home() {
+    let server = Server::start().await;
+    let mia = sign_up(&server, "My home", Role::Member, "Mia").await;
+    assert!(mia.open("/home").await.text.contains("no rooms yet"));
+    let api = Client::new(&server.url, &server.live_key);
+    api.post("/v1/rooms", &json!({ "name": "<i>Attic</i>", "notes": "under the roof" })).await;
+    for (title, due_on, status) in
+        [("later", "2026-07-01", "open"), ("soon", "2026-06-01", "in_progress"), ("past", "2026-05-01", "done")]
+    {
+        let task = api.post("/v1/tasks", &json!({ "title": title, "due_on": due_on, "status": status })).await;
+        assert_eq!(task.status, 201, "{}", task.text);
+    }
+    let page = mia.open("/home?q=att").await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.text.matches("&#60;i&#62;Attic&#60;/i&#62;").count(), 2, "a hit and a room: {}", page.text);
+    let order = ["soon", "later"].map(|title| page.text.find(&format!("</time> {title}")).expect(title));
+    assert!(order[0] < order[1] && !page.text.contains("past"));
+    assert!(mia.open("/home?q=nothing").await.text.contains("Nothing was found"));
+    let long = mia.open(&format!("/home?q={}", "x".repeat(300))).await;
+    assert!(long.status == 400 && long.text.contains("The question must have"), "{}", long.text);
+    assert!(mia.submit("/home", &[]).await.status == 405, "the page reads only");
+}
+
+#[tokio::test]
+async fn names_are_text_on_every_page() {
+    let server = Server::start().await;
+    let app = &server.running.app;
+    let corpus = [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "' autofocus onfocus='alert(1)",
+        "{{7*7}}",
+        "</title><svg/onload=alert(1)>",
+    ];
+    for (nth, hostile) in corpus.into_iter().enumerate() {
+        let team = format!("{hostile}{nth}");
+        operate::create_team(&app.db, &Clock::system(), team.clone(), Plan::Free).await.unwrap();
+        let owner = sign_up(&server, &team, Role::Owner, hostile).await;
+        let key = operate::NewKey { name: Some(hostile.to_owned()), ..new_key(&team, Environment::Test) };
+        let key = operate::create_key(&app.db, &Clock::system(), key).await.unwrap().key;
+        let escaped = hostile
+            .replace('&', "&#38;")
+            .replace('<', "&#60;")
+            .replace('>', "&#62;")
+            .replace('"', "&#34;")
+            .replace('\'', "&#39;");
+        for page in PAGES.iter().filter(|page| page.method == Method::GET && !page.path.contains('.')) {
+            let reply = owner.open(&page.path.replace("{id}", &key.id).replace("{token}", "none")).await;
+            assert!(!reply.text.contains(hostile) || hostile == escaped, "{}: {}", page.path, reply.text);
+            let is_shown = page.role().is_some();
+            assert!(!is_shown || reply.text.contains(&escaped), "{}: {}", page.path, reply.text);
+        }
+        let fields = [
+            ("name", hostile),
+            ("environment", hostile),
+            ("scopes", hostile),
+            ("expires", hostile),
+            ("networks", hostile),
+            ("role", hostile),
+            ("next", hostile),
+            ("password", hostile),
+        ];
+        for path in ["/console/keys", "/console/people", "/console/sign-in"] {
+            let reply = owner.submit(path, &fields).await;
+            assert!(
+                reply.status >= 400 && (!reply.text.contains(hostile) || hostile == escaped),
+                "{path}: {}",
+                reply.text
+            );
+        }
+        let reply =
+            Browser::new(&server.url).open(&format!("/console/sign-in?next={}", hostile.replace('#', "%23"))).await;
+        assert!(!reply.text.contains(hostile) || hostile == escaped, "{}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn console_can_be_switched_off() {
+    let server = Server::start_with(|config| config.has_console = false).await;
+    let browser = Browser::new(&server.url);
+    let root = browser.send(browser.request(Method::GET, "/").header("accept", "text/html")).await;
+    assert_eq!((root.status, root.header("location")), (303, "/docs"));
+    for page in PAGES {
+        assert_eq!(browser.open(page.path).await.status, 404, "{}", page.path);
+    }
+}
