@@ -100,8 +100,8 @@ fn is_sent_on_completion(field: &Field, members: &Map<String, Value>) -> bool {
 
 /// Checks a value that is not null.
 fn check_value(field: &Field, value: &Value) -> Result<Value, FieldFault> {
-    if field.format.is_integer() {
-        return check_integer(field, value);
+    if let Some(range) = field.format.integer_range() {
+        return check_integer(field, range, value);
     }
     match value.as_str() {
         Some(text) => check_text(field, text).map(Value::from),
@@ -189,8 +189,7 @@ fn chosen_id(value: &Value) -> Result<Option<Uuid>, FieldFault> {
     }
 }
 
-fn check_integer(field: &Field, value: &Value) -> Result<Value, FieldFault> {
-    let (low, high) = field.format.integer_range();
+fn check_integer(field: &Field, (low, high): (i64, i64), value: &Value) -> Result<Value, FieldFault> {
     let number = match value {
         Value::Number(number) => number,
         other => return Err(fault(field, FaultCode::WrongType, &integer_rule(other))),

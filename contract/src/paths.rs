@@ -34,8 +34,10 @@ pub const CHANGELOG: &str = "/docs/changelog";
 pub const REFERENCE: &str = "/docs/reference";
 /// The style sheet of the pages.
 pub const STYLE: &str = "/docs/style.css";
-/// The script of the reference page.
-pub const VIEWER: &str = "/docs/viewer.js";
+/// The script of the pages, which work without it too.
+pub const SCRIPT: &str = "/docs/script.js";
+/// The page of a guide; `{guide}` stands for its name.
+pub const GUIDE: &str = "/docs/guides/{guide}";
 /// The page of an error type; `{type}` stands for `error.type`.
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Export jobs (contract 16).
@@ -72,6 +74,11 @@ pub const READY: &str = "/readyz";
 /// The path of a kind: a collection such as `/v1/tasks`, or the profile.
 pub fn collection(kind: Kind) -> String {
     format!("/v1/{}", kind.collection())
+}
+
+/// The path of a guide.
+pub fn guide(name: &str) -> String {
+    GUIDE.replace("{guide}", name)
 }
 
 /// The path of an export job.

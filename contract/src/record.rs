@@ -7,7 +7,7 @@ use crate::check::Fields;
 use crate::formats::{Timestamp, parse_id};
 use crate::recurrence;
 use crate::resources::resource;
-use crate::schema::{Kind, Presence};
+use crate::schema::{COMMON, Kind, Presence};
 
 /// One record of a kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,12 +24,16 @@ pub struct Record {
     pub created_at: Timestamp,
     /// The time of the last change; never goes backwards within a home.
     pub updated_at: Timestamp,
+    /// The name of the person or the key that made the last change, as the name was at that time. At most
+    /// [`AUTHOR_MAX`](crate::schema::AUTHOR_MAX) characters.
+    pub updated_by: String,
 }
 
 impl Record {
-    /// Writes the JSON form: `id`, `rev`, all fields of the kind in the order of the table, `created_at`, `updated_at`.
+    /// Writes the JSON form: `id`, `rev`, all fields of the kind in the order of the table, `created_at`, `updated_at`,
+    /// `updated_by`.
     pub fn to_json(&self) -> String {
-        let mut members = serde_json::Map::with_capacity(self.fields.len() + 4);
+        let mut members = serde_json::Map::with_capacity(self.fields.len() + COMMON.len());
         members.insert("id".into(), self.id.to_string().into());
         members.insert("rev".into(), self.rev.into());
         for field in resource(self.kind).fields {
@@ -37,10 +41,11 @@ impl Record {
         }
         members.insert("created_at".into(), self.created_at.to_string().into());
         members.insert("updated_at".into(), self.updated_at.to_string().into());
+        members.insert("updated_by".into(), self.updated_by.as_str().into());
         Value::Object(members).to_string()
     }
 
-    /// Parses the JSON form. None: the text is not an object with the four common members.
+    /// Parses the JSON form. None: the text is not an object with the common members.
     pub fn from_json(kind: Kind, text: &str) -> Option<Record> {
         match serde_json::from_str(text) {
             Ok(Value::Object(members)) => Record::from_members(kind, members),
@@ -55,8 +60,9 @@ impl Record {
         let rev = members.shift_remove("rev")?.as_i64()?;
         let created_at = Timestamp::parse(&text(members.shift_remove("created_at"))?)?;
         let updated_at = Timestamp::parse(&text(members.shift_remove("updated_at"))?)?;
+        let updated_by = text(members.shift_remove("updated_by"))?;
         complete(kind, &mut members);
-        Some(Record { kind, id, rev, fields: members, created_at, updated_at })
+        Some(Record { kind, id, rev, fields: members, created_at, updated_at, updated_by })
     }
 }
 
@@ -103,12 +109,13 @@ mod tests {
             fields: check(Kind::Room, Intent::Create, &json!({ "name": "Hall" })).fields,
             created_at: Timestamp::from_millis(1),
             updated_at: Timestamp::from_millis(2),
+            updated_by: "Ana's \"phone\"".to_owned(),
         };
         let text = record.to_json();
         assert!(
             text.starts_with(r#"{"id":"00000000-0000-0000-0000-000000000007","rev":12,"name":"Hall","room_type":null"#)
         );
-        assert!(text.ends_with(r#""created_at":"1970-01-01T00:00:00.001Z","updated_at":"1970-01-01T00:00:00.002Z"}"#));
+        assert!(text.ends_with(r#""updated_at":"1970-01-01T00:00:00.002Z","updated_by":"Ana's \"phone\""}"#));
         assert_eq!(Record::from_json(Kind::Room, &text), Some(record));
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::check::Fields;
 use crate::resources::resource;
-use crate::schema::{Format, Kind, URL_MAX};
+use crate::schema::{AUTHOR_MAX, Format, Kind, URL_MAX};
 
 /// Bytes of the JSON of one record. The largest record that the contract allows has 90 kB; members of a newer server fit too.
 pub const RECORD_BYTES_MAX: usize = 256 << 10;
@@ -14,11 +14,11 @@ pub const EVENT_BYTES_MAX: usize = RECORD_BYTES_MAX + (4 << 10);
 
 /// Bytes of the members of a record that this version does not know.
 const UNKNOWN_BYTES_MAX: usize = 64 << 10;
-/// Characters of a value that is neither a text nor an address: a word, a date, a sum, an id.
-const VALUE_CHARS_MAX: usize = 100;
+/// Characters of a value that is neither a text nor an address: a word, a date, a sum, an id, the name of an author.
+const VALUE_CHARS_MAX: usize = AUTHOR_MAX;
 
 /// The members of every record that are texts.
-const COMMON: [&str; 3] = ["id", "created_at", "updated_at"];
+const COMMON: [&str; 4] = ["id", "created_at", "updated_at", "updated_by"];
 
 /// The first limit that a record breaks, as a part of a sentence such as `title has more than 200 characters`. None: the
 /// record keeps all limits.
@@ -27,21 +27,21 @@ pub fn broken_limit(kind: Kind, members: &Fields) -> Option<String> {
     for (name, value) in members {
         let format = resource(kind).field(name).map(|field| field.format);
         let is_common = COMMON.contains(&name.as_str());
-        match (value, format) {
-            (Value::Null | Value::Bool(_), _) => {}
-            (Value::String(text), format) if format.is_some() || is_common => {
+        let range = format.and_then(Format::integer_range);
+        match (value, format, range) {
+            (Value::Null | Value::Bool(_), ..) => {}
+            (Value::String(text), format, _) if format.is_some() || is_common => {
                 let max = format.map_or(VALUE_CHARS_MAX, chars_max);
                 if text.len() > max && text.chars().count() > max {
                     return Some(format!("{name} has more than {max} characters"));
                 }
             }
-            (Value::Number(number), Some(format)) if format.is_integer() => {
-                let (low, high) = format.integer_range();
+            (Value::Number(number), _, Some((low, high))) => {
                 if !number.as_f64().is_some_and(|number| (low as f64..=high as f64).contains(&number)) {
                     return Some(format!("{name} is not from {low} to {high}"));
                 }
             }
-            (value, _) => unknown_bytes += name.len() + value.to_string().len(),
+            (value, ..) => unknown_bytes += name.len() + value.to_string().len(),
         }
     }
     (unknown_bytes > UNKNOWN_BYTES_MAX)
@@ -87,15 +87,16 @@ mod tests {
     #[test]
     fn largest_record_fits() {
         for kind in Kind::ALL {
-            let largest = |format: Format| match format.is_integer() {
-                true => json!(format.integer_range().1),
-                false => json!("\u{1f600}".repeat(chars_max(format))),
+            let largest = |format: Format| match format.integer_range() {
+                Some((_, high)) => json!(high),
+                None => json!("\u{1f600}".repeat(chars_max(format))),
             };
             let fields = resource(kind).fields.iter();
             let fields = fields.map(|field| (field.name.to_owned(), largest(field.format))).collect();
             assert_eq!(broken_limit(kind, &fields), None);
             let at = Timestamp::from_millis(0);
-            let record = Record { kind, id: uuid::Uuid::nil(), rev: i64::MAX, fields, created_at: at, updated_at: at };
+            let (id, updated_by) = (uuid::Uuid::nil(), "\u{1f600}".repeat(AUTHOR_MAX));
+            let record = Record { kind, id, rev: i64::MAX, fields, created_at: at, updated_at: at, updated_by };
             assert!(record.to_json().len() + UNKNOWN_BYTES_MAX < RECORD_BYTES_MAX, "{kind}");
         }
     }

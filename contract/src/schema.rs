@@ -139,8 +139,10 @@ pub fn is_subject(field: &str) -> bool {
     field == SUBJECT_TYPE || field == SUBJECT_ID
 }
 
-/// The members of every record beside the fields of its kind. The server sets all four.
-pub const COMMON: [&str; 4] = ["id", "rev", "created_at", "updated_at"];
+/// The members of every record beside the fields of its kind. The server sets them all.
+pub const COMMON: [&str; 5] = ["id", "rev", "created_at", "updated_at", "updated_by"];
+/// The most characters of `updated_by`: the name of a person or of a key.
+pub const AUTHOR_MAX: usize = 100;
 
 /// One field of a resource.
 #[derive(Debug)]
@@ -303,6 +305,11 @@ pub const URL_MAX: usize = 2000;
 /// The greatest count where a field has no lower limit: the largest signed 32-bit integer.
 pub const COUNT_MAX: i64 = 2_147_483_647;
 
+/// The least year.
+pub const YEAR_MIN: i64 = 1000;
+/// The greatest year.
+pub const YEAR_MAX: i64 = 9999;
+
 /// Whether a text is one line or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
@@ -332,14 +339,15 @@ impl Format {
 
     /// Whether the values are JSON integers. All other formats are JSON strings.
     pub const fn is_integer(self) -> bool {
-        matches!(self, Format::Count { .. } | Format::Year)
+        self.integer_range().is_some()
     }
 
-    /// The least and the greatest value of an integer format.
-    pub const fn integer_range(self) -> (i64, i64) {
+    /// The least and the greatest value of an integer format. None: the values are strings.
+    pub const fn integer_range(self) -> Option<(i64, i64)> {
         match self {
-            Format::Count { min, max } => (min, max),
-            _ => (1000, 9999),
+            Format::Count { min, max } => Some((min, max)),
+            Format::Year => Some((YEAR_MIN, YEAR_MAX)),
+            _ => None,
         }
     }
 }

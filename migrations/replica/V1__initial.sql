@@ -63,6 +63,7 @@ CREATE TABLE _base (
     fields           TEXT NOT NULL,               -- JSON object
     created_at       TEXT,
     updated_at       TEXT,
+    updated_by       TEXT,
     extra            TEXT,
     deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev`; the rest is its last version
     reported_missing INTEGER NOT NULL DEFAULT 0,  -- 1: a response said 404, and the feed has not shown the delete yet
@@ -202,7 +203,7 @@ CREATE TABLE _synced_rows (
     -- row is its base image with the edits.
     kind      TEXT NOT NULL,
     record_id TEXT NOT NULL,
-    row       TEXT NOT NULL,             -- JSON array: rev, created_at, updated_at, extra, then the fields in their order
+    row       TEXT NOT NULL,             -- JSON array: rev, created_at, updated_at, updated_by, extra, then the fields in their order
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -274,8 +275,8 @@ CREATE VIRTUAL TABLE search
     -- One row for each record of every kind, kept up to date by triggers. Words match from their start; accents and case do
     -- not count: SELECT title FROM search WHERE search MATCH 'chim*' ORDER BY rank.
     -- kind, record_id: the record. title: its name. body: its other texts, including codes such as a vin.
-    -- plain: title and body once more if they have letters such as ł, ø or æ (then l, o, ae) or signs of scripts without spaces
-    -- (then apart from each other: MATCH '"冷 蔵 庫"'); otherwise empty.
+    -- plain: title and body once more if they have letters such as ł, æ, ё, ά or ５ (then l, ae, е, α, 5) or signs of scripts
+    -- without spaces (then apart from each other: MATCH '"冷 蔵 庫"'); otherwise empty.
     USING fts5(
     kind UNINDEXED, record_id UNINDEXED, title, body, plain,
     prefix = '2 3', tokenize = 'unicode61 remove_diacritics 2'

@@ -65,7 +65,8 @@ CREATE TABLE events (
     record      TEXT NOT NULL,                    -- id of the record
     at          INTEGER NOT NULL,                 -- moment of the write
     key         TEXT,                             -- idempotency key of the write
-    body        TEXT                              -- JSON of the record after the event; null when deleted
+    body        TEXT                              -- JSON of the record after the event, with the name of the author of
+                                                  -- the event as `updated_by`; null when deleted
 ) STRICT;
 
 -- Deletes that are older than retention. Only a backfill that began before the delete reads them (contract 9.2).

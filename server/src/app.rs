@@ -20,6 +20,7 @@ pub mod keyring;
 pub mod limits;
 pub mod log_sampler;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
@@ -51,6 +52,8 @@ pub struct App {
     pub base_url: Arc<str>,
     /// The OpenAPI description.
     pub documents: Documents,
+    /// The pages for people that are the same for every client, by path.
+    pub pages: BTreeMap<String, Asset>,
     /// The database.
     pub db: Db,
     /// Notifications of new events, one channel per home.

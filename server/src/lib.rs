@@ -9,6 +9,7 @@
 //! - [`store`]: the only SQL.
 //! - [`versions`]: converts older requests up and responses down.
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
+//! - [`portal`]: the pages for people under `/docs`.
 //! - [`exports`]: files with the records of a home, written in the background.
 //! - [`partners`]: programs of others that an owner gives access to.
 //! - [`metrics`]: counters for Prometheus.
@@ -22,7 +23,7 @@
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
-//! Imports point one way: `routes → api → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
+//! Imports point one way: `routes → api → portal → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
 
 pub mod api;
 pub mod app;
@@ -43,6 +44,7 @@ pub mod openapi;
 pub mod operate;
 pub mod partners;
 pub mod passwords;
+pub mod portal;
 pub mod random;
 pub mod routes;
 pub mod shutdown;
@@ -52,7 +54,7 @@ pub mod versions;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -267,12 +269,16 @@ fn assemble(
 ) -> (Arc<App>, watch::Sender<u64>) {
     let (external_writes, outside) = watch::channel(0);
     let base_url: Arc<str> = base_url.trim_end_matches('/').into();
-    let (described, also_described) = (base_url.clone(), base_url.clone());
+    let of_service = base_url.clone();
+    // Both files come from one description, which is made when the first of them is asked for.
+    let description = Arc::new(LazyLock::new(move || openapi::document(&of_service, &routes::ROUTES)));
+    let same = description.clone();
     let app = Arc::new(App {
         documents: Documents {
-            json: Asset::new(move || openapi::document(&described, &routes::ROUTES).json),
-            yaml: Asset::new(move || openapi::document(&also_described, &routes::ROUTES).yaml),
+            json: Asset::new(move || description.json.clone()),
+            yaml: Asset::new(move || same.yaml.clone()),
         },
+        pages: portal::pages(&base_url, &routes::ROUTES),
         base_url,
         answer_bytes: AnswerBytes::default(),
         log_sampler: LogSampler::default(),

@@ -224,14 +224,15 @@ fn pages() -> Vec<Route> {
         page(paths::REFERENCE, "get_reference", "The API reference", ResponseBody::Page, |request| {
             Box::pin(api::docs::reference(request))
         }),
+        page(paths::GUIDE, "get_guide", "A guide", ResponseBody::Page, |request| Box::pin(api::docs::guide(request))),
         page(paths::ERROR_PAGE, "get_error_page", "The meaning of an error type", ResponseBody::ErrorPage, |request| {
             Box::pin(api::docs::error(request))
         }),
         page(paths::STYLE, "get_style", "The style of the pages", ResponseBody::Style, |request| {
             Box::pin(api::docs::style(request))
         }),
-        page(paths::VIEWER, "get_viewer", "The script of the reference", ResponseBody::Script, |request| {
-            Box::pin(api::docs::viewer(request))
+        page(paths::SCRIPT, "get_script", "The script of the pages", ResponseBody::Script, |request| {
+            Box::pin(api::docs::script(request))
         }),
     ]
 }

@@ -128,7 +128,7 @@ async fn seed_completes_after_references_deleted() {
     home.seed(7, 1200, |created| created >= 500).await.unwrap();
     let number = HomeNumber(1);
     let gone = db.write(move |tx| {
-        let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), None)?;
+        let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), "test".to_owned(), None)?;
         for kind in [Kind::Inventory, Kind::Room, Kind::Vehicle] {
             for id in records::ids(tx, number, kind)? {
                 writing
@@ -160,7 +160,7 @@ async fn refused_seed_step_creates_no_record() {
     let number = HomeNumber(1);
     let taken = HomeGenerator::new(7, 1200, Clock::system().now().date()).nth(700).unwrap();
     let made = db.write(move |tx| {
-        let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), None)?;
+        let mut writing = HomeWriter::begin(tx, number, 1, Clock::system().now(), "test".to_owned(), None)?;
         writing.apply(taken, &mut Uuid::nil)?.unwrap();
         writing.finish()
     });

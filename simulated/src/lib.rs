@@ -37,7 +37,7 @@ pub fn set_interruption_hook(_: Option<Box<dyn FnMut(&'static str) -> Option<Int
 #[expect(clippy::type_complexity, reason = "the form of the hook in a simulated build")]
 pub fn set_random_hook(_: Option<Box<dyn FnMut(&mut [u8])>>) {}
 
-/// What happens to the running process at the interruption point with this name. None: the process continues.
+/// The interruption of the running process at the named point in the code. None: the process continues.
 #[inline(always)]
 pub fn interruption(point: &'static str) -> Option<Interruption> {
     #[cfg(feature = "simulation")]

@@ -61,6 +61,8 @@ def sign_in(link: str, cookies: str) -> None:
 def agree(cookies: str, url: str) -> None:
     _, browser = opener(cookies)
     with browser.open(url) as answer:
+        if urlsplit(answer.geturl()).netloc != urlsplit(url).netloc:
+            return  # The server has sent the browser on, with a refusal for the program.
         form = Form()
         form.feed(answer.read().decode())
     assert form.has_decision, f"{url} asks nothing"

@@ -52,6 +52,12 @@ impl Session {
         self.press("w", reason);
     }
 
+    /// From a decision back to the tasks, through the list of edits.
+    fn leave_decision(&mut self) {
+        self.press("\x1b", "Waiting to be sent");
+        self.press("\x1b", "by due day");
+    }
+
     /// Changes the selected task: types an addition to the title and saves.
     fn extend_title(&mut self, addition: &str, title: &str) {
         self.press("e", "Change the task");
@@ -135,8 +141,7 @@ async fn conflict_decision_by_keys_is_undone() {
     session.press("t", "All fields are chosen");
     session.press("\x13", "is as the server has it");
     session.screen.wait_for_text("Nothing waits");
-    session.press("\x1b", "Waiting to be sent");
-    session.press("\x1b", "by due day");
+    session.leave_decision();
     session.screen.wait_for_text("Paint the fence");
     session.press("u", "Undone: the decision about “Paint the shed”");
     session.is_in_step();
@@ -164,8 +169,7 @@ async fn mixed_decision_undo_restores_server_values() {
         ["title", "notes", "assignee"].map(|member| task[member].as_str().unwrap().to_owned())
     };
     assert_eq!(all(&session).await, ["Paint theirs", "mine", "mine"]);
-    session.press("\x1b", "Waiting to be sent");
-    session.press("\x1b", "by due day");
+    session.leave_decision();
     session.press("u", "Undone: the decision about “Paint mine”");
     session.is_in_step();
     assert_eq!(all(&session).await, ["Paint theirs", "theirs", "theirs"]);

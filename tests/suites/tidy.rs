@@ -21,6 +21,8 @@ const LAYERS: &[&[&str]] = &[
         "server/src/partners",
         "server/src/console",
         "server/src/api",
+        "server/src/portal",
+        "server/src/openapi",
         "server/src/http",
         "server/src/home",
         "server/src/store",

@@ -29,6 +29,7 @@ pub(crate) fn record(kind: Kind, id: &str, fields: Value) -> Row {
         rev: Some(7),
         created_at: Some("2026-11-01T09:00:00.000Z".into()),
         updated_at: Some("2026-11-20T09:00:00.000Z".into()),
+        updated_by: Some("Ana's phone".into()),
         pending: Pending::No,
         own: false,
         names: Default::default(),
@@ -70,6 +71,7 @@ pub(crate) fn conflict(field: &str, theirs: &str) -> Conflict {
         mine: json!("2026-11-20"),
         theirs: json!(theirs),
         theirs_at: Some("2026-11-21T13:02:00.000Z".into()),
+        theirs_by: Some("Ana's phone".into()),
         title: "Clean gutters".into(),
     }
 }

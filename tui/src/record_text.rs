@@ -37,6 +37,7 @@ pub fn json_object(row: &Row) -> Value {
     all.extend(row.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
     all.insert("created_at".into(), row.created_at.clone().into());
     all.insert("updated_at".into(), row.updated_at.clone().into());
+    all.insert("updated_by".into(), row.updated_by.clone().into());
     all.insert("rev".into(), row.rev.into());
     Value::Object(all)
 }

@@ -169,7 +169,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
             json!({
                 "edit_id": one.edit_id, "kind": one.kind.as_str(), "record_id": one.record_id, "title": one.title,
                 "field": one.field, "base": one.base, "mine": one.mine, "theirs": one.theirs,
-                "theirs_at": one.theirs_at,
+                "theirs_at": one.theirs_at, "theirs_by": one.theirs_by,
             })
         });
         return Ok(output::json(&all.collect())?);
@@ -187,7 +187,8 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         return Ok(());
     }
     let reason = |edit| edits.iter().find(|one| one.id == edit).and_then(|one| one.reason.clone());
-    let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since"].map(str::to_owned).to_vec();
+    let columns =
+        ["edit", "kind", "title", "field", "base", "mine", "theirs", "since", "by"].map(str::to_owned).to_vec();
     let rows = conflicts.into_iter().map(|one| {
         let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted on the server".into(), Value::from);
         vec![
@@ -199,6 +200,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
             one.mine,
             one.theirs,
             since,
+            one.theirs_by.into(),
         ]
     });
     output::table(&Table { columns, rows: rows.collect() })?;

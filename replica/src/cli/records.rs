@@ -258,6 +258,7 @@ pub(super) fn api_members(row: &Row) -> Map<String, Value> {
     members.extend(row.fields.clone());
     members.insert("created_at".to_owned(), row.created_at.clone().into());
     members.insert("updated_at".to_owned(), row.updated_at.clone().into());
+    members.insert("updated_by".to_owned(), row.updated_by.clone().into());
     members.insert("rev".to_owned(), row.rev.into());
     members
 }
@@ -299,9 +300,10 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
             None => line(name, &text)?,
         }
     }
-    for (name, text) in [("created_at", &row.created_at), ("updated_at", &row.updated_at)] {
+    let last = [("created_at", &row.created_at), ("updated_at", &row.updated_at), ("updated_by", &row.updated_by)];
+    for (name, text) in last {
         if let Some(text) = text {
-            line(name, text)?;
+            line(name, &text::one_line(text))?;
         }
     }
     // The fields tell the worth of one piece.

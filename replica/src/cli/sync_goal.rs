@@ -66,7 +66,7 @@ fn silent_process_failure(last: &Status) -> Option<Failure> {
         let next = format!("kill -CONT {pid}, to continue it, then repeat the command");
         return Some(failure("syncs this database and is stopped".to_owned()).hint(next));
     }
-    let since = last.offline_since.as_ref().filter(|_| last.phase == Phase::Offline && last.reason.is_none())?;
+    let since = last.offline_since.as_ref().filter(|_| last.phase == Phase::Offline && !last.has_failed_attempt())?;
     let text = format!("syncs this database, and has saved no contact since {since}");
     Some(failure(text).hint("hearth-replica doctor"))
 }
@@ -168,6 +168,20 @@ pub(super) mod tests {
         let failure = unproven_failure(&status(Phase::Live, 7, 0), Some(8));
         assert_eq!(failure.exit, Exit::Unreachable);
         assert_eq!(failure.text, "not in step in time: the server is at position 8, this replica at 7");
+    }
+
+    #[test]
+    fn silent_process_is_named_whatever_its_last_reason() {
+        let silent = Status {
+            daemon_pid: Some(1),
+            offline_since: Some("2026-06-01T00:00:00.000Z".to_owned()),
+            reason: Some("the server limits this key".to_owned()),
+            ..status(Phase::Offline, 7, 1)
+        };
+        let named = "not in step in time: process 1 syncs this database, and has saved no contact since";
+        assert!(unproven_failure(&silent, Some(8)).text.starts_with(named));
+        let tried = Status { next_attempt_at: Some("2026-06-01T00:01:00.000Z".to_owned()), ..silent };
+        assert!(unproven_failure(&tried, Some(8)).text.contains("the server is at position 8"));
     }
 
     #[test]

@@ -78,13 +78,20 @@ fn location_text(why: &Origins, phase: Phase) -> String {
         (false, _) => "not on this device".to_owned(),
     };
     let there = match (why.rev, why.deleted_at) {
-        (Some(rev), _) => format!("the server has it at position {rev}"),
+        (Some(rev), _) => format!("the server has it at position {rev}{}", last_change_text(why)),
         (None, Some(at)) => format!("deleted on the server at position {at}"),
         (None, None) if phase == Phase::Local => "this home has no server".to_owned(),
         (None, None) if why.edits.is_empty() && !why.shown => "it is not known on the server".to_owned(),
         (None, None) => "the server has not confirmed it yet".to_owned(),
     };
     format!("{here}; {there}")
+}
+
+/// Who made the server's version, and when: `, changed last by Ana's phone, 2026-06-01T08:30:00.000Z`.
+fn last_change_text(why: &Origins) -> String {
+    let parts = [why.updated_by.as_ref().map(|by| format!("by {}", text::one_line(by))), why.updated_at.clone()];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(", changed last {}", parts.join(", ")) }
 }
 
 fn source_text(why: &Origins, origin: &ValueOrigin) -> String {
@@ -145,7 +152,7 @@ fn why_json(why: &Origins) -> Value {
         .collect();
     json!({
         "id": why.id, "kind": why.kind.as_str(), "title": why.title, "shown": why.shown, "rev": why.rev,
-        "deleted_at": why.deleted_at, "fields": fields,
+        "updated_at": why.updated_at, "updated_by": why.updated_by, "deleted_at": why.deleted_at, "fields": fields,
         "edits": why.edits.iter().map(super::edits::edit_json).collect::<Vec<_>>(), "settled": settled,
     })
 }

@@ -211,13 +211,13 @@ pub fn is_stopped(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(state) == Some('T')
 }
 
-/// True when a process that started long enough ago has had no contact since, and has no next attempt scheduled.
+/// True when a process that started long enough ago has had no contact since, and has saved no failed attempt.
 fn is_silent(db: &Path, status: &Status) -> bool {
     let now = crate::sync::wall_clock().seconds();
     let heard = status.last_contact_at.as_deref().and_then(hearth_contract::formats::Timestamp::parse);
     let is_long_ago = |seconds: i64| now - seconds > SILENT_SECONDS;
     (status.phase == Phase::Offline || status.is_under_way())
-        && status.next_attempt_at.is_none()
+        && !status.has_failed_attempt()
         && heard.is_none_or(|at| is_long_ago(at.seconds()))
         && SyncLock::taken_at(db).is_none_or(|at| is_long_ago(at.seconds()))
 }

@@ -98,6 +98,9 @@ pub struct Conflict {
     pub theirs: Value,
     /// When the server's record last changed (RFC 3339, UTC, milliseconds). None when the record is deleted on the server.
     pub theirs_at: Option<String>,
+    /// The name of the person or the key that changed the server's record last. None when the record is deleted on the
+    /// server, or the name is unknown.
+    pub theirs_by: Option<String>,
     /// The record's title; the kind's word when no title is known.
     pub title: String,
 }

@@ -12,9 +12,10 @@ use crate::store::{StoreError, rows, synced_rows, unknown_revs};
 /// Saves the server's newest version of a record.
 pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
     tx.prepare_cached(
-        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
-             updated_at = excluded.updated_at, extra = excluded.extra, deleted = 0, reported_missing = 0",
+             updated_at = excluded.updated_at, updated_by = excluded.updated_by, extra = excluded.extra, deleted = 0, reported_missing = 0",
     )?
     .execute((
         kind.as_str(),
@@ -23,6 +24,7 @@ pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::St
         Value::Object(stored.fields.clone()).to_string(),
         &stored.created_at,
         &stored.updated_at,
+        &stored.updated_by,
         &stored.extra,
     ))?;
     Ok(())
@@ -36,13 +38,7 @@ pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64)
         && let Some(BaseImage { rev: acked_rev, fields, .. }) = with_acked(tx, kind, id)?
     {
         let row = rows::load_row(tx, kind, id)?.unwrap_or_default();
-        let (created_at, updated_at) = (row.created_at, row.updated_at);
-        save(
-            tx,
-            kind,
-            id,
-            &rows::StoredRecord { fields, rev: acked_rev.or(Some(rev)), created_at, updated_at, extra: None },
-        )?;
+        save(tx, kind, id, &rows::StoredRecord { fields, rev: acked_rev.or(Some(rev)), extra: None, ..row })?;
     }
     tx.prepare_cached(
         "UPDATE _base SET deleted = 1, rev = max(coalesce(rev, ?3), ?3) WHERE kind = ?1 AND record_id = ?2",
@@ -173,7 +169,7 @@ struct Deleted {
 fn read_image(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::StoredRecord, Deleted)>, StoreError> {
     let found = tx
         .prepare_cached(
-            "SELECT rev, fields, created_at, updated_at, extra, deleted, reported_missing FROM _base
+            "SELECT rev, fields, created_at, updated_at, updated_by, extra, deleted, reported_missing FROM _base
              WHERE kind = ?1 AND record_id = ?2",
         )?
         .query_row((kind.as_str(), id), |row| {
@@ -182,9 +178,10 @@ fn read_image(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Sto
                 fields: serde_json::Map::new(),
                 created_at: row.get(2)?,
                 updated_at: row.get(3)?,
-                extra: row.get(4)?,
+                updated_by: row.get(4)?,
+                extra: row.get(5)?,
             };
-            Ok((stored, row.get::<_, String>(1)?, Deleted { by_feed: row.get(5)?, by_response: row.get(6)? }))
+            Ok((stored, row.get::<_, String>(1)?, Deleted { by_feed: row.get(6)?, by_response: row.get(7)? }))
         })
         .optional()?;
     let Some((mut stored, fields, deleted)) = found else { return Ok(None) };

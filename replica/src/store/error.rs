@@ -36,6 +36,9 @@ pub enum StoreError {
     /// The file is empty, and the files beside it show that it was in use.
     #[error("{0} is empty, but it was in use before")]
     Emptied(PathBuf),
+    /// The main file does not belong to the log beside it.
+    #[error("{0} does not belong to its log {0}-wal: an older copy or another database was put there")]
+    NotOfItsLog(PathBuf),
     /// A look through the file has found damage, in SQLite's words.
     #[error("the replica database is damaged: {0}")]
     DamagedPages(String),
@@ -132,11 +135,11 @@ impl StoreError {
     /// True when the file is not a sound database of this version. Only a rebuild helps, if the disk still works.
     pub fn is_damaged(&self) -> bool {
         use StoreError::{
-            BeforeRelease, DamagedPages, Emptied, InvalidContent, Missing, MissingTables, TooManyDamagedCopies,
-            WrongEncoding,
+            BeforeRelease, DamagedPages, Emptied, InvalidContent, Missing, MissingTables, NotOfItsLog,
+            TooManyDamagedCopies, WrongEncoding,
         };
         match self {
-            Missing(_) | Emptied(_) | WrongEncoding(_) | MissingTables(_) => true,
+            Missing(_) | Emptied(_) | NotOfItsLog(_) | WrongEncoding(_) | MissingTables(_) => true,
             TooManyDamagedCopies(_) | InvalidContent(_) | BeforeRelease | DamagedPages(_) => true,
             StoreError::Sqlite(rusqlite::Error::Utf8Error(..)) => true,
             // The file ends within a page.

@@ -12,7 +12,7 @@
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
 //! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
-//!   [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
+//!   [`marks`], [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
 
 pub(crate) mod base;
 pub(crate) mod connection;
@@ -27,6 +27,7 @@ pub(crate) mod gate;
 pub(crate) mod health;
 pub(crate) mod integrity;
 pub(crate) mod lock;
+pub(crate) mod marks;
 pub(crate) mod merge;
 mod migrations;
 pub(crate) mod mirror;

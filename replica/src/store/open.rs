@@ -13,7 +13,7 @@ use super::connection::{BUSY_TIMEOUT, configure, has_wal};
 use super::files::{beside, companion, holds_bytes, is_gone, make_private_directory, private_file};
 use super::outside::{self, Restored};
 use super::schema::SchemaState;
-use super::{StoreError, disk_reserve, gate, migrations, presence, schema, sync_log};
+use super::{StoreError, disk_reserve, gate, marks, migrations, presence, schema, sync_log};
 use crate::model::LogLevel;
 
 /// The line in `sync_log` of a database that replaces one that is gone.
@@ -36,6 +36,7 @@ pub(crate) fn read_write_and_report(db: &Path) -> Result<(Connection, Option<Res
 
 fn open(db: &Path) -> Result<(Connection, Option<Restored>), StoreError> {
     check_database_file(db)?;
+    marks::check(db)?;
     let replaces_lost = is_gone(db);
     let mut setup_lock = if holds_bytes(db) { None } else { Some(create_file(db)?) };
     let mut connection = Connection::open(db)?;

@@ -23,6 +23,9 @@ pub(crate) struct StoredRecord {
     pub created_at: Option<String>,
     /// RFC 3339, UTC, milliseconds.
     pub updated_at: Option<String>,
+    /// The name of the person or the key that made the last change on the server; None until the server has confirmed the
+    /// record.
+    pub updated_by: Option<String>,
     /// A JSON object of members that this version has no column for.
     pub extra: Option<String>,
 }
@@ -38,6 +41,7 @@ impl StoredRecord {
             match (name.as_str(), resource(kind).field(name)) {
                 ("created_at", _) => stored.created_at = text,
                 ("updated_at", _) => stored.updated_at = text,
+                ("updated_by", _) => stored.updated_by = text,
                 (name, None) if COMMON.contains(&name) => {}
                 (_, Some(field)) if fits_column(field.format.is_integer(), value) => {
                     stored.fields.insert(name.clone(), value.clone());
@@ -68,7 +72,7 @@ fn fits_column(integer: bool, value: &Value) -> bool {
     }
 }
 
-/// Inserts or replaces a row. When the fields are equal, only times and revision are written, which touches one index instead
+/// Inserts or replaces a row. When the fields are equal, only times, author and revision are written, which touches one index instead
 /// of all indexes of the lists.
 pub(crate) fn write_row(
     connection: &Connection,
@@ -111,8 +115,8 @@ fn compare_and_write(
     match row {
         Some((rev, _)) if if_newer && rev >= stored.rev => return Ok(false),
         Some((_, true)) => {
-            let times = (id, &stored.created_at, &stored.updated_at, stored.rev);
-            connection.prepare_cached(&statements.update_times)?.execute(times)?;
+            let last_change = (id, &stored.created_at, &stored.updated_at, &stored.updated_by, stored.rev);
+            connection.prepare_cached(&statements.update_last_change)?.execute(last_change)?;
             synced_rows::note(connection, kind, id)?;
         }
         _ => upsert(connection, &statements.upsert, kind, id, stored)?,
@@ -157,6 +161,7 @@ fn upsert(
     let values = [ToSqlOutput::from(id)].into_iter().chain(values).chain([
         text(&stored.created_at),
         text(&stored.updated_at),
+        text(&stored.updated_by),
         ToSqlOutput::Owned(stored.rev.into()),
         text(&stored.extra),
     ]);
@@ -178,8 +183,8 @@ struct Statements {
     upsert_if_newer: String,
     /// Selects revision, `extra` and every field.
     select_fields: String,
-    /// Updates times and revision.
-    update_times: String,
+    /// Updates times, author and revision.
+    update_last_change: String,
 }
 
 /// The statements of a kind. The texts are made once.
@@ -202,9 +207,10 @@ fn statements(kind: Kind) -> &'static Statements {
                 let upsert_if_newer = format!("{upsert} WHERE {table}.rev IS NULL OR {table}.rev < excluded.rev");
                 let fields: String = resource(kind).fields.iter().map(|field| format!(", {}", field.name)).collect();
                 let select_fields = format!("SELECT rev, extra{fields} FROM {table} WHERE id = ?1");
-                let update_times =
-                    format!("UPDATE {table} SET created_at = ?2, updated_at = ?3, rev = ?4 WHERE id = ?1");
-                Statements { upsert, upsert_if_newer, select_fields, update_times }
+                let update_last_change = format!(
+                    "UPDATE {table} SET created_at = ?2, updated_at = ?3, updated_by = ?4, rev = ?5 WHERE id = ?1"
+                );
+                Statements { upsert, upsert_if_newer, select_fields, update_last_change }
             })
             .collect()
     });
@@ -255,6 +261,7 @@ pub(crate) fn record_from_row(kind: Kind, row: &SqlRow<'_>) -> Result<StoredReco
         rev: row.get("rev")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
+        updated_by: row.get("updated_by")?,
         extra: row.get("extra")?,
         fields: Fields::new(),
     };

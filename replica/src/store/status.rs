@@ -76,6 +76,11 @@ impl Status {
             || self.is_under_way() && self.offline_since.is_none() && self.last_contact_at.is_some()
     }
 
+    /// True when the process that syncs has saved a failed attempt: the next attempt has a time. Counts only out of contact.
+    pub fn has_failed_attempt(&self) -> bool {
+        self.next_attempt_at.is_some()
+    }
+
     /// True during a backfill or a reconcile, in contact or not.
     pub fn is_under_way(&self) -> bool {
         matches!(self.phase, Phase::Backfilling | Phase::Reconciling)

@@ -50,7 +50,8 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
             // A server that refuses the key is in contact; a process that starts has no contact yet.
             "UPDATE _sync SET daemon_pid = ?1,
                  offline_since = coalesce(offline_since, ?2, CASE WHEN phase = 'needs_key' THEN last_contact_at END),
-                 next_attempt_at = CASE WHEN ?1 IS NULL THEN NULL ELSE next_attempt_at END,
+                 -- A process that starts has not failed yet.
+                 next_attempt_at = NULL,
                  -- The process ends in contact, or another process starts: earlier reasons, also that of polls, count no longer.
                  reason = CASE WHEN phase IN ('live', 'catching_up', 'polling') OR (?1 IS NOT NULL AND phase = 'offline')
                                THEN NULL ELSE reason END,

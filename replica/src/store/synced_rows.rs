@@ -9,7 +9,7 @@ use rusqlite::{Connection, Transaction};
 use super::StoreError;
 
 /// The columns before the fields in a copied row, in their order.
-const COMMON_COLUMNS: [&str; 4] = ["rev", "created_at", "updated_at", "extra"];
+const COMMON_COLUMNS: [&str; 5] = ["rev", "created_at", "updated_at", "updated_by", "extra"];
 
 /// The index of a column in a copied row; None for `id`.
 pub(crate) fn position(resource: &Resource, column: &str) -> Option<usize> {

@@ -1,5 +1,6 @@
 //! Tests of the whole store: a scene with a database, and helpers for events, edits and responses.
 
+mod authors;
 mod decisions;
 mod lists;
 mod local;
@@ -12,6 +13,7 @@ mod scripts;
 mod search;
 mod sending;
 mod unknown_revs;
+mod user_objects;
 mod verify;
 
 use std::path::PathBuf;
@@ -41,6 +43,11 @@ impl Drop for Scene {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// The outcomes of edits that were all confirmed, as [`Scene::outcomes`] gives them.
+fn confirmed(edits: std::ops::RangeInclusive<i64>) -> Vec<(i64, EditOutcome)> {
+    edits.map(|edit| (edit, EditOutcome::Confirmed)).collect()
 }
 
 fn at(millis: i64) -> Timestamp {
@@ -233,6 +240,7 @@ fn event(id: i64, event_type: &str, kind: &str, record: &str, payload: Value) ->
         members.insert("rev".into(), id.into());
         members.insert("created_at".into(), at(0).to_string().into());
         members.insert("updated_at".into(), at(id).to_string().into());
+        members.insert("updated_by".into(), format!("device {id}").into());
     }
     serde_json::from_value(json!({
         "id": id, "type": event_type, "resource_type": kind, "resource_id": record, "payload": payload,

@@ -1,6 +1,7 @@
 //! The loop between the engine and the world: sockets, timers, notifications. Must not decide anything: retries, order and
 //! phase are chosen by the core.
 
+use std::path::Path;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +24,7 @@ use super::error::SyncError;
 use super::inspector::{self, Inspector};
 use super::key_file::KeyFile;
 use super::stream::{self, Stream};
-use crate::store::StoreError;
+use crate::store::{StoreError, marks};
 use crate::{notification, profile};
 
 /// Syncs until the goal is reached or `stop` becomes true. SQLite blocks only threads for blocking work.
@@ -40,7 +41,12 @@ pub async fn run(
     let random = Box::new(|| Uuid::new_v4().as_u128());
     let path = config.db.clone();
     let is_seen = blocking(move || inspector::look_at_start(&path)).await?;
-    let mut engine = blocking(move || Engine::open(&db, &server, until, policy, random)).await?;
+    let mut engine = blocking(move || {
+        let engine = Engine::open(&db, &server, until, policy, random)?;
+        mark_file(&db);
+        Ok(engine)
+    })
+    .await?;
     let (sender, commands) = mpsc::unbounded_channel();
     engine.set_command_sink(move |command| drop(sender.send(command)));
     let watcher = notification::subscribe(&config.db, move || notify.notify_one())?;
@@ -76,6 +82,14 @@ pub async fn run(
         engine.close(now).map(|()| StepOutput { has_written: true, ..StepOutput::default() })
     };
     let closed = driver.step(close).await;
+    if ended_by.is_none() && closed.is_ok() {
+        let path = driver.config.db.clone();
+        blocking(move || {
+            mark_file(&path);
+            Ok(())
+        })
+        .await?;
+    }
     drop(lock);
     // After a stop, a database locked by another program is no error: unsaved status rows are written at the next start.
     let is_cancelled = driver.cancel.load(Ordering::Relaxed);
@@ -90,6 +104,12 @@ pub async fn run(
         EndReason::Asks(why) => Err(SyncError::Asks(why)),
         EndReason::Paused => Err(SyncError::Paused),
     }
+}
+
+/// Marks the database at the start and at the end of a sync, so that an older copy of the file is known by its mark.
+fn mark_file(db: &Path) {
+    let [a, b, c, d, ..] = Uuid::new_v4().into_bytes();
+    marks::mark(db, i32::from_be_bytes([a, b, c, d]));
 }
 
 fn ignore_busy(

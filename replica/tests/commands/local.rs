@@ -1,4 +1,4 @@
-//! A home that was begun without a server: nothing waits, nothing is a fault, and no advice ends in an error.
+//! A home without a server: no edit waits, the doctor finds no fault, and each command after `next:` works.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -114,13 +114,13 @@ fn damaged_local_home_is_rebuilt() {
     assert_eq!(json(&db, &["status"])["phase"], "local");
     let item = &json(&db, &["list", "inventory"])[0];
     assert_eq!((&item["make"], &item["quantity"]), (&"Thonet".into(), &8.into()));
-    // A sound database stays as it is.
+    // A rebuild of a sound database keeps the rows.
     assert!(replica(&db, &["rebuild"]).status.success());
     assert_eq!(json(&db, &["status"])["phase"], "local");
     assert_eq!(json(&db, &["list", "inventory"]).as_array().unwrap().len(), 1);
 }
 
-/// A page that the status itself does not read.
+/// The damaged page belongs to a table that `status` does not read.
 #[test]
 fn local_status_tells_of_damage() {
     let (_dir, db) = local_home();
@@ -148,7 +148,7 @@ fn init_with_server_ends_the_phase_local() {
     assert_eq!((&status["phase"], &status["server"]), (&"new".into(), &server.clone().into()));
     assert_eq!(status["waiting"], 2);
     assert_eq!(json(&db, &["list", "inventory"])[0]["pending"], true);
-    // This home has a server now.
+    // The home has a server, so the local start is refused.
     let (exit, printed) = refusal(&db, &["init", "--no-server"]);
     assert!(exit == 1 && printed.contains("this home has a server"), "{exit}: {printed}");
 }

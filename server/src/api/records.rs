@@ -178,6 +178,7 @@ async fn clear_in_steps(
     let (app, number, now) = (&call.app, call.principal.key.home, call.app.clock_guard.now(&call.app.clock)?);
     for some in sources.chunks(CLEARED_MAX).map(<[_]>::to_vec) {
         let (epoch, ticket, preconditions) = (app.db.epoch(), call.ticket.clone(), preconditions.clone());
+        let author = call.author();
         let since = app.config.receipts_since(now);
         let step = move |tx: &Tx<'_>| {
             if let Some(ticket) = &ticket
@@ -185,7 +186,7 @@ async fn clear_in_steps(
             {
                 return Ok(false);
             }
-            let mut writing = HomeWriter::begin(tx, number, epoch, now, ticket.map(|ticket| ticket.key))?;
+            let mut writing = HomeWriter::begin(tx, number, epoch, now, author, ticket.map(|ticket| ticket.key))?;
             let is_deletable = writing.clear_references_to(kind, id, &preconditions, some)?;
             writing.finish()?;
             Ok(is_deletable)
@@ -222,7 +223,7 @@ pub(super) async fn write_once(
 ) -> Result<Reply, Refusal> {
     super::once::once(call, move |tx, call, number, now| {
         let key = call.ticket.as_ref().map(|ticket| ticket.key.clone());
-        let mut writing = HomeWriter::begin(tx, number, call.app.db.epoch(), now, key)?;
+        let mut writing = HomeWriter::begin(tx, number, call.app.db.epoch(), now, call.author(), key)?;
         let answered = work(&mut writing, &call.context)?;
         writing.finish()?;
         Ok(answered)

@@ -1,5 +1,5 @@
 //! The bytes of answers in flight, per key and in all: from the moment after a body was built until it is written out or
-//! dropped. Answers that are built at the same time may pass a limit together.
+//! dropped. A read does not begin without room for the largest page. Answers that are built at the same time may pass a limit together.
 //! Must not know HTTP, nor what an answer says.
 
 use std::collections::HashMap;
@@ -17,6 +17,8 @@ pub const ALL_BYTES_MAX: usize = 256 * 1024 * 1024;
 pub const SMALL_BYTES_MAX: usize = 64 * 1024;
 /// Seconds after which a refused client may try again.
 const RETRY_SECONDS: u64 = 1;
+/// What is wrong when a key has reached its limit.
+const KEY_FULL: &str = "The key has too many bytes of answers that are not read yet.";
 
 /// The counts of all keys. Cheap to clone.
 #[derive(Clone, Default)]
@@ -36,6 +38,14 @@ struct Counted {
 }
 
 impl AnswerBytes {
+    /// Refuses a read before its work, if its answer may be too large for the limit of the key. `largest`: bytes of the
+    /// largest answer. Error: `unavailable`.
+    pub fn check_room(&self, key: &str, largest: usize) -> Result<(), Problem> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_key = counts.keys.get(key).copied().unwrap_or_default();
+        if of_key + largest > KEY_BYTES_MAX { Err(refusal(KEY_FULL)) } else { Ok(()) }
+    }
+
     /// Refuses an answer beyond a limit. Error: `unavailable`.
     pub fn check(&self, key: &str, bytes: usize) -> Result<(), Problem> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,13 +53,11 @@ impl AnswerBytes {
         let is_over_key = of_key > 0 && of_key + bytes > KEY_BYTES_MAX;
         let is_over_all = bytes > SMALL_BYTES_MAX && counts.all + bytes > ALL_BYTES_MAX;
         let message = match (is_over_key, is_over_all) {
-            (true, _) => "The key has too many bytes of answers that are not read yet.",
+            (true, _) => KEY_FULL,
             (false, true) => "The service has too many bytes of answers that are not read yet.",
             (false, false) => return Ok(()),
         };
-        Err(Problem::new(ProblemType::Unavailable, message)
-            .with("retry_after_seconds", RETRY_SECONDS)
-            .with_fix("Read the answers of earlier requests, ask for smaller pages, and send the request again later."))
+        Err(refusal(message))
     }
 
     /// The bytes of an answer, counted until the last copy of the returned value is dropped.
@@ -65,6 +73,12 @@ impl AnswerBytes {
     pub fn all(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).all
     }
+}
+
+fn refusal(message: &str) -> Problem {
+    Problem::new(ProblemType::Unavailable, message)
+        .with("retry_after_seconds", RETRY_SECONDS)
+        .with_fix("Read the answers of earlier requests, ask for smaller pages, and send the request again later.")
 }
 
 impl AsRef<[u8]> for Counted {
@@ -102,6 +116,7 @@ mod tests {
         drop(held);
         assert!(counts.check("k", 1).is_err_and(|problem| problem.kind == ProblemType::Unavailable));
         assert!(counts.check("other", KEY_BYTES_MAX).is_ok());
+        assert!(counts.check_room("k", 0).is_ok() && counts.check_room("k", 1).is_err());
         drop(copy);
         assert!(counts.check("k", KEY_BYTES_MAX + 1).is_ok(), "one answer is always allowed");
         assert_eq!((counts.all(), counts.0.lock().unwrap().keys.len()), (0, 0));

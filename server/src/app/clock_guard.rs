@@ -95,10 +95,14 @@ impl ClockGuard {
     }
 }
 
-/// The stored time. None: no server has run here, or the file cannot be read.
+/// The stored time. None: no server has run here, or the file cannot be read; the log says so.
 fn read(file: &Path) -> Option<Timestamp> {
-    let text = std::fs::read_to_string(file).ok()?;
-    text.trim().parse().ok().map(Timestamp::from_millis)
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| error.to_string());
+    let stored = text.trim().parse().ok().map(Timestamp::from_millis);
+    if stored.is_none() && !text.trim().is_empty() {
+        tracing::warn!(file = %file.display(), "the time of the last run cannot be read: a leap of the clock since then goes unnoticed");
+    }
+    stored
 }
 
 fn refusal(now: Timestamp, expected: Timestamp) -> Problem {

@@ -51,6 +51,8 @@ pub struct HomeWriter<'a, 'c> {
     now: Timestamp,
     /// The time of the machine. Behind `now` when the clock of the machine was ahead once, or went back.
     machine_now: Timestamp,
+    /// The name of the person or the key that writes, for `updated_by`.
+    author: String,
     /// The idempotency key that the events carry.
     key: Option<String>,
     /// References that deletes may still clear in this transaction.
@@ -59,16 +61,20 @@ pub struct HomeWriter<'a, 'c> {
 
 /// References to deleted records that one transaction clears at most. A home may have thousands of large records in one room:
 /// without a limit, their updates would hold up the writes of all homes.
-pub const CLEARED_MAX: usize = 100;
+pub const CLEARED_MAX: usize = 50;
+
+/// The author of records that the server writes by itself: the example data of a sandbox.
+pub const HEARTH: &str = "Hearth";
 
 impl<'a, 'c> HomeWriter<'a, 'c> {
-    /// Loads a home for writing. `epoch` is the random number of this process, `now` the time of the machine, and `key` the
-    /// idempotency key of the request.
+    /// Loads a home for writing. `epoch` is the random number of this process, `now` the time of the machine, `author` the
+    /// name of the person or the key that writes, and `key` the idempotency key of the request.
     pub fn begin(
         tx: &'a Tx<'c>,
         number: HomeNumber,
         epoch: i64,
         now: Timestamp,
+        author: String,
         key: Option<String>,
     ) -> Result<Self, StoreError> {
         let mut home = homes::load(tx, number)?;
@@ -77,7 +83,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         let last = home.last_updated_at.filter(|_| !planted(PlantedFault::HomeClockStepsBack));
         let now = last.map_or(now, |last| now.max(last));
         home.last_updated_at = Some(now);
-        Ok(HomeWriter { tx, first: None, home, epoch, now, machine_now, key, clearable: CLEARED_MAX })
+        Ok(HomeWriter { tx, first: None, home, epoch, now, machine_now, author, key, clearable: CLEARED_MAX })
     }
 
     /// The head of the home after the commands so far.
@@ -130,6 +136,8 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if completed_at.is_some_and(|at| at > self.now) {
             fields.insert(COMPLETED_AT.to_owned(), self.now.to_string().into());
         }
+        // A corrected moment is nobody's change of the record.
+        self.author.clone_from(&before.updated_by);
         let before = Record { created_at: before.created_at.min(self.now), ..before };
         self.save_record(EventType::Updated, kind, id, Some(before), fields).map(drop)
     }
@@ -298,7 +306,8 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     ) -> Result<Image, StoreError> {
         let rev = self.next_event();
         let created_at = before.as_ref().map_or(self.now, |before| before.created_at);
-        let record = Record { kind, id, rev, fields, created_at, updated_at: self.now };
+        let updated_by = self.author.clone();
+        let record = Record { kind, id, rev, fields, created_at, updated_at: self.now, updated_by };
         let json = record.to_json();
 
         let created = match &before {

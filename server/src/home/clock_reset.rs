@@ -3,7 +3,7 @@
 
 use hearth_contract::formats::Timestamp;
 
-use super::apply::HomeWriter;
+use super::apply::{HEARTH, HomeWriter};
 use super::retention;
 use crate::store::{HomeNumber, StoreError, Tx, clock_reset, homes};
 
@@ -24,7 +24,7 @@ pub fn reset(tx: &Tx<'_>, number: HomeNumber, epoch: i64, now: Timestamp) -> Res
     while retention::compact_step(tx, number, Timestamp::from_millis(i64::MAX))? {}
     let records = clock_reset::records_after(tx, number, now)?;
     clock_reset::set_back(tx, number, now)?;
-    let mut writer = HomeWriter::begin(tx, number, epoch, now, None)?;
+    let mut writer = HomeWriter::begin(tx, number, epoch, now, HEARTH.to_owned(), None)?;
     for (kind, id) in &records {
         writer.correct_moments(*kind, *id)?;
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use time::Duration;
 use uuid::Uuid;
 
-use super::apply::{HomeWriter, Ids};
+use super::apply::{HEARTH, HomeWriter, Ids};
 use crate::store::{HomeNumber, StoreError, Tx, homes, records};
 
 /// Rooms first: a record comes after the records to which it refers.
@@ -31,7 +31,7 @@ pub fn fill_once(tx: &Tx<'_>, number: HomeNumber, epoch: i64, now: Timestamp, id
     if homes::load(tx, number)?.filled_at.is_some() {
         return Ok(());
     }
-    let mut writer = HomeWriter::begin(tx, number, epoch, now, None)?;
+    let mut writer = HomeWriter::begin(tx, number, epoch, now, HEARTH.to_owned(), None)?;
     fill(&mut writer, now, ids)?;
     writer.finish()?;
     homes::set_filled(tx, number, now)
@@ -55,7 +55,7 @@ const EMPTYING: [Kind; 5] = [Kind::Task, Kind::Document, Kind::Inventory, Kind::
 /// Deletes all records and creates the example data with new ids, as ordinary events. Gives the number of records created.
 /// The property record keeps its id and is reset by an update. `epoch` is the number of this process.
 pub fn reset(tx: &Tx<'_>, number: HomeNumber, epoch: i64, now: Timestamp, ids: Ids<'_>) -> Result<usize, StoreError> {
-    let mut writer = HomeWriter::begin(tx, number, epoch, now, None)?;
+    let mut writer = HomeWriter::begin(tx, number, epoch, now, HEARTH.to_owned(), None)?;
     for kind in EMPTYING {
         for id in records::ids(tx, number, kind)? {
             if let Err(problem) =

@@ -101,13 +101,13 @@ pub enum ResponseBody {
     DocumentJson,
     /// The OpenAPI description as YAML.
     DocumentYaml,
-    /// An HTML page.
+    /// An HTML page, the same for every client.
     Page,
     /// An entry of the error catalogue, as HTML or JSON.
     ErrorPage,
     /// The style sheet of the HTML pages.
     Style,
-    /// The script of the API reference.
+    /// The script of the HTML pages.
     Script,
     /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
@@ -131,8 +131,8 @@ impl ResponseBody {
 
     /// Whether the response is the same for every client, so caches may keep it.
     pub const fn is_asset(self) -> bool {
-        use ResponseBody::{Document, DocumentJson, DocumentYaml, Script, Style};
-        matches!(self, Document | DocumentJson | DocumentYaml | Script | Style)
+        use ResponseBody::{Document, DocumentJson, DocumentYaml, Page, Script, Style};
+        matches!(self, Document | DocumentJson | DocumentYaml | Page | Script | Style)
     }
 
     /// The media types on offer, the default first. `Accept` must admit at least one of them.

@@ -75,6 +75,11 @@ impl Call {
             .ok_or_else(|| crate::home::apply::not_found(kind, format_args!("`{}`", shorten(text, QUOTED_NAME_MAX))))
     }
 
+    /// The name that the records of a write show as `updated_by`: the name of the key.
+    pub fn author(&self) -> String {
+        self.principal.key.name.clone()
+    }
+
     /// The preconditions of a write, from `If-Match` and `If-None-Match`.
     pub fn preconditions(&self) -> Preconditions {
         Preconditions {

@@ -33,6 +33,7 @@ use crate::app::limits::{self, RateClass, RateWindow};
 use crate::config::base_path;
 use crate::home::receipts::Ticket;
 use crate::interceptor::ForcedRefusal;
+use crate::store::lists::PAGE_BYTES_MAX;
 use crate::versions::{self, Version};
 
 /// Header names, parsed at compile time because every request needs them.
@@ -171,6 +172,9 @@ impl Pipeline<'_> {
         self.facts.key = Some(principal.key.id.clone());
         self.facts.counts_late = route.request_body == RequestBody::Rpc;
         self.count_call(&principal.key.id, route.class)?;
+        if route.class == RateClass::Read {
+            app.answer_bytes.check_room(&principal.key.id, PAGE_BYTES_MAX)?;
+        }
         route.check_scope(&principal)?;
         if let (NamedVersion::Unsupported, true) = (self.named, route.is_versioned()) {
             let name = header_value(&parts.headers, API_VERSION).unwrap_or_default();

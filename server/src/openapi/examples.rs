@@ -14,8 +14,16 @@ use uuid::Uuid;
 pub(super) const REQUEST_ID: &str = "req_0XJ5M9Y1T7Q3W8R2N6K4B0ZHCD";
 /// The cursor of all examples.
 pub(super) const CURSOR: &str = "AUq2c3Jv0m8hBQABAA";
-const MOMENT: &str = "2026-06-01T08:30:00.000Z";
-const REV: i64 = 812;
+/// The time of the example create.
+pub(super) const MOMENT: &str = "2026-06-01T08:30:00.000Z";
+/// The time of the example patch.
+pub(super) const LATER: &str = "2026-06-02T08:30:00.000Z";
+/// The revision of the example create.
+pub(super) const REV: i64 = 812;
+/// The revision of the example patch.
+pub(super) const PATCHED_REV: i64 = 813;
+/// The author of the example records.
+const AUTHOR: &str = "Kitchen tablet";
 
 /// Adds the details of an expired cursor to an example.
 pub(super) fn expired(problem: Problem) -> Problem {
@@ -61,9 +69,23 @@ pub(super) fn record(kind: Kind) -> Value {
     }
     let intent = if kind.is_singleton() { Intent::Patch } else { Intent::Create };
     fields.extend(check(kind, intent, &create(kind)).fields);
-    let moment = moment();
-    let record = Record { kind, id: id(kind), rev: REV, fields, created_at: moment, updated_at: moment };
+    let (moment, updated_by) = (moment(), AUTHOR.to_owned());
+    let record = Record { kind, id: id(kind), rev: REV, fields, created_at: moment, updated_at: moment, updated_by };
     serde_json::from_str(&record.to_json()).unwrap_or_default()
+}
+
+/// The record after the example patch.
+pub(super) fn patched(kind: Kind) -> Value {
+    let mut record = record(kind);
+    if let Value::Object(fields) = patch(kind) {
+        fields.into_iter().for_each(|(name, value)| record[name] = value);
+    }
+    if kind == Kind::Task {
+        record["completed_at"] = LATER.into();
+    }
+    record["rev"] = PATCHED_REV.into();
+    record["updated_at"] = LATER.into();
+    record
 }
 
 /// The event of the example create.

@@ -5,8 +5,9 @@
 //!   `schema` builds them.
 //! - `operations`: all paths, with parameters, request bodies and `responses`.
 //! - `parts`: shared parameters, headers and error responses.
-//! - `examples`: an example record of each kind.
+//! - `examples`: an example record of each kind. `answers`: the example answer of each operation.
 
+mod answers;
 mod envelopes;
 mod examples;
 mod operations;

@@ -101,12 +101,16 @@ fn tag(route: &Route) -> &'static str {
 fn parameters(route: &Route) -> Vec<Value> {
     let mut parameters = Vec::new();
     for segment in route.path.split('/').filter_map(|s| s.strip_prefix('{')?.strip_suffix('}')) {
-        let (about, schema) = match segment {
-            "id" => ("The id", json!({ "type": "string", "format": "uuid" })),
-            _ => ("The error type", reference("ErrorType")),
+        // An export has the id of the example answer.
+        let id = examples::id(route.kind.unwrap_or(Kind::Document)).to_string();
+        let (about, schema, example) = match segment {
+            "id" => ("The id", json!({ "type": "string", "format": "uuid" }), id.as_str()),
+            "guide" => ("The name of the guide", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "paging"),
+            _ => ("The error type", reference("ErrorType"), "not_found"),
         };
-        parameters
-            .push(json!({ "name": segment, "in": "path", "required": true, "description": about, "schema": schema }));
+        parameters.push(json!({
+            "name": segment, "in": "path", "required": true, "description": about, "schema": schema, "example": example,
+        }));
     }
     parameters.extend(route.parameters.iter().filter_map(|parameter| query_parameter(route.kind, parameter)));
     let mut header = |name: &str| parameters.push(json!({ "$ref": format!("#/components/parameters/{name}") }));
@@ -173,6 +177,9 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         "description": about,
         "schema": schema,
     });
+    if required {
+        value["example"] = "furnace".into();
+    }
     if parameter.value_type.is_list() {
         value["style"] = "form".into();
         value["explode"] = false.into();

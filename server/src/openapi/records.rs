@@ -1,6 +1,6 @@
 //! The schemas of a kind, from the resource table: record, create, patch, list and bulk. Must not know operations.
 
-use hearth_contract::schema::{COMMON, Field, Format, Lines, Presence, Resource, URL_MAX};
+use hearth_contract::schema::{AUTHOR_MAX, COMMON, Field, Format, Lines, Presence, Resource, URL_MAX};
 use serde_json::{Map, Value, json};
 
 use super::examples;
@@ -63,6 +63,12 @@ fn image(resource: &Resource) -> Value {
     for (name, about) in [("created_at", "Time of creation"), ("updated_at", "Time of the last change")] {
         members.insert(name.to_owned(), json!({ "type": "string", "format": "date-time", "description": about }));
     }
+    members.insert(
+        "updated_by".to_owned(),
+        json!({
+            "type": "string", "maxLength": AUTHOR_MAX, "description": "Name of the person or the key that changed it last",
+        }),
+    );
     json!({
         "type": "object",
         "description": resource.about,

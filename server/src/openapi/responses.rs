@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 
-use super::examples;
+use super::answers::answer;
 use super::parts::{
     COMMON_HEADERS, DEPRECATION_HEADERS, PAGE_HEADERS, RATE_LIMIT_HEADERS, REPLAY_HEADERS, RETRY_HEADERS,
     header_references, refusal_headers,
@@ -55,7 +54,7 @@ fn success(route: &Route, shared: &Map<String, Value>) -> Value {
         .iter()
         .map(|media| {
             let mut content = json!({ "schema": success_schema(route, media) });
-            if let Some(example) = success_example(route).filter(|_| media.ends_with("json")) {
+            if let Some(example) = answer(route, media) {
                 content["example"] = example;
             }
             ((*media).to_owned(), content)
@@ -195,38 +194,4 @@ fn success_schema(route: &Route, media: &str) -> Value {
         ResponseBody::Rpc => "RpcAnswer".to_owned(),
     };
     reference(&schema)
-}
-
-fn success_example(route: &Route) -> Option<Value> {
-    let meta = json!({ "request_id": examples::REQUEST_ID });
-    let read = json!({ "request_id": examples::REQUEST_ID, "as_of": 812 });
-    let page = json!({ "has_more": false, "next_cursor": null });
-    let envelope = |data: Value, meta: Value| Some(json!({ "data": data, "meta": meta }));
-    match (route.response_body, route.kind) {
-        (ResponseBody::Record | ResponseBody::Created | ResponseBody::Profile, Some(kind)) => {
-            envelope(examples::record(kind), read)
-        }
-        (ResponseBody::Records, Some(kind)) => {
-            let meta = json!({ "request_id": examples::REQUEST_ID, "page": page, "as_of": 812 });
-            envelope(json!([examples::record(kind)]), meta)
-        }
-        (ResponseBody::Deleted, kind) => {
-            let id = examples::id(kind.unwrap_or(Kind::Task));
-            envelope(json!({ "id": id, "deleted": true }), read)
-        }
-        (ResponseBody::Bulk, Some(kind)) => {
-            let result = json!({
-                "index": 0, "method": "create", "status": 201, "id": examples::id(kind), "data": examples::record(kind),
-            });
-            envelope(json!([result]), read)
-        }
-        (ResponseBody::Events, _) => {
-            let feed = json!({ "head": 812, "oldest": 1, "retention_seconds": 2_592_000 });
-            let page = json!({ "has_more": false, "next_cursor": examples::CURSOR });
-            let meta = json!({ "request_id": examples::REQUEST_ID, "page": page, "feed": feed });
-            envelope(json!([examples::event(Kind::Task)]), meta)
-        }
-        (ResponseBody::Health, _) => envelope(json!({ "status": "ok" }), meta),
-        _ => None,
-    }
 }

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
+use super::teams::{NAME_RULE, is_valid_name};
 use crate::clock::Clock;
 use crate::http::scopes::SCOPES;
 use crate::random::{fresh_id, random_bytes};
@@ -45,8 +46,11 @@ pub struct CreatedKey {
     pub secret: String,
 }
 
-/// Creates a key. Refused for an unknown team, scope or version.
+/// Creates a key. Refused for an unknown team, scope or version, and for a name that is not valid.
 pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKey, Error> {
+    if new.name.as_deref().is_some_and(|name| !is_valid_name(name)) {
+        return Err(Error::Refused(NAME_RULE.to_owned()));
+    }
     let scopes = parse_scopes(&new.scopes).map_err(Error::Refused)?;
     let now = clock.now();
     let pinned = match new.pinned {

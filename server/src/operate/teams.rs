@@ -2,6 +2,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
+use hearth_contract::schema::AUTHOR_MAX;
 
 use super::error::Error;
 use crate::clock::Clock;
@@ -14,11 +15,12 @@ use crate::store::{Db, StoreError, Tx};
 const FIRST_TEAM: &str = "My home";
 
 /// The rule that [`is_valid_name`] checks, as a sentence.
-pub const NAME_RULE: &str = "a name must be one line and not blank";
+pub const NAME_RULE: &str = "a name must be one line of at most 100 characters and not blank";
 
-/// Whether a team or a key may have this name.
+/// Whether a team or a key may have this name. Records show the name of the key that changed them last.
 pub fn is_valid_name(name: &str) -> bool {
-    !name.trim().is_empty() && !name.chars().any(char::is_control)
+    let is_short = name.chars().count() <= AUTHOR_MAX;
+    is_short && !name.trim().is_empty() && !name.chars().any(char::is_control)
 }
 
 /// Creates the first team in an empty database and returns the team. None: there is a team already.

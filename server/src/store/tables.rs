@@ -13,6 +13,9 @@ use serde_json::Value;
 use super::error::StoreError;
 use super::open::connect;
 
+/// The columns after the fields of the kind.
+const LAST_COLUMNS: [&str; 3] = ["created_at", "updated_at", "updated_by"];
+
 /// An export database that is being filled.
 pub struct Tables {
     conn: Connection,
@@ -36,7 +39,7 @@ impl Tables {
             let integer = if field.format.is_integer() { "INTEGER" } else { "TEXT" };
             format!("{} {integer}{}", field.name, if field.is_nullable() { "" } else { " NOT NULL" })
         }));
-        columns.extend(["created_at TEXT NOT NULL".to_owned(), "updated_at TEXT NOT NULL".to_owned()]);
+        columns.extend(LAST_COLUMNS.map(|name| format!("{name} TEXT NOT NULL")));
         self.conn.execute_batch(&format!("CREATE TABLE {} ({}) STRICT", kind.collection(), columns.join(", ")))?;
         Ok(())
     }
@@ -64,5 +67,5 @@ impl Tables {
 /// The members of a record of a kind, in the order of the API.
 pub fn columns(kind: Kind) -> impl Iterator<Item = &'static str> {
     let fields = resource(kind).fields.iter().map(|field| field.name);
-    ["id", "rev"].into_iter().chain(fields).chain(["created_at", "updated_at"])
+    ["id", "rev"].into_iter().chain(fields).chain(LAST_COLUMNS)
 }

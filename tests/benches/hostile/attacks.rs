@@ -49,7 +49,7 @@ pub(super) fn all(seed: &Seed, data: &Path, scale: Scale) -> anyhow::Result<Vec<
         ("search, 16 words", by_key(&|key| vec![get(&format!("/v1/search?q={}&limit=100", words(16)), key)])),
         ("renames", by_key(&renames)),
         ("unknown paths", stranger(encode("GET", &format!("/{}", "x".repeat(PATH_BYTES)), "", "", ""))),
-        ("static file", stranger(encode("GET", "/docs/viewer.js", "", "accept-encoding: br\r\n", ""))),
+        ("static file", stranger(encode("GET", "/openapi/v1.yaml", "", "accept-encoding: br\r\n", ""))),
         ("long pages", by_key(&|key| vec![get("/v1/inventory?limit=100", key)])),
         (
             "long pages, compressed",

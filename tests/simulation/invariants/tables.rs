@@ -164,7 +164,7 @@ enum Columns {
 fn compare_row(record: &RecordKey, expected: &Fields, row: &Fields, columns: Columns) -> Result<(), String> {
     let all = columns == Columns::All;
     let fields = resource(record.kind).fields.iter().filter(|field| all || field.is_writable());
-    let common = ["rev", "created_at", "updated_at"].into_iter().filter(|_| all);
+    let common = ["rev", "created_at", "updated_at", "updated_by"].into_iter().filter(|_| all);
     for column in fields.map(|field| field.name).chain(common) {
         let expected = expected.get(column).unwrap_or(&Value::Null);
         let shown = row.get(column).unwrap_or(&Value::Null);

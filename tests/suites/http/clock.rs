@@ -92,6 +92,7 @@ async fn reset_sets_moments_and_retention_right() {
     for member in ["created_at", "updated_at"] {
         assert_eq!(corrected.data()[member], "2026-06-01T12:00:00.000Z");
     }
+    assert_eq!(corrected.data()["updated_by"], "live key", "the operator has not changed the task");
     let events = client.get(&format!("/v1/events?cursor={end}")).await;
     assert_eq!((events.status, events.data().as_array().unwrap().len()), (200, 2), "replicas hear of the change");
     test_clock.advance(Duration::from_secs(1));

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::feed::wait_for;
 
 /// Sends a GET without a key.
-async fn visit(server: &Server, path: &str, accept: &str) -> Response {
+pub(super) async fn visit(server: &Server, path: &str, accept: &str) -> Response {
     let client = Client::new(&server.url, "none");
     client.send(client.request(Method::GET, path).header("accept", accept)).await
 }
@@ -413,103 +413,6 @@ async fn list_defaults_are_described() {
 }
 
 #[tokio::test]
-async fn every_error_has_a_safe_page() {
-    let server = Server::start().await;
-    for kind in ProblemType::ALL {
-        let path = format!("/docs/errors/{}", kind.as_str());
-        let page = visit(&server, &path, "text/html,application/xhtml+xml,*/*;q=0.8").await;
-        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
-        assert!(page.text.contains(kind.as_str()));
-        let report = visit(&server, &path, "application/json").await;
-        assert_eq!((report.header("content-type"), &report.data()["fix"]), ("application/json", &json!(kind.fix())));
-    }
-    assert_eq!(visit(&server, "/docs/errors/nonsense", "text/html").await.status, 404);
-    let refused = Client::new(&server.url, &server.live_key).get("/v1/rooms/nope").await;
-    let doc = refused.json["error"]["doc_url"].as_str().unwrap().strip_prefix(&server.url).unwrap().to_owned();
-    assert_eq!(visit(&server, &doc, "*/*").await.status, 200);
-
-    for path in
-        ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found", "/docs/style.css", "/docs/viewer.js"]
-    {
-        let page = visit(&server, path, "*/*").await;
-        assert_eq!(page.status, 200, "{path}");
-        let policy = page.header("content-security-policy");
-        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
-        assert_eq!((page.header("x-content-type-options"), page.header("referrer-policy")), ("nosniff", "no-referrer"));
-    }
-    // A page loads nothing from another host.
-    for path in ["/docs", "/docs/changelog", "/docs/reference"] {
-        let text = visit(&server, path, "*/*").await.text;
-        for source in text.split("src=\"").skip(1).chain(text.split("<link rel=\"stylesheet\" href=\"").skip(1)) {
-            assert!(source.starts_with("/docs/"), "{path}: {source}");
-        }
-    }
-    assert!(visit(&server, "/docs/changelog", "*/*").await.text.contains("2026-03-01"));
-}
-
-#[tokio::test]
-async fn asset_is_compressed_kept_and_revalidated() {
-    let server = Server::start().await;
-    let client = Client::new(&server.url, "");
-    let ask = async |path: &str, coding: &str, known: &str| {
-        let request = client.request(Method::GET, path).header("accept-encoding", coding.to_owned());
-        client.send(if known.is_empty() { request } else { request.header("if-none-match", known.to_owned()) }).await
-    };
-    for (path, kept) in [
-        ("/docs/viewer.js", "public, max-age=3600"),
-        ("/docs/style.css", "public, max-age=3600"),
-        ("/openapi/v1", "public, no-cache"),
-        ("/openapi/v1.yaml", "public, no-cache"),
-    ] {
-        let mut etags = std::collections::HashSet::new();
-        for coding in ["br", "gzip", ""] {
-            let sent = ask(path, if coding.is_empty() { "zstd" } else { coding }, "").await;
-            let etag = sent.header("etag").to_owned();
-            assert_eq!((sent.status, sent.header("content-encoding")), (200, coding), "{path}");
-            assert_eq!(sent.header("cache-control"), kept);
-            assert!(sent.header("vary").starts_with("Accept-Encoding"), "{}", sent.header("vary"));
-            let again = ask(path, if coding.is_empty() { "zstd" } else { coding }, &format!("\"x\", W/{etag}")).await;
-            assert_eq!((again.status, again.text.as_str(), again.header("etag")), (304, "", &*etag), "{path}");
-            assert_eq!(again.header("cache-control"), kept);
-            assert!(etags.insert(etag), "each coding has an ETag of its own");
-        }
-        assert_eq!(ask(path, "br", "nonsense").await.status, 400);
-    }
-}
-
-#[tokio::test]
-async fn links_keep_path_of_base_url() {
-    let server = Server::start_with(|config| config.base_url = Some("https://hearth.example/home/".to_owned())).await;
-    for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
-        let text = visit(&server, path, "text/html").await.text;
-        for name in ["href=\"", "src=\"", "spec-url=\""] {
-            for link in text.split(name).skip(1) {
-                assert!(link.starts_with("/home/") || link.starts_with("https://"), "{path}: {link}");
-            }
-        }
-    }
-    let client = Client::new(&server.url, &server.live_key);
-    let made = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
-    assert_eq!(made.header("location"), format!("/home/v1/rooms/{}", made.id()));
-    let job = client.post("/v1/exports", &json!({ "format": "json" })).await;
-    assert_eq!(job.header("location"), format!("/home/v1/exports/{}", job.id()));
-}
-
-#[tokio::test]
-async fn page_commands_can_be_pasted_into_shell() {
-    let server = Server::start().await;
-    let text = visit(&server, "/docs", "*/*").await.text;
-    let lines: Vec<&str> = text.lines().filter(|line| line.contains("curl ")).collect();
-    assert!(!lines.is_empty());
-    assert!(!text.contains("$("), "not every machine has the same programs");
-    for line in lines {
-        // A shell interprets a `?` or `&` outside quotes.
-        let bare: String = line.replace("&quot;", "\"").split('"').step_by(2).collect();
-        assert!(!bare.contains('?') && !bare.contains("&amp;"), "{line}");
-    }
-}
-
-#[tokio::test]
 async fn condition_pattern_matches_what_is_accepted() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
@@ -582,30 +485,30 @@ async fn filter_patterns_match_their_formats() {
 }
 
 #[tokio::test]
-async fn browser_finds_the_pages() {
-    let server = Server::start_with(|config| config.base_url = Some("https://nas.example/hearth".to_owned())).await;
-    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-    let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-    let at_root = async |method: Method, accept: &str| {
-        let request = http.request(method, format!("{}/", server.url)).header("accept", accept);
-        let response = request.send().await.unwrap();
-        let location = response.headers().get("location").map(|value| value.to_str().unwrap().to_owned());
-        (response.status().as_u16(), location)
+async fn examples_of_openapi_fit_their_schemas() {
+    let server = Server::start().await;
+    let document = visit(&server, "/openapi/v1", "*/*").await.json;
+    let mut count = 0;
+    let mut judge = |place: &str, media: &str, content: &Value| {
+        let Some(example) = content.get("example").filter(|_| !media.starts_with("text/")) else { return };
+        let mut schema = content["schema"].clone();
+        schema["components"] = document["components"].clone();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let faults: Vec<String> = validator.iter_errors(example).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{place}: {faults:?}\n{example:#}");
+        count += 1;
     };
-    let console = Some("/hearth/console".to_owned());
-    assert_eq!(at_root(Method::GET, browser).await, (303, console.clone()));
-    assert_eq!(at_root(Method::HEAD, browser).await, (303, console));
-    // Programs are told about a wrong path, as everywhere.
-    assert_eq!(at_root(Method::GET, "*/*").await, (404, None));
-    assert_eq!(at_root(Method::GET, "application/json").await, (404, None));
-    assert_eq!(at_root(Method::POST, browser).await, (404, None));
-    for path in ["/docs", "/docs/changelog", "/docs/reference", "/docs/errors/not_found"] {
-        let (page, slashed) = (visit(&server, path, browser).await, visit(&server, &format!("{path}/"), browser).await);
-        assert_eq!((slashed.status, &slashed.text), (200, &page.text), "{path}/");
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for operation in operations.as_object().unwrap().values() {
+            let answers = operation["responses"].as_object().unwrap().values();
+            for body in answers.chain([&operation["requestBody"]]) {
+                for (media, content) in body["content"].as_object().into_iter().flatten() {
+                    judge(path, media, content);
+                }
+            }
+        }
     }
-    for path in ["/docs//", "/docs/style.css/", "/v1/", "/healthz/"] {
-        assert_eq!(visit(&server, path, "*/*").await.status, 404, "{path}");
-    }
+    assert!(count > 60, "{count} examples");
 }
 
 #[tokio::test]

@@ -113,7 +113,10 @@ async fn csv_export_is_safe_in_spreadsheet() {
     let mut rooms = String::new();
     zip.by_name("rooms.csv").unwrap().read_to_string(&mut rooms).unwrap();
     let (head, row) = rooms.split_once("\r\n").unwrap();
-    assert_eq!(head, "id,rev,name,room_type,floor,area_sq_ft,paint_color,flooring,notes,created_at,updated_at");
+    assert_eq!(
+        head,
+        "id,rev,name,room_type,floor,area_sq_ft,paint_color,flooring,notes,created_at,updated_at,updated_by"
+    );
     assert!(row.contains(r#",1,'=cmd|' /C calc'!A0,,'+1,7,,,"two"#), "{row}");
     assert!(row.contains("\"two\nlines, \"\"quoted\"\"\""), "{row}");
 }

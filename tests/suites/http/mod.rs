@@ -1,6 +1,7 @@
 //! The API over HTTP, against the real router and store. `contract.md` in this directory lists the tests of each
 //! section of the contract.
 
+mod authors;
 mod bulk;
 mod clock;
 mod console;
@@ -14,6 +15,7 @@ mod idempotency;
 mod keys;
 mod mcp;
 mod order;
+mod pages;
 mod partners;
 mod reading;
 mod recurrence;

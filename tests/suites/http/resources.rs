@@ -376,7 +376,8 @@ async fn records_have_exactly_their_members() {
         };
         let names: Vec<&str> = whole.data().as_object().unwrap().keys().map(String::as_str).collect();
         let named = fields.iter().map(|(name, _)| *name);
-        let expected: Vec<&str> = ["id", "rev"].into_iter().chain(named).chain(["created_at", "updated_at"]).collect();
+        let expected: Vec<&str> =
+            ["id", "rev"].into_iter().chain(named).chain(["created_at", "updated_at", "updated_by"]).collect();
         assert_eq!(names, expected, "{collection}");
         for (field, _) in fields {
             let default = DEFAULTS.iter().find(|(of, name, _)| (*of, name) == (collection, field));
@@ -392,7 +393,7 @@ async fn records_have_exactly_their_members() {
             assert!(text.len() == 24 && text.ends_with('Z') && text.as_bytes()[19] == b'.', "{text}");
         }
         // Members that the service sets are refused on create and patch.
-        for name in ["rev", "created_at", "updated_at"] {
+        for name in ["rev", "created_at", "updated_at", "updated_by"] {
             let path = record_path(&client, collection, title).await;
             refused(&client.patch(&path, &json!({ name: whole.data()[name] })).await, name, "read_only", &json!(name));
             if !title.is_empty() {

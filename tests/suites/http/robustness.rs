@@ -273,7 +273,7 @@ async fn client_not_reading_is_disconnected() {
     });
     let server = server.await;
     // Request more bytes than the socket buffers hold.
-    let asks = b"GET /docs/viewer.js HTTP/1.1\r\nhost: h\r\n\r\n".repeat(40);
+    let asks = b"GET /docs/reference HTTP/1.1\r\nhost: h\r\n\r\n".repeat(100);
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut unread = socket.connect(server.running.address).await.unwrap();

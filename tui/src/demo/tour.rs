@@ -136,6 +136,7 @@ async fn differences(home: &DemoHome, here: &Device) -> anyhow::Result<Vec<Strin
                 && row.fields == record.fields
                 && row.created_at.as_deref() == Some(record.created_at.to_string().as_str())
                 && row.updated_at.as_deref() == Some(record.updated_at.to_string().as_str())
+                && row.updated_by.as_ref() == Some(&record.updated_by)
         }
         _ => false,
     };

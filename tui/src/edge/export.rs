@@ -71,7 +71,7 @@ fn write_pages(
     let names: Vec<&str> = ["id"]
         .into_iter()
         .chain(resource(query.kind).fields.iter().map(|field| field.name))
-        .chain(["created_at", "updated_at", "rev"])
+        .chain(["created_at", "updated_at", "updated_by", "rev"])
         .collect();
     let mut number = 0;
     let mut near: Option<Near> = None;

@@ -16,7 +16,12 @@ const fn row(
     about: &'static str,
     action: Action,
 ) -> Binding {
-    Binding { id, keys, contexts, hint, about, action }
+    Binding { id, keys, contexts, hint, about, action, only: None }
+}
+
+/// The row of an action for tasks alone.
+const fn for_tasks(row: Binding) -> Binding {
+    Binding { only: Some(Kind::Task), ..row }
 }
 
 /// Screens without a text field.
@@ -84,7 +89,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::SaveAndNext,
     ),
     // Quick add, filter, search, list of actions.
-    row("quick.save", &["enter"], &[Quick], "add", "Add the task", Action::Save),
+    for_tasks(row("quick.save", &["enter"], &[Quick], "add", "Add the task", Action::Save)),
     row("quick.form", &["tab"], &[Quick], "as a form", "Continue in a form", Action::Open),
     row("quick.assign", &["ctrl-y"], &[Quick], "", "Take an unknown +name as the assignee", Action::Assign),
     row("quick.close", &["esc"], &[Quick], "cancel", "Leave quick add", Action::Back),
@@ -130,11 +135,11 @@ pub const BINDINGS: &[Binding] = &[
     row("open", &["enter"], &[Home, List, Detail], "open", "Open the item under the cursor", Action::Open),
     row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Conflict, Sync], "back", "Back", Action::Back),
     row("open.right", &["right", "l"], &[List, Edits], "", "Open the item under the cursor", Action::Open),
-    row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd),
+    for_tasks(row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd)),
     row("new", &["n"], &[List], "new", "Fill in a form for a new record", Action::New),
     row("duplicate", &["Y"], RECORDS, "", "Duplicate the record, in a form", Action::Duplicate),
     row("edit", &["e"], RECORDS, "edit", "Change the record, or all that are marked", Action::Edit),
-    row("done", &["x"], RECORDS, "done", "Mark a task as done, or open it again", Action::Done),
+    for_tasks(row("done", &["x"], RECORDS, "done", "Mark a task as done, or open it again", Action::Done)),
     row(
         "delete",
         &["d", "delete"],

@@ -212,4 +212,6 @@ pub struct Binding {
     pub about: &'static str,
     /// The action.
     pub action: Action,
+    /// The only kind whose records the action is for. None: the action is for every kind.
+    pub only: Option<Kind>,
 }

@@ -229,10 +229,11 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
     }
     if all {
         let updated_at = row.updated_at.as_deref().filter(|_| row.rev.is_some());
-        let times = [("Created", row.created_at.as_deref()), ("Last change", updated_at)];
+        let times =
+            [("Created", row.created_at.as_deref(), None), ("Last change", updated_at, row.updated_by.as_deref())];
         // Without a server, the changes made here are all there is to know.
-        for (label, at) in times.into_iter().filter(|(_, at)| at.is_some() || !is_local(row)) {
-            let text = at.map_or("not on the server yet".to_owned(), |at| words::moment(now, at));
+        for (label, at, by) in times.into_iter().filter(|(_, at, _)| at.is_some() || !is_local(row)) {
+            let text = at.map_or("not on the server yet".to_owned(), |at| words::moment_by(now, at, by));
             out.push_full(label, &text, Tone::Quiet, at.unwrap_or_default(), None);
         }
         out.push("Id", &row.id, Tone::Quiet);

@@ -60,12 +60,11 @@ impl Palette {
         if !self.found.is_empty() || fillers.is_empty() || others.is_empty() {
             return;
         }
-        // `edit room` means: edit the record. An action for tasks alone is meant by no other kind.
-        let is_about_tasks = fillers.iter().any(|word| word.starts_with("task"));
+        // `edit room` means: edit the record. An action for one kind alone is meant by no other kind.
+        let is_named = |kind: Kind| fillers.iter().any(|word| is_noun(word, singular(kind)));
         let applies = |binding: &Binding| {
             let names = names(binding).to_lowercase();
-            (is_about_tasks || !searched_part(binding).contains("task"))
-                && names.split([' ', '.']).any(|name| others.contains(&name))
+            binding.only.is_none_or(is_named) && names.split([' ', '.']).any(|name| others.contains(&name))
         };
         let others = others.join(" ");
         self.found = self.ranked(&format!("{others} record"), applies);
@@ -97,8 +96,13 @@ impl Palette {
 
 /// Whether a typed word says nothing about the action when other words do: the name of a kind, or `back` in `take back`.
 fn is_filler(word: &str) -> bool {
-    let is_noun = |noun: &str| word == noun || word.strip_suffix('s') == Some(noun);
-    Kind::COLLECTIONS.iter().any(|kind| is_noun(singular(*kind))) || is_noun("record") || word == "back"
+    let is_kind = Kind::COLLECTIONS.iter().any(|kind| is_noun(word, singular(*kind)));
+    is_kind || is_noun(word, "record") || word == "back"
+}
+
+/// Whether a word is a noun in singular or plural.
+fn is_noun(word: &str, noun: &str) -> bool {
+    word == noun || word.strip_suffix('s') == Some(noun)
 }
 
 /// The description of an action without its example and its side remark.

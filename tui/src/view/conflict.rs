@@ -62,10 +62,12 @@ fn is_deleted_there(screen: &ConflictScreen) -> bool {
 fn heading(app: &App, screen: &ConflictScreen, conflict: &Conflict) -> String {
     let title = &conflict.title;
     let since = conflict.theirs_at.as_deref().map(|at| moment(app.now, at)).unwrap_or_default();
+    // The name takes the place of the server: the line is short.
+    let by = conflict.theirs_by.as_ref().map_or("on the server".to_owned(), |author| format!("by {author}"));
     match (screen.deletes, is_deleted_there(screen)) {
-        (true, _) => format!("You deleted “{title}”; it was changed on the server {since}"),
+        (true, _) => format!("You deleted “{title}”; it was changed {by} {since}"),
         (false, true) => format!("You changed “{title}”; it was deleted on the server"),
-        (false, false) => format!("“{title}” was changed here and on the server ({since})"),
+        (false, false) => format!("“{title}” was changed here and {by} ({since})"),
     }
 }
 

@@ -226,6 +226,7 @@ fn clash(field: &str, theirs: &str) -> Conflict {
         mine: json!("2026-12-01"),
         theirs: json!(theirs),
         theirs_at: Some("2026-11-21T13:02:00.000Z".into()),
+        theirs_by: Some("Ana's phone".into()),
         title: "Service the boiler".into(),
     }
 }
@@ -331,9 +332,13 @@ fn screens_show_their_content() {
             "quick" => &["New task  B !h", "“B”", "high priority", "enter add"],
             "sync" => &["Contact", "● live", "Server", "http://127.0.0.1:8750"],
             "palette" => &["What to do in a list", "Fill in a form for a new record", "enter do it"],
-            "conflict" => {
-                &["was changed here and on the server (13:02)", "Thu 24 Dec 2026", "✓ mine", "! choose", "t theirs"]
-            }
+            "conflict" => &[
+                "“Service the boiler” was changed here and by Ana's phone (13:02)",
+                "Thu 24 Dec 2026",
+                "✓ mine",
+                "! choose",
+                "t theirs",
+            ],
             "conflict value" => &["Due on  2026-12-01", "enter take"],
             "columns" => &["Columns of this list", "◆ Status", "Recurrence"],
             "marks" => &["◆ 2 marked", "x done"],

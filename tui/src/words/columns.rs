@@ -109,7 +109,7 @@ pub fn column_choices(kind: Kind) -> Vec<&'static str> {
     let fields =
         resource(kind).fields.iter().map(|field| field.name).filter(|name| *name != title && *name != SUBJECT_TYPE);
     let worth = matches!(kind, Kind::Inventory | Kind::Vehicle).then_some(WORTH);
-    fields.chain(worth).chain(["created_at", "updated_at"]).collect()
+    fields.chain(worth).chain(["created_at", "updated_at", "updated_by"]).collect()
 }
 
 /// The column of a value of a kind.
@@ -140,6 +140,7 @@ pub fn column_name(kind: Kind, name: &str) -> String {
         WORTH => "Value".to_owned(),
         "created_at" => "Created".to_owned(),
         "updated_at" => "Last change".to_owned(),
+        "updated_by" => "Changed by".to_owned(),
         _ => field_label(kind, name),
     }
 }

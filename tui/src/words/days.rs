@@ -103,6 +103,12 @@ pub fn moment(now: Now, text: &str) -> String {
     if local.date() == now.today() { clock } else { format!("{} {clock}", day(now.today(), local.date())) }
 }
 
+/// A timestamp as [`moment`] writes it, and who made the change: `yesterday 14:02, by Ana's phone`.
+pub fn moment_by(now: Now, text: &str, author: Option<&str>) -> String {
+    let at = moment(now, text);
+    author.map_or(at.clone(), |author| format!("{at}, by {author}"))
+}
+
 /// The age of a timestamp (RFC 3339): `12 s`, `5 min`, `3 h`, `2 d`. Empty if the text is no timestamp.
 pub fn age(now: Now, text: &str) -> String {
     let Some(moment) = Timestamp::parse(text) else { return String::new() };

@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::now::Now;
 use crate::words::glyphs::Sign;
 
-pub use days::{Due, age, day, distance, due, full_day, moment, month_name};
+pub use days::{Due, age, day, distance, due, full_day, moment, moment_by, month_name};
 pub use writes::{GONE, edit_progress, method, rebuilt_sentence};
 
 /// Examples of the sums that a person can type.
@@ -44,14 +44,15 @@ pub fn field_value(now: Now, field: &Field, row: &Row) -> String {
     }
 }
 
-/// A value that is no field of the contract, for reading: the worth, the time of creation or of the last change. Empty:
-/// unknown.
+/// A value that is no field of the contract, for reading: the worth, the time of creation, the time or the author of the last
+/// change. Empty: unknown.
 pub fn computed_value(now: Now, name: &str, row: &Row) -> String {
     let time = |at: &Option<String>| at.as_deref().map(|at| moment(now, at)).unwrap_or_default();
     match name {
         WORTH => row.worth_cents().map(cents).unwrap_or_default(),
         "created_at" => time(&row.created_at),
         "updated_at" => time(&row.updated_at),
+        "updated_by" => row.updated_by.clone().unwrap_or_default(),
         _ => String::new(),
     }
 }

@@ -40,15 +40,16 @@ pub(super) fn write_json(replica: &Replica, out: &mut dyn Write) -> Result<usize
 /// before its id. Returns the number of records.
 pub(super) fn write_csv(replica: &Replica, kind: Kind, out: &mut dyn Write) -> Result<usize, ExportError> {
     let fields = resource(kind).fields;
-    let columns = ["id"].into_iter().chain(fields.iter().flat_map(columns)).chain(["created_at", "updated_at"]);
+    let columns =
+        ["id"].into_iter().chain(fields.iter().flat_map(columns)).chain(["created_at", "updated_at", "updated_by"]);
     write!(out, "{}\r\n", csv_line(columns.map(str::to_owned)))?;
     each_row(replica, kind, ORDER, |row| {
-        let time = |time: &Option<String>| time.clone().unwrap_or_default();
         let cells = fields.iter().flat_map(|field| {
             let name = field.relation().map(|_| row.names.get(field.name).cloned().unwrap_or_default());
             name.map(|name| csv_cell(&name.into())).into_iter().chain([csv_cell(&row.fields[field.name])])
         });
-        let cells = [row.id.clone()].into_iter().chain(cells).chain([time(&row.created_at), time(&row.updated_at)]);
+        let last = [&row.created_at, &row.updated_at, &row.updated_by].map(|text| csv_cell(&text.clone().into()));
+        let cells = [row.id.clone()].into_iter().chain(cells).chain(last);
         Ok(write!(out, "{}\r\n", csv_line(cells))?)
     })
 }

@@ -51,6 +51,7 @@ pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreE
             mine: rows::sql_to_json(row.get_ref("mine")?),
             theirs: rows::sql_to_json(row.get_ref("theirs")?),
             theirs_at: row.get("theirs_at")?,
+            theirs_by: row.get("theirs_by")?,
             title: title(connection, kind, &record_id, &[])?,
             kind,
             record_id,

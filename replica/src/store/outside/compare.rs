@@ -123,7 +123,12 @@ impl Difference {
         let stored = &known.stored;
         let times = [("created_at", &stored.created_at), ("updated_at", &stored.updated_at)];
         let times = times.into_iter().filter(|_| known.has_times).map(|(name, text)| (name, text.clone().into()));
-        let of_server = times.chain([("rev", stored.rev.into()), ("extra", stored.extra.clone().into())]);
+        let others = [
+            ("updated_by", stored.updated_by.clone().into()),
+            ("rev", stored.rev.into()),
+            ("extra", stored.extra.clone().into()),
+        ];
+        let of_server = times.chain(others);
         for (name, before) in of_server.filter(|(name, _)| is_compared(name)) {
             is_set_back |= !is_same(resource.kind, name, &before, row.value(resource, name));
         }
@@ -179,6 +184,7 @@ fn parse_copy(resource: &Resource, text: &str) -> Option<StoredRecord> {
         rev: all.remove("rev").and_then(|rev| rev.as_i64()),
         created_at: text(all.remove("created_at")),
         updated_at: text(all.remove("updated_at")),
+        updated_by: text(all.remove("updated_by")),
         extra: text(all.remove("extra")),
         fields: all,
     })

@@ -13,7 +13,7 @@ use super::queue::{Queued, queue};
 use crate::model::{LogLevel, Method, Origin};
 use crate::store::{StoreError, gate, log, rows};
 
-/// A person is asked about the changes of a table when they are more than this, and more than one row in [`CHANGED_SHARE`].
+/// More changes of a table than this are a question, if they are also more than one row in [`CHANGED_SHARE`].
 const CHANGED_MIN: usize = 50;
 /// See [`CHANGED_MIN`].
 const CHANGED_SHARE: usize = 5;
@@ -68,8 +68,8 @@ pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), 
     )?;
     let mut equal_creates: HashMap<String, usize> = HashMap::new();
     for FoundChange { kind, record, method, patch, base, added } in changes {
-        // New rows may have no id, or the id of another row. The key follows from the content, so a second restore does not hold
-        // the same row twice.
+        // A new row may lack an id, or have the id of another row. The key is made from the content, so a second restore does not
+        // store the row again.
         let record = match method {
             Method::Create => {
                 let content = format!("{kind} {record} {}", Value::Object(patch.clone()));
@@ -107,8 +107,8 @@ pub(crate) fn load(connection: &Connection) -> Result<Option<HeldChanges>, Store
     Ok((changed + missing > 0).then_some(HeldChanges { changed, missing }))
 }
 
-/// Makes all waiting changes edits. Their base is what the other program saw, so the merge finds what the server has changed
-/// since. Returns the number of edits that are queued, and of those that wait for a person.
+/// Turns all waiting changes into edits. The base of an edit is the row as the other program saw the row, so the three-way merge
+/// finds later changes of the server. Returns the number of queued edits, and the number of edits that wait for a person.
 pub(crate) fn accept(connection: &mut Connection) -> Result<(usize, usize), StoreError> {
     gate::edit_tx(connection, Origin::Sql, |tx| {
         let changes = read(tx)?;

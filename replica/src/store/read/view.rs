@@ -85,6 +85,8 @@ pub struct Row {
     pub created_at: Option<String>,
     /// When the server last changed the record (RFC 3339, UTC, milliseconds).
     pub updated_at: Option<String>,
+    /// The name of the person or the key that changed the record last on the server. None: not confirmed yet.
+    pub updated_by: Option<String>,
     /// Whether the record has unconfirmed edits.
     pub pending: Pending,
     /// True when the last change was made on this replica.
@@ -253,6 +255,7 @@ pub(super) fn row_from_sql(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite
         fields: stored.fields,
         created_at: stored.created_at,
         updated_at: stored.updated_at,
+        updated_by: stored.updated_by,
         pending: match row.get::<_, Option<i64>>(0)? {
             None => Pending::No,
             Some(1) => Pending::Waiting,

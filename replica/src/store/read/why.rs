@@ -27,6 +27,10 @@ pub struct Why {
     pub shown: bool,
     /// The position of the server's version; None when the server is not known to have the record.
     pub rev: Option<i64>,
+    /// When the server's version was made (RFC 3339, UTC, milliseconds); None as for `rev`.
+    pub updated_at: Option<String>,
+    /// The name of the person or the key that made the server's version; None as for `rev`.
+    pub updated_by: Option<String>,
     /// The position of the delete on the server; None when no delete is known.
     pub deleted_at: Option<i64>,
     /// Every field of the kind, in the contract's order.
@@ -98,8 +102,20 @@ pub(crate) fn explain_record(connection: &Connection, kind: Kind, id: &str) -> R
         .and_then(|origin| origin.value.as_str().map(str::to_owned))
         .or_else(|| edits.last().map(|edit| edit.title.clone()))
         .unwrap_or_else(|| kind.as_str().to_owned());
-    let rev = server.as_ref().and_then(|stored| stored.rev);
-    Ok(Some(Why { kind, id: id.to_owned(), title, shown: row.is_some(), rev, deleted_at, fields, edits, settled }))
+    let server = server.unwrap_or_default();
+    Ok(Some(Why {
+        kind,
+        id: id.to_owned(),
+        title,
+        shown: row.is_some(),
+        rev: server.rev,
+        updated_at: server.updated_at,
+        updated_by: server.updated_by,
+        deleted_at,
+        fields,
+        edits,
+        settled,
+    }))
 }
 
 fn tombstone_rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {

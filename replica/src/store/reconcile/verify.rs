@@ -233,6 +233,7 @@ fn differing(kind: Kind, ours: &rows::StoredRecord, theirs: &rows::StoredRecord)
     all.push(("rev", ours.rev.into(), theirs.rev.into()));
     all.push(("created_at", ours.created_at.clone().into(), theirs.created_at.clone().into()));
     all.push(("updated_at", ours.updated_at.clone().into(), theirs.updated_at.clone().into()));
+    all.push(("updated_by", ours.updated_by.clone().into(), theirs.updated_by.clone().into()));
     all.retain(|(_, ours, theirs)| ours != theirs);
     let unknown = |stored: &rows::StoredRecord| {
         let text = stored.extra.as_deref()?;

@@ -16,7 +16,7 @@ use crate::model::LogLevel;
 use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, health, integrity, open};
+use crate::store::{StoreError, gate, health, integrity, marks, open};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
 /// them. A damaged database becomes a new one with the local data alone.
@@ -28,6 +28,7 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreE
     }
     let kept = next_copy_path(db, now)?;
     let mut report = with_blank(db, |blank, blank_path| replace_damaged(db, &kept, blank, blank_path))?;
+    marks::forget(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
     report.kept_as = Some(kept);
     Ok(report)
 }

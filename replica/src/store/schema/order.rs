@@ -66,6 +66,7 @@ pub(crate) fn sort_key(kind: Kind, column: &str) -> String {
             format!("(status = 'done') || (9 - {}) || {due} || {title}", choice_rank(kind, "priority"))
         }
         (_, "created_at" | "updated_at") => format!("coalesce({column}, {LAST})"),
+        (_, "updated_by") => format!("coalesce({column}, {LAST}) || {title}"),
         (_, "id") => "id".to_owned(),
         (_, "rev") => format!("coalesce(printf('%019d', rev), {LAST})"),
         (_, WORTH) => match worth_sql(kind, "") {

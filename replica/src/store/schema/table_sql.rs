@@ -38,7 +38,7 @@ fn id_definition() -> String {
 
 /// The names of the columns of a typed table, `id` first.
 pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str> {
-    let tail = ["created_at", "updated_at", "rev", "extra"];
+    let tail = ["created_at", "updated_at", "updated_by", "rev", "extra"];
     ["id"].into_iter().chain(resource.fields.iter().map(|field| field.name)).chain(tail)
 }
 
@@ -67,6 +67,7 @@ pub(in crate::store) fn create_table(resource: &Resource) -> String {
         false,
     );
     column("updated_at", &format!("TEXT DEFAULT ({NOW})"), "When the server last changed it", false);
+    column("updated_by", "TEXT", "Who changed it last on the server: the name of a person or a key", false);
     column("rev", "INTEGER", "Position of its last change; null while the server has not confirmed it", false);
     column("extra", "TEXT", "JSON of members that a newer server sent", true);
     text.push_str(") STRICT");

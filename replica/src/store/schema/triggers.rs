@@ -63,8 +63,9 @@ fn before_insert(resource: &Resource) -> String {
         ),
         "id was used before by a record that is deleted; leave it out to get a new one",
     )));
-    body.push(refuse(&rule("NEW.rev IS NOT NULL", set_by_server("rev"))));
-    body.push(refuse(&rule("NEW.extra IS NOT NULL", set_by_server("extra"))));
+    for name in ["rev", "updated_by", "extra"] {
+        body.push(refuse(&rule(format!("NEW.{name} IS NOT NULL"), set_by_server(name))));
+    }
     // Their default is the current time, which is constant within a statement.
     for name in ["created_at", "updated_at"] {
         body.push(refuse(&rule(format!("NEW.{name} IS NOT NULL AND NEW.{name} IS NOT {NOW}"), set_by_server(name))));
@@ -97,7 +98,7 @@ fn before_update(resource: &Resource) -> String {
         refuse(&rule("NEW.id IS NOT OLD.id", "id never changes; insert a new row instead")),
         refuse(&rule("NEW.rowid IS NOT OLD.rowid", "rowid never changes; name the row by its id instead")),
     ];
-    for name in ["rev", "created_at", "updated_at", "extra"] {
+    for name in ["rev", "created_at", "updated_at", "updated_by", "extra"] {
         body.push(refuse(&rule(format!("NEW.{name} IS NOT OLD.{name}"), set_by_server(name))));
     }
     for field in resource.fields {
@@ -231,8 +232,9 @@ fn keep_base_image(resource: &Resource, row: &str) -> String {
     let kind = resource.kind.as_str();
     let members = resource.fields.iter().map(|f| format!("'{0}', {row}.{0}", f.name)).collect::<Vec<_>>().join(", ");
     format!(
-        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, extra)\n  \
-         SELECT '{kind}', OLD.id, OLD.rev, json_object({members}), OLD.created_at, OLD.updated_at, OLD.extra\n  \
+        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)\n  \
+         SELECT '{kind}', OLD.id, OLD.rev, json_object({members}), OLD.created_at, OLD.updated_at, OLD.updated_by, \
+         OLD.extra\n  \
          WHERE {} AND NOT EXISTS (SELECT 1 FROM _base WHERE kind = '{kind}' AND record_id = OLD.id);",
         unknown_revs::on_server(resource.kind, "OLD")
     )

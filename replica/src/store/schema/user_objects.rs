@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use hearth_contract::resources::RESOURCES;
 use rusqlite::{Connection, ffi};
 
-use super::protected;
+use super::{protected, table_sql};
 use crate::store::StoreError;
 
 /// A person's trigger on a table of the replica.
@@ -130,9 +130,7 @@ pub(crate) fn refusing_objects(connection: &Connection) -> Result<Vec<String>, S
         let columns = statement
             .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<Vec<(String, bool)>, _>>()?;
-        let is_own = |name: &str| {
-            resource.field(name).is_some() || matches!(name, "id" | "created_at" | "updated_at" | "rev" | "extra")
-        };
+        let is_own = |name: &str| table_sql::columns(resource).any(|own| own == name);
         let can_refuse = columns.into_iter().filter(|(name, refuses)| *refuses && !is_own(name));
         found.extend(can_refuse.map(|(name, _)| format!("the column {name} of {table}")));
     }

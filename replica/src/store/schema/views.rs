@@ -111,11 +111,11 @@ FROM status";
 
 const CONFLICTS: &str = "
 -- One row for each field that was changed on this device and on the server: the value before both changes (base), your
--- value (mine), the value on the server (theirs; null when the record was deleted on the server) and its time.
+-- value (mine), the value on the server (theirs; null when the record was deleted on the server), its time, and who changed the record there.
 -- `hearth-replica resolve EDIT mine` or `theirs` decides. An edit that the server has lost has no row while no value on
 -- the server contradicts the edit: see `edits`.
 WITH c AS (
-    SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at,
+    SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at, i.updated_by,
            CASE WHEN i.deleted OR i.reported_missing THEN NULL ELSE i.fields END AS there
     FROM edits e LEFT JOIN _base i USING (kind, record_id) LEFT JOIN _tombstones t USING (kind, record_id)
     -- Without a base image or a tombstone, only an error of the server proves a conflict.
@@ -132,7 +132,8 @@ WITH c AS (
     FROM f
 )
 SELECT id AS edit_id, kind, record_id, field, was AS base, mine, theirs,
-       CASE WHEN there IS NOT NULL THEN updated_at END AS theirs_at
+       CASE WHEN there IS NOT NULL THEN updated_at END AS theirs_at,
+       CASE WHEN there IS NOT NULL THEN updated_by END AS theirs_by
 FROM g
 WHERE there IS NULL OR CASE method WHEN 'create' THEN is_not_mine
                                    WHEN 'delete' THEN is_not_was

@@ -110,11 +110,13 @@ fn refused_value_becomes_rejected_edit() {
 #[test]
 fn values_of_server_are_set_back() {
     let mut scene = Scene::with_task_at_present();
-    let before = scene.row("SELECT created_at, updated_at, rev, extra FROM tasks");
-    scene.outsider("DROP TRIGGER _tasks_before_update; UPDATE tasks SET rev = 99, created_at = 'x', extra = '{}'");
-    let restored = scene.reopened();
-    assert_eq!((restored.edits, restored.set_back), (0, 1));
-    assert_eq!(scene.row("SELECT created_at, updated_at, rev, extra FROM tasks"), before);
+    let before = scene.row("SELECT created_at, updated_at, updated_by, rev, extra FROM tasks");
+    for change in ["rev = 99, created_at = 'x', extra = '{}'", "updated_by = 'me'"] {
+        scene.outsider(&format!("DROP TRIGGER _tasks_before_update; UPDATE tasks SET {change}"));
+        let restored = scene.reopened();
+        assert_eq!((restored.edits, restored.set_back), (0, 1));
+    }
+    assert_eq!(scene.row("SELECT created_at, updated_at, updated_by, rev, extra FROM tasks"), before);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_contract::schema::Kind;
 
-use super::{HOME, ROOM, Scene, at, json, row_of, rows_of};
+use super::{HOME, ROOM, Scene, at, confirmed, json, row_of, rows_of};
 use crate::model::{ConflictPolicy, EditOutcome, EditState, ReconcileCause, ReconcileStep, SweepOutcome};
 use crate::store::edits::push;
 use crate::store::salvage;

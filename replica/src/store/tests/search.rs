@@ -1,6 +1,8 @@
 //! The index of `search`: scripts add segments, and the sync merges them.
 
+use hearth_contract::search_text;
 use serde_json::json;
+use unicode_normalization::UnicodeNormalization;
 
 use super::{Scene, event, task};
 use crate::model::Origin;
@@ -108,4 +110,66 @@ fn strokes_signs_and_codes_fold_for_every_writer() {
     assert!(schema::search::is_complete(&scene.db).unwrap());
     scene.does("UPDATE tasks SET title = 'Gdańsk' WHERE title = 'Łódź'");
     assert_eq!(found(&scene, "lodz").len(), 1);
+}
+
+/// Words of scripts that the index folds itself, or by their plain form.
+const WORDS: [&str; 30] = [
+    "Καφές",
+    "ΚΑΦΈΣ",
+    "ψυγείο",
+    "Ψυγεία",
+    "ηλεκτρικός",
+    "προϊόν",
+    "ΰφανση",
+    "ταΐζω",
+    "Ωμέγα",
+    "µm-Filter",
+    "Ёлка",
+    "йод",
+    "Холодильник",
+    "їжа",
+    "Ќуп",
+    "ѓавол",
+    "ўсё",
+    "Чайник",
+    "Łódź",
+    "Smørrebrød",
+    "Straße",
+    "Crème",
+    "İstanbul",
+    "ＳＯＮＹ１２",
+    "ｔｖ",
+    "ﬁlter",
+    "CO₂",
+    "m²",
+    "冷蔵庫",
+    "Háček",
+];
+
+/// The ways in which people type a word: as it is, its beginning, and in other cases, accents and compositions.
+fn spellings(word: &str) -> Vec<String> {
+    let beginning: String = word.chars().take(word.chars().count().div_ceil(2)).collect();
+    let accents_apart: String = word.nfd().collect();
+    let folded = search_text::fold(word);
+    [word.to_owned(), word.to_lowercase(), word.to_uppercase(), beginning, accents_apart, folded].into()
+}
+
+#[test]
+fn words_that_server_finds_are_found() {
+    let scene = Scene::new();
+    for word in WORDS {
+        scene.does(&format!("INSERT INTO rooms (name) VALUES ('{word}'), ('{}')", word.nfd().collect::<String>()));
+    }
+    let titles: Vec<String> = WORDS.iter().flat_map(|word| [(*word).to_owned(), word.nfd().collect()]).collect();
+    for question in WORDS.into_iter().flat_map(spellings) {
+        let terms = search_text::terms(&question);
+        let hits = view::search(&scene.db, &question, 100).unwrap();
+        for title in &titles {
+            let is_found_by_server =
+                terms.iter().all(|term| search_text::marked(title, std::slice::from_ref(term), 9).is_some());
+            let is_found = hits.iter().any(|hit| hit.title == *title);
+            assert!(is_found || !is_found_by_server, "{question} does not find {title}");
+        }
+    }
+    assert!(schema::search::is_complete(&scene.db).unwrap());
 }

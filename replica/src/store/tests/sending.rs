@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{HOME, ROOM, Scene, TASK, deleted, event, no_answer, rejected, task, with_key};
+use super::{HOME, ROOM, Scene, TASK, confirmed, deleted, event, no_answer, rejected, task, with_key};
 use crate::model::WriteOutcome;
 use crate::model::{ConflictPolicy, EditOutcome, EditState};
 
@@ -87,8 +87,9 @@ fn field_changed_on_both_sides_conflicts() {
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "title changed on the server too"]));
-    let view = "SELECT edit_id, kind, record_id, field, base, mine, theirs, theirs_at FROM conflicts";
-    assert_eq!(scene.row(view), json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", super::at(6).to_string()]));
+    let view = "SELECT edit_id, kind, record_id, field, base, mine, theirs, theirs_at, theirs_by FROM conflicts";
+    let theirs = json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", super::at(6).to_string(), "device 6"]);
+    assert_eq!(scene.row(view), theirs);
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Mine", "high"]));
 }
 
@@ -345,11 +346,7 @@ fn unsent_edits_of_record_are_coalesced() {
     assert_eq!(scene.states(), [EditState::Sending]);
     scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![task(9, "Paint all", "medium")]);
-    assert_eq!(
-        scene.outcomes(),
-        [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed), (3, EditOutcome::Confirmed)],
-        "each as it was made"
-    );
+    assert_eq!(scene.outcomes(), confirmed(1..=3), "each as it was made");
     assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
     assert_eq!(scene.one("SELECT count(*) FROM _coalesced"), "0");
 }

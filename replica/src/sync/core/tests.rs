@@ -12,23 +12,13 @@ use super::*;
 use crate::model::{BlockCause, Phase, ReadyEdits, Transport};
 
 /// The end of a batch that reaches the present.
-fn present(head: i64) -> BatchEnd {
+pub(super) fn present(head: i64) -> BatchEnd {
     BatchEnd::Present { head: Some(head) }
 }
 
 fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);
-    let actions = core.handle(
-        0,
-        Event::Started {
-            cursor: Some("c1".into()),
-            is_filled: true,
-            home_id: Some("home".into()),
-            holds_streams_back: false,
-            reconcile: None,
-            is_paused: false,
-        },
-    );
+    let actions = core.handle(0, filled_to("c1"));
     assert_eq!(actions, [Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
     assert_eq!(greet(&mut core, 0), [Action::OpenStream { cursor: Some("c1".into()) }]);
     core
@@ -42,8 +32,13 @@ fn begun(is_paused: bool) -> Event {
 
 /// The state on disk after a refused write.
 fn on_disk() -> Event {
+    filled_to("c0")
+}
+
+/// The start of a replica that has been filled, and that goes on at this cursor.
+fn filled_to(cursor: &str) -> Event {
     Event::Started {
-        cursor: Some("c0".into()),
+        cursor: Some(cursor.into()),
         is_filled: true,
         home_id: Some("home".into()),
         holds_streams_back: false,
@@ -75,7 +70,7 @@ fn opened(until: Until) -> Core {
     core
 }
 
-fn refusal(status: u16, kind: &str) -> Refusal {
+pub(super) fn refusal(status: u16, kind: &str) -> Refusal {
     Refusal {
         status,
         error_type: ErrorType::parse(kind),
@@ -84,6 +79,11 @@ fn refusal(status: u16, kind: &str) -> Refusal {
         problem: json!({}),
         retry_after: None,
     }
+}
+
+/// The database has applied a batch without a new position.
+fn batch_applied(affects_edits: bool, confirms_edits: bool) -> Event {
+    Event::BatchApplied { cursor: None, position: 0, has_id_gap: false, affects_edits, confirms_edits }
 }
 
 fn ready(head: i64) -> Event {
@@ -218,45 +218,18 @@ fn single_run_ends_when_edits_are_confirmed() {
     core.handle(0, Event::EditsChanged);
     core.handle(0, planned(&[1], true));
     core.handle(1, ready(9));
-    assert!(!done(&core.handle(
-        1,
-        Event::BatchApplied {
-            cursor: None,
-            position: 0,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false
-        }
-    )));
+    assert!(!done(&core.handle(1, batch_applied(false, false))));
     let actions = core.handle(2, accepted(1, 10));
     assert!(!done(&actions) && actions.contains(&Action::PlanEdits));
     assert!(!done(&core.handle(2, planned(&[], true))), "accepted, but not confirmed by the feed");
     core.handle(3, Event::StreamBatch(FeedBatch { cursor: Some("c10".into()), ..FeedBatch::default() }));
-    let actions = core.handle(
-        3,
-        Event::BatchApplied {
-            cursor: None,
-            position: 0,
-            has_id_gap: false,
-            affects_edits: true,
-            confirms_edits: false,
-        },
-    );
+    let actions = core.handle(3, batch_applied(true, false));
     assert_eq!(actions, [Action::PlanEdits]);
     assert!(done(&core.handle(3, planned(&[], false))));
 
     let mut core = opened(Until::Current);
     core.handle(0, ready(9));
-    assert!(done(&core.handle(
-        0,
-        Event::BatchApplied {
-            cursor: None,
-            position: 0,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false
-        }
-    )));
+    assert!(done(&core.handle(0, batch_applied(false, false))));
 }
 
 #[test]

@@ -446,9 +446,13 @@ fn finding_outlives_the_process() {
     let found = scene.engine.handle(at(22_000, 0), DriverEvent::Timer).unwrap();
     assert_eq!(found.commands, [Command::CloseStream]);
     let db = scene.directory.path().join("replica.db");
-    let transport = "SELECT transport || ' ' || reason FROM _sync";
-    let transport: String = scene.engine.connection.query_row(transport, [], |row| row.get(0)).unwrap();
-    assert!(transport.starts_with("poll the stream brings no events"), "{transport}");
+    let (transport, reason): (String, String) = scene
+        .engine
+        .connection
+        .query_row("SELECT transport, reason FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    assert_eq!(transport, "poll");
+    assert!(reason.starts_with("the stream brings no events"), "{reason}");
 
     let week = 7 * 86_400_000;
     for (server, after, expects_polls) in

@@ -21,6 +21,8 @@ use crate::random::{fresh_id, random_bytes};
 use crate::store::homes::{self, Home};
 use crate::store::{Db, HomeNumber, OpenError, StoreError, Tx, directory, receipts};
 
+/// The author of the records of the lab.
+const AUTHOR: &str = "Hearth lab";
 /// Records created in one transaction. Writes of a running server wait for a transaction, so each must be short.
 const RECORDS_PER_STEP: usize = 500;
 /// Receipts deleted in one transaction.
@@ -138,7 +140,7 @@ impl LabHome {
             let source = &mut |kind, place| visible_records(tx, number, kind, place);
             let Some(change) = activity::next_change(&mut rng, now.date(), source)? else { return Ok(None) };
             let (command, description) = to_command(&change);
-            let mut writing = HomeWriter::begin(tx, number, run, now, None)?;
+            let mut writing = HomeWriter::begin(tx, number, run, now, AUTHOR.to_owned(), None)?;
             let before = writing.as_of();
             let result = writing.apply(command, &mut || seeded_id(&mut rng, now))?;
             let position = writing.as_of();
@@ -183,7 +185,7 @@ impl LabHome {
             if are_created(tx, number, &commands)? {
                 return Ok(Ok(false));
             }
-            let mut writing = HomeWriter::begin(tx, number, run, now, None)?;
+            let mut writing = HomeWriter::begin(tx, number, run, now, AUTHOR.to_owned(), None)?;
             for mut command in commands {
                 clear_deleted_references(tx, number, &mut command)?;
                 if let Err(problem) = writing.apply(command, &mut || fresh_id(now))? {

@@ -34,7 +34,7 @@ pub(crate) fn make(tx: &Transaction<'_>) -> Result<(), StoreError> {
     gate::with_guards_off(tx, |tx| due.iter().try_for_each(|(edit, task)| make_next(tx, *edit, task)))
 }
 
-/// Makes the next task of one completion. Without a next task, the completion needs no note.
+/// Makes the next task of one completion. A completion that makes no next task loses its row in `_next_tasks`.
 fn make_next(tx: &Transaction<'_>, edit: i64, task: &str) -> Result<(), StoreError> {
     let made = match completion(tx, edit)? {
         Some(completion) => match next_of_task(tx, edit, task)? {
@@ -67,8 +67,8 @@ fn completion(tx: &Connection, edit: i64) -> Result<Option<Completion>, StoreErr
     Ok(tx.prepare_cached(text)?.query_row([edit], read).optional()?)
 }
 
-/// The task that follows a completed task, from its values after the edit. None also when the id of the next task is known
-/// to be used: each task has one successor.
+/// The task that follows a completed task, made from the values of the completed task after the edit. None when the series
+/// ends, or when a record has or had the id of the next task: each task has one successor.
 fn next_of_task(tx: &Connection, edit: i64, task: &str) -> Result<Option<NextTask>, StoreError> {
     let Ok(id) = Uuid::try_parse(task) else { return Ok(None) };
     let Some(completed) = base::overlay(tx, Kind::Task, task, edit.saturating_add(1))? else { return Ok(None) };

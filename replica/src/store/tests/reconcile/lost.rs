@@ -30,6 +30,14 @@ fn lost_history() -> Scene {
     scene
 }
 
+/// Walks the ids of the server at `as_of`: a task and a room at these revisions, and no other record.
+fn sweep_task_and_room(scene: &mut Scene, task_rev: i64, room_rev: i64, as_of: i64) {
+    scene.sweeps(Kind::Document, &[], as_of);
+    scene.sweeps(Kind::Task, &[(TASK, task_rev)], as_of);
+    scene.sweeps(Kind::Room, &[(ROOM, room_rev)], as_of);
+    scene.sweeps(Kind::Vehicle, &[], as_of);
+}
+
 /// A task whose update the server has accepted at 6. The replica is at 5.
 fn accepted_at_6() -> Scene {
     let mut scene = Scene::with_task_at_present();
@@ -121,14 +129,7 @@ fn unknown_fork_offers_missing_edits() {
     assert_eq!(scene.states(), [EditState::Sent]);
     scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 9);
     scene.is_listed(Kind::Room, vec![record(ROOM, 4, json!({ "name": "Shed" }))], 9);
-    for (kind, ids) in [
-        (Kind::Document, vec![]),
-        (Kind::Task, vec![(TASK, 6)]),
-        (Kind::Room, vec![(ROOM, 4)]),
-        (Kind::Vehicle, vec![]),
-    ] {
-        scene.sweeps(kind, &ids, 9);
-    }
+    sweep_task_and_room(&mut scene, 6, 4, 9);
     scene.is_at_present(9);
     scene.finishes();
     assert_eq!(scene.edit_states(), [(2, EditState::Conflict), (3, EditState::Conflict)]);
@@ -372,14 +373,7 @@ fn edit_acked_by_new_history_is_not_lost() {
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
     let listed = json!({ "name": "Shed", "paint_color": "red" });
     scene.is_listed(Kind::Room, vec![record(ROOM, 7, listed)], 8);
-    for (kind, ids) in [
-        (Kind::Document, vec![]),
-        (Kind::Task, vec![(TASK, 5)]),
-        (Kind::Room, vec![(ROOM, 7)]),
-        (Kind::Vehicle, vec![]),
-    ] {
-        scene.sweeps(kind, &ids, 8);
-    }
+    sweep_task_and_room(&mut scene, 5, 7, 8);
     scene.is_at_present(8);
     scene.finishes();
     assert_eq!(scene.outcomes(), [(4, EditOutcome::Confirmed)]);

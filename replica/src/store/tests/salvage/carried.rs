@@ -48,16 +48,7 @@ fn ids_of_coalesced_edits_are_not_reused() {
         scene.is_at_present(5);
         let key = scene.send(4).key;
         scene.hear(vec![with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
-        assert_eq!(
-            scene.outcomes(),
-            [
-                (1, EditOutcome::Confirmed),
-                (2, EditOutcome::Confirmed),
-                (3, EditOutcome::Confirmed),
-                (4, EditOutcome::Confirmed)
-            ],
-            "{broken}"
-        );
+        assert_eq!(scene.outcomes(), confirmed(1..=4), "{broken}");
     }
 }
 

@@ -135,16 +135,7 @@ fn outdated_edit_waits_for_the_feed() {
     assert_eq!(outcomes(&actions), [(1, WriteOutcome::PreconditionFailed)]);
     core.handle(1, planned(&[], true));
     assert_eq!(core.wake_at(), core.transport_due_at(), "only the stream needs a timer");
-    let actions = core.handle(
-        2,
-        Event::BatchApplied {
-            cursor: None,
-            position: 0,
-            has_id_gap: false,
-            affects_edits: true,
-            confirms_edits: false,
-        },
-    );
+    let actions = core.handle(2, batch_applied(true, false));
     assert!(actions.contains(&Action::PlanEdits));
     assert_eq!(sent(&core.handle(2, planned(&[1], true))), [1]);
 }
@@ -152,13 +143,7 @@ fn outdated_edit_waits_for_the_feed() {
 #[test]
 fn confirmed_edit_is_planned_after_its_answer() {
     let mut core = sending(&[1]);
-    let found = || Event::BatchApplied {
-        cursor: None,
-        position: 0,
-        has_id_gap: false,
-        affects_edits: false,
-        confirms_edits: true,
-    };
+    let found = || batch_applied(false, true);
     let actions = core.handle(1, found());
     assert!(!actions.contains(&Action::PlanEdits), "{actions:?}");
     let actions = core.handle(2, accepted(1, 9));

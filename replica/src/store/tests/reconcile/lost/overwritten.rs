@@ -26,15 +26,7 @@ fn overwritten_here() -> Scene {
         scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
-    assert_eq!(
-        scene.outcomes(),
-        [
-            (1, EditOutcome::Confirmed),
-            (2, EditOutcome::Confirmed),
-            (3, EditOutcome::Confirmed),
-            (4, EditOutcome::Confirmed)
-        ]
-    );
+    assert_eq!(scene.outcomes(), confirmed(1..=4));
     scene
 }
 
@@ -122,16 +114,7 @@ fn edit_overwritten_before_event_is_not_lost() {
         }
         scene.recovers(&cause);
         ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-        assert_eq!(
-            scene.outcomes(),
-            [
-                (1, EditOutcome::Confirmed),
-                (2, EditOutcome::Confirmed),
-                (3, EditOutcome::Confirmed),
-                (4, EditOutcome::Confirmed)
-            ],
-            "{cause:?}"
-        );
+        assert_eq!(scene.outcomes(), confirmed(1..=4), "{cause:?}");
         assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]), "{cause:?}");
     }
 }
