@@ -188,7 +188,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
              proxy with TLS, and set --base-url to its https address"
         );
     }
-    let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
+    let app = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
     // Names a leap in the log at the start, and keeps a right time for the next start.
     app.clock_guard.store_if_right(&app.clock);
     prepare(&app);
@@ -206,7 +206,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     let metrics_task =
         tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), metrics_rules, shutdown));
     let exports_task = tokio::spawn(exports::worker::run(app.clone()));
-    let maintenance_task = tokio::spawn(maintenance::run(app.clone(), external_writes));
+    let maintenance_task = tokio::spawn(maintenance::run(app.clone()));
     Ok(Running {
         address,
         metrics_address,
@@ -244,9 +244,9 @@ impl InProcess {
         let db = db.map_err(|error| StartError::Data(config.data.clone(), error))?;
         let (sender, shutdown) = Shutdown::new();
         let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
-        let (app, external_writes) = assemble(config, &base_url, db, notifier, clock, shutdown);
+        let app = assemble(config, &base_url, db, notifier, clock, shutdown);
         let (edge, maintenance) =
-            (Edge::new(app.clone(), routes::paths_of(&app.config)), Maintenance::new(app.clone(), external_writes));
+            (Edge::new(app.clone(), routes::paths_of(&app.config)), Maintenance::new(app.clone()));
         Ok(InProcess { app, edge, maintenance, _shutdown: sender, _lock: lock })
     }
 }
@@ -258,22 +258,14 @@ fn lock(config: &Config) -> Result<File, StartError> {
     lock.ok_or_else(|| StartError::Taken(config.data.clone()))
 }
 
-/// Builds the value that all handlers receive. The sender counts the writes of other processes.
-fn assemble(
-    config: Config,
-    base_url: &str,
-    db: Db,
-    notifier: Notifier,
-    clock: Clock,
-    shutdown: Shutdown,
-) -> (Arc<App>, watch::Sender<u64>) {
-    let (external_writes, outside) = watch::channel(0);
+/// Builds the value that all handlers receive.
+fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: Clock, shutdown: Shutdown) -> Arc<App> {
     let base_url: Arc<str> = base_url.trim_end_matches('/').into();
     let of_service = base_url.clone();
     // Both files come from one description, which is made when the first of them is asked for.
     let description = Arc::new(LazyLock::new(move || openapi::document(&of_service, &routes::ROUTES)));
     let same = description.clone();
-    let app = Arc::new(App {
+    Arc::new(App {
         documents: Documents {
             json: Asset::new(move || description.json.clone()),
             yaml: Asset::new(move || same.yaml.clone()),
@@ -299,9 +291,8 @@ fn assemble(
         notifier,
         clock,
         shutdown,
-        outside,
-    });
-    (app, external_writes)
+        outside: watch::Sender::new(0),
+    })
 }
 
 async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {

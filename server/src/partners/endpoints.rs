@@ -150,11 +150,7 @@ pub async fn push(request: WebRequest) -> Result<Reply, Refusal> {
 /// `POST /oauth/revoke`. The answer is the same whether the token was known or not.
 pub async fn revoke(request: WebRequest) -> Result<Reply, Refusal> {
     let fields = form(&request)?;
-    let reply = wire::call(&request.app, paths::REVOKE, &request.headers, write_form(&fields)).await?.2;
-    // A revoked token must stop working within a second, and is remembered for half of it.
-    request.app.keyring.forget();
-    request.app.notifier.notify_all();
-    Ok(reply)
+    Ok(wire::call(&request.app, paths::REVOKE, &request.headers, write_form(&fields)).await?.2)
 }
 
 /// `POST /oauth/introspect`, with an access token of the same grant.

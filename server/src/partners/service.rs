@@ -69,10 +69,17 @@ pub(super) fn server(app: &App) -> Server {
         .with_registration_policy(Box::new(EveryoneMayRegister))
 }
 
-/// The protocol as answers to HTTP requests. Error: the settings contradict each other, which a test excludes.
-pub(super) fn service(app: &App) -> Result<AuthorizationService<PartnerStorage, PartnerClock>, StoreError> {
-    let service = ServiceBuilder::new(Arc::new(server(app))).build();
-    service.map_err(|error| StoreError::Corrupt(format!("settings of partner authorization: {error:?}")))
+/// The protocol as answers to HTTP requests, with its storage. Error: the settings contradict each other, which a test
+/// excludes.
+pub(super) fn service(
+    app: &App,
+) -> Result<(AuthorizationService<PartnerStorage, PartnerClock>, PartnerStorage), StoreError> {
+    let server = server(app);
+    let storage = server.store().clone();
+    let service = ServiceBuilder::new(Arc::new(server)).build();
+    service
+        .map(|service| (service, storage))
+        .map_err(|error| StoreError::Corrupt(format!("settings of partner authorization: {error:?}")))
 }
 
 /// The addresses of the API for which tokens are given. All three are one audience.

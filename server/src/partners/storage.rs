@@ -5,6 +5,7 @@
 //! refuses each later write of a token.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use oauth_as::authorization::{AuthorizationCodeRecord, AuthorizationCodeState};
@@ -38,12 +39,29 @@ pub(crate) struct PartnerStorage {
     db: Db,
     clock: crate::clock::Clock,
     lifetimes: Lifetimes,
+    /// True after a token, a family or a client was ended through this value or its clones.
+    ended: Arc<AtomicBool>,
 }
 
 impl PartnerStorage {
     /// A storage in a database.
     pub(crate) fn new(db: Db, clock: crate::clock::Clock, lifetimes: Lifetimes) -> PartnerStorage {
-        PartnerStorage { db, clock, lifetimes }
+        PartnerStorage { db, clock, lifetimes, ended: Arc::default() }
+    }
+
+    /// Whether a token, a family or a client was ended through this value or its clones.
+    pub(crate) fn has_ended_access(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// As `write`, for a change that ends access.
+    async fn end<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let done = self.write(job).await;
+        self.ended.store(true, Ordering::Relaxed);
+        done
     }
 
     /// The moment that lies an interval ahead, in nanoseconds.
@@ -136,7 +154,7 @@ impl Storage for PartnerStorage {
     async fn delete_client(&self, client_id: &ClientId, window: RevocationWindow) -> Result<bool, StorageError> {
         let client = named("client", client_id.as_str())?;
         let at = self.clock.now();
-        self.write(move |tx| {
+        self.end(move |tx| {
             record_barrier(tx, BarrierScope::Client, &client, window)?;
             keys::revoke_grants_of(tx, &client, at)?;
             partners::delete_client(tx, &client, &digest(&client))
@@ -247,7 +265,7 @@ impl Storage for PartnerStorage {
 
     async fn delete_token(&self, access_token: &str) -> Result<(), StorageError> {
         let id = lookup(RecordKind::Access, access_token);
-        self.write(move |tx| partners::delete(tx, RecordKind::Access, &id).map(drop)).await
+        self.end(move |tx| partners::delete(tx, RecordKind::Access, &id).map(drop)).await
     }
 
     async fn put_refresh_token(&self, record: RefreshTokenRecord) -> Result<WriteOutcome, StorageError> {
@@ -295,7 +313,7 @@ impl Storage for PartnerStorage {
     async fn revoke_token_family(&self, family_id: &str, window: RevocationWindow) -> Result<u64, StorageError> {
         let family = named("family", family_id)?;
         let at = self.clock.now();
-        self.write(move |tx| {
+        self.end(move |tx| {
             record_barrier(tx, BarrierScope::Family, &family, window)?;
             let (deleted, grants) = partners::delete_family(tx, &family)?;
             // Without tokens the grant is over, and its streams end.
