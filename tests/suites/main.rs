@@ -7,7 +7,9 @@
 //! - [`crash`]: server and daemon killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
 //! - [`recovery`]: replicas that reconcile after lost history.
+//! - [`device_flow`]: a device that a person approves in a browser.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
+//! - [`partners`]: partner authorization through kills and restores of the server.
 //! - [`storm`]: concurrent writers on one replica database.
 //! - [`streams`]: streams that are cut, refused or held back.
 //! - [`strain`]: the server with stalled readers, and on a full disk.
@@ -19,12 +21,14 @@
 mod citations;
 mod console_access;
 mod crash;
+mod device_flow;
 mod docs;
 mod drills;
 mod edits;
 mod http;
 mod lab;
 mod operating;
+mod partners;
 mod recovery;
 mod storm;
 mod strain;

@@ -30,7 +30,6 @@ use super::{accept, auth, cors, web};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
-use crate::config::base_path;
 use crate::home::receipts::Ticket;
 use crate::interceptor::ForcedRefusal;
 use crate::store::lists::PAGE_BYTES_MAX;
@@ -103,7 +102,7 @@ impl Pipeline<'_> {
         check_host(&parts)?;
         check_transfer_coding(&parts.headers)?;
         if let Some(page) = page_for_browser(&parts) {
-            return Ok(web::redirect(format!("{}{page}", base_path(&self.app.base_url))));
+            return Ok(web::redirect(page.to_owned()));
         }
         let preflight =
             found.as_ref().and_then(|found| cors::preflight(&self.app.config.allow_origins, found.entry, &parts));
@@ -157,8 +156,9 @@ impl Pipeline<'_> {
     }
 
     /// Verifies the key, counts the call, and checks scope and version.
-    async fn authenticate(&mut self, route: &Route, parts: &Parts) -> Result<Arc<Principal>, Refusal> {
+    async fn authenticate(&mut self, route: &'static Route, parts: &Parts) -> Result<Arc<Principal>, Refusal> {
         let app = self.app;
+        self.context.challenge = app.serves_partners().then(|| route.challenge());
         let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
         let principal = auth::identify(app, &parts.headers).await?;
         self.context.version = match self.named {
