@@ -4,9 +4,12 @@
 //! - [`pages`]: the table of all pages with their roles, and the way of a request through the checks to its page.
 //! - [`session`]: who is signed in. [`guard`]: which hosts, origins and connections are accepted.
 //! - [`page`]: a template as a reply with its headers; notices and refusals as pages.
-//! - `sign_in`, `links`, `overview`, `keys`, `people`, `home`: the pages. `assets`: style and script. `words`: moments as text.
+//! - `sign_in`, `links`, `overview`, `keys`, `people`, `home`, `feed`, `requests`, `usage`, `sandbox`, `versions`, `backups`: the
+//!   pages. `assets`: style and script. `words`: moments as text.
 
 mod assets;
+mod backups;
+mod feed;
 pub mod guard;
 mod home;
 mod keys;
@@ -15,6 +18,10 @@ mod overview;
 pub mod page;
 pub mod pages;
 mod people;
+mod requests;
+mod sandbox;
 pub mod session;
 mod sign_in;
+mod usage;
+mod versions;
 mod words;

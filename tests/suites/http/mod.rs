@@ -23,4 +23,5 @@ mod robustness;
 mod search;
 mod sign_in;
 mod versions;
+mod watching;
 mod writing;
