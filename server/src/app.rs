@@ -104,8 +104,18 @@ pub struct App {
     pub shutdown: Shutdown,
     /// The hook in front of every request, for tests of clients. Unset in a normal service.
     pub interceptor: OnceLock<Box<dyn Interceptor<App>>>,
-    /// Changes whenever another process wrote to the database: rows read before the change may be stale.
-    pub outside: watch::Receiver<u64>,
+    /// Changes whenever keys may have changed: another process wrote to the database, or this process changed a key.
+    pub outside: watch::Sender<u64>,
+}
+
+impl App {
+    /// Drops the cached keys, and makes all streams look up their keys again. To be called after each change of keys or
+    /// plans.
+    pub fn keys_changed(&self) {
+        self.keyring.forget();
+        self.outside.send_modify(|count| *count += 1);
+        self.notifier.notify_all();
+    }
 }
 
 /// The OpenAPI description of the API, made at its first use.

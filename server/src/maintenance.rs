@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
-use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
@@ -33,8 +32,8 @@ const HOMES_PER_CLEANUP: usize = 10_000;
 /// Receipts that one transaction deletes.
 const RECEIPTS_PER_STEP: usize = 1000;
 
-/// Runs until the shutdown. Each write of another process increments the number in `external_writes`.
-pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
+/// Runs until the shutdown.
+pub(crate) async fn run(app: Arc<App>) {
     let cleanup_every =
         app.config.retention.map_or(CLEANUP_EVERY_MAX, |kept| kept.clamp(CLEANUP_EVERY_MIN, CLEANUP_EVERY_MAX));
     let mut detect = tokio::time::interval(DETECT_EVERY);
@@ -50,7 +49,7 @@ pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
     cleanup.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut shutdown = app.shutdown.clone();
     let db = app.db.clone();
-    let mut maintenance = Maintenance::new(app, external_writes);
+    let mut maintenance = Maintenance::new(app);
     loop {
         // `biased`: between two steps of a long cleanup, the loop checks for writes of other processes.
         let done = tokio::select! {
@@ -83,7 +82,6 @@ pub(crate) async fn run(app: Arc<App>, external_writes: watch::Sender<u64>) {
 /// The state of the background work. The caller decides when each step runs.
 pub struct Maintenance {
     app: Arc<App>,
-    external_writes: watch::Sender<u64>,
     /// `data_version` of the database at the last check. Another value means that another process wrote. None: no check
     /// yet.
     data_version: Option<i64>,
@@ -114,9 +112,9 @@ enum CleanupTask {
 }
 
 impl Maintenance {
-    pub(crate) fn new(app: Arc<App>, external_writes: watch::Sender<u64>) -> Maintenance {
+    pub(crate) fn new(app: Arc<App>) -> Maintenance {
         let cleanup_time = app.clock.now();
-        Maintenance { app, external_writes, data_version: None, last_cleanup: None, tasks: Vec::new(), cleanup_time }
+        Maintenance { app, data_version: None, last_cleanup: None, tasks: Vec::new(), cleanup_time }
     }
 
     /// Checks whether another process wrote to the database. After such a write, cached keys are dropped and all streams
@@ -124,9 +122,7 @@ impl Maintenance {
     pub async fn detect_external_writes(&mut self) -> Result<(), StoreError> {
         let version = self.app.db.write(|tx| tx.data_version()).await?;
         if self.data_version.replace(version) != Some(version) {
-            self.app.keyring.forget();
-            self.external_writes.send_modify(|count| *count += 1);
-            self.app.notifier.notify_all();
+            self.app.keys_changed();
         }
         Ok(())
     }

@@ -88,10 +88,15 @@ impl Home {
 
     /// Sets up a replica of the served home, which no daemon syncs yet. Returns the path of the database.
     pub fn create_replica(&self, name: &str) -> String {
+        self.create_replica_with_key(name, &self.key)
+    }
+
+    /// Sets up a replica as [`Home::create_replica`] does, with this API key.
+    pub fn create_replica_with_key(&self, name: &str, key: &str) -> String {
         let db = self.path(name);
         let url = format!("http://{}", self.address.get().expect("a home that was served"));
         let init = command("hearth-replica", &["--db", &db, "init", "--server", &url])
-            .env("HEARTH_API_KEY", &self.key)
+            .env("HEARTH_API_KEY", key)
             .output()
             .expect("hearth-replica runs");
         assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));

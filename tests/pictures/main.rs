@@ -86,7 +86,8 @@ fn main() -> anyhow::Result<()> {
 fn conflict(path: &Path) -> anyhow::Result<()> {
     let home = Home::new();
     let (_server, _) = home.serve(&UNLIMITED);
-    let (here, there) = (home.create_replica("here.db"), home.create_replica("there.db"));
+    let key = home.create_key("Lola's phone", "all");
+    let (here, there) = (home.create_replica("here.db"), home.create_replica_with_key("there.db", &key));
     let sql = |db: &str, text: &str| Connection::open(db)?.execute_batch(text);
     sql(&here, "INSERT INTO tasks (title, due_on, assignee) VALUES ('Service the boiler', '2026-11-27', 'Nora')")?;
     stdout("hearth-replica", &["--db", &here, "sync"]);

@@ -36,8 +36,8 @@ async fn same_field_conflict_waits_for_decision() {
     second.execute("UPDATE tasks SET title = 'Theirs', assignee = 'Bo'");
     assert_eq!((second.sync(), first.sync()), (0, 5), "it needs a decision");
     let conflicts = first.json(&["conflicts"]);
-    let seen = ["field", "base", "mine", "theirs"].map(|name| conflicts[0][name].clone());
-    assert_eq!(seen, ["title", "Paint", "Mine", "Theirs"]);
+    let seen = ["field", "base", "mine", "theirs", "theirs_by"].map(|name| conflicts[0][name].clone());
+    assert_eq!(seen, ["title", "Paint", "Mine", "Theirs", "live key"]);
     let row = first.query_row("SELECT title, assignee FROM tasks");
     assert_eq!(row, ["Mine", "Bo"], "a field that only the server changed shows the server's value");
 

@@ -94,7 +94,7 @@ async fn state(request: &WebRequest, session: &Session) -> Result<State, Refusal
     keys.retain(|key| key.environment == environment);
     let now = app.clock.now();
     let mut readers = app.readers.of_keys(|id| keys.iter().any(|key| key.id == id), now);
-    readers.sort_by_key(|reader| reader.position);
+    readers.sort_by(|one, other| (one.position, &one.key).cmp(&(other.position, &other.key)));
     let readers_left = readers.len().saturating_sub(READERS_SHOWN);
     readers.truncate(READERS_SHOWN);
     let (home, oldest, latest, lags, readers) = read(app, session, environment, readers, now).await?;

@@ -23,7 +23,6 @@ struct SandboxPage {
 #[template(path = "sandbox_reset.html")]
 struct ResetPage {
     frame: Frame,
-    records: i64,
 }
 
 /// `GET /console/sandbox`.
@@ -35,10 +34,8 @@ pub(super) async fn sandbox(request: WebRequest, session: Session) -> Result<Rep
 }
 
 /// `GET /console/sandbox/reset`: asks for a confirmation.
-pub(super) async fn confirm(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
-    let found = operate::count_sandbox(&request.app.db, &session.team).await.map_err(refused)?;
-    let records = found.records.into_iter().map(|(_, count)| count).sum();
-    render(200, &ResetPage { frame: Frame::of(&session, "Reset the sandbox?"), records })
+pub(super) async fn confirm(_: WebRequest, session: Session) -> Result<Reply, Refusal> {
+    render(200, &ResetPage { frame: Frame::of(&session, "Reset the sandbox?") })
 }
 
 /// `POST /console/sandbox/reset`.

@@ -85,15 +85,16 @@ pub async fn record_refusal(app: &Arc<App>, key: &str) {
 
 /// Whether the key of an open stream is still valid. None: the database is too busy to answer.
 pub async fn is_still_valid(app: &Arc<App>, principal: &Principal) -> Option<bool> {
+    still_valid(app, principal).await.map(|found| found.is_some())
+}
+
+/// The key of an open stream as it is stored now. Some(None): it is no longer valid. None: the database is too busy to
+/// answer.
+pub async fn still_valid(app: &Arc<App>, principal: &Principal) -> Option<Option<Principal>> {
     let hash = principal.key.hash;
-    match app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await {
-        Ok(Some(key)) => {
-            let principal = Principal::from_key(key);
-            Some(principal.is_valid_at(app.clock.now()) && principal.is_allowed_by_plan())
-        }
-        Ok(None) => Some(false),
-        Err(_) => None,
-    }
+    let found = app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await.ok()?;
+    let principal = found.map(Principal::from_key);
+    Some(principal.filter(|principal| principal.is_valid_at(app.clock.now()) && principal.is_allowed_by_plan()))
 }
 
 async fn find_key(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal> {

@@ -11,7 +11,7 @@ use hearth_server::store::homes::Plan;
 use hearth_server::store::people::Role;
 use hearth_tests::browser::Browser;
 use hearth_tests::client::Client;
-use hearth_tests::server::{Server, new_key};
+use hearth_tests::server::{Server, TestClock, new_key};
 use reqwest::Method;
 use serde_json::json;
 
@@ -153,6 +153,35 @@ async fn key_is_made_seen_once_rotated_and_revoked() {
     assert_eq!((me(second).await.status, me(third).await.status), (401, 200));
     let again = anna.submit(&format!("{newer}/rotate"), &[("old", "now")]).await;
     assert!(again.status == 409 && again.text.contains("revoked"), "{}", again.text);
+}
+
+#[tokio::test]
+async fn stream_ends_with_its_key() {
+    let clock = TestClock::at("2026-06-01T12:00:00Z");
+    let server = Server::start_at(clock.clock(), |config| config.keepalive = Duration::from_millis(50)).await;
+    let anna = sign_up(&server, "My home", Role::Owner, "Anna").await;
+    let fields = [("name", "phone"), ("environment", "live"), ("scopes", "events:read")];
+    let secret = secret(&anna.submit("/console/keys", &fields).await.text);
+    let api = Client::new(&server.url, &secret);
+    let open = async || api.request(Method::GET, "/v1/events/stream").send().await.unwrap();
+    let ends = async |stream: reqwest::Response| {
+        tokio::time::timeout(Duration::from_secs(10), stream.bytes()).await.expect("the stream ends").unwrap()
+    };
+    let path = format!("/console/keys/{}", key_id(&server, "phone").await);
+    let early = open().await;
+    assert_eq!(anna.submit(&format!("{path}/rotate"), &[("old", "later")]).await.status, 200);
+    let late = open().await;
+    assert_eq!(late.status(), 200, "the old key opens streams for a day");
+    clock.advance(Duration::from_secs(24 * 3600));
+    ends(early).await;
+    ends(late).await;
+
+    let new = new_key("My home", Environment::Live);
+    let created = operate::create_key(&server.running.app.db, &clock.clock(), new).await.unwrap();
+    let api = Client::new(&server.url, &created.secret);
+    let stream = api.request(Method::GET, "/v1/events/stream").send().await.unwrap();
+    assert_eq!(anna.submit(&format!("/console/keys/{}/revoke", created.key.id), &[]).await.status, 303);
+    ends(stream).await;
 }
 
 #[tokio::test]

@@ -426,7 +426,7 @@ async fn write_before_first_check_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let config = hearth_server::config::Config::new(dir.path().to_owned());
     let mut inside = hearth_server::InProcess::open(config, Clock::system()).unwrap();
-    let mut heard = inside.app.outside.clone();
+    let mut heard = inside.app.outside.subscribe();
     let outside = hearth_server::store::Db::open(dir.path(), Default::default(), 7).unwrap();
     operate::create_team(&outside, &Clock::system(), "Lake".to_owned(), Plan::Paid).await.unwrap();
     for changed in [true, false] {
@@ -456,7 +456,7 @@ async fn foreign_write_noticed_between_upkeep_steps() {
     let config = Config { accept_clock: true, ..Config::new(dir.path().to_owned()) };
     let mut inside = hearth_server::InProcess::open(config, test_clock.clock()).unwrap();
     inside.maintenance.detect_external_writes().await.unwrap();
-    let mut heard = inside.app.outside.clone();
+    let mut heard = inside.app.outside.subscribe();
     heard.mark_unchanged();
     let outside = hearth_server::store::Db::open(dir.path(), Default::default(), 7).unwrap();
     inside.maintenance.begin_cleanup().await.unwrap();

@@ -22,6 +22,7 @@ mod resources;
 mod robustness;
 mod search;
 mod sign_in;
+mod tls;
 mod versions;
 mod watching;
 mod writing;

@@ -20,7 +20,10 @@ use super::feed::wait_for;
 fn rows(page: &str, wanted: &str) -> Vec<Vec<String>> {
     let row = |row: &str| {
         let end = row.find("</tr>").unwrap_or(row.len());
-        let cells = row[..end].replace("<th scope=\"row\">", "<td>").replace("</th>", "</td>");
+        let cells = row[..end]
+            .replace("<th scope=\"row\">", "<td>")
+            .replace("<td class=\"small\">", "<td>")
+            .replace("</th>", "</td>");
         let text =
             |cell: &str| cell.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
         cells.split("<td>").skip(1).map(text).collect::<Vec<String>>()

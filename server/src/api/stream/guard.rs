@@ -42,7 +42,7 @@ impl StreamGuard {
 
     /// Returns once a condition has failed and the time for the started frame has passed.
     pub(super) async fn invalidated(self: Arc<Self>) {
-        let (mut shutdown, mut outside) = (self.app.shutdown.clone(), self.app.outside.clone());
+        let (mut shutdown, mut outside) = (self.app.shutdown.clone(), self.app.outside.subscribe());
         let time_left = loop {
             if !self.is_valid().await {
                 break LEAVE_TIME_MAX;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use hearth_contract::formats::Timestamp;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
@@ -17,7 +18,7 @@ use crate::app::App;
 use crate::app::frame_cache::{CachedFrames, FrameCache, FrameKey, Lookup, Signals};
 use crate::app::limits::Permit;
 use crate::home::feed::{self, PageLimit};
-use crate::http::auth::is_still_valid;
+use crate::http::auth::still_valid;
 use crate::store::{HomeNumber, StoreError, Tx};
 use crate::versions::Version;
 
@@ -52,8 +53,10 @@ pub(super) struct StreamReader {
     notifications: watch::Receiver<i64>,
     /// The signals at the read that reached the newest event. None: more events may exist.
     seen: Option<Signals>,
-    /// The counter of other processes at the last check of the key. None: the key was not checked again yet.
+    /// The counter of changes of keys at the last check of the key. None: the key was not checked again yet.
     key_checked_at: Option<u64>,
+    /// The end of the key at the last check. None: the key does not expire.
+    ends_at: Option<Timestamp>,
     stage: Stage,
     heartbeat_at: Instant,
     silent_since: Instant,
@@ -78,6 +81,7 @@ impl StreamReader {
             heartbeat_at: now + config.heartbeat,
             silent_since: now,
             alarm,
+            ends_at: guard.principal.key.expires_at,
             cache: guard.app.frame_caches.cache_of(guard.principal.key.home),
             guard,
             version,
@@ -118,20 +122,21 @@ impl StreamReader {
         }
     }
 
-    /// Whether the service runs and the key is valid. Looks the key up again after a write of another process.
+    /// Whether the service runs and the key is valid. Looks the key up again after a change of keys.
     async fn may_continue(&mut self, signals: Signals) -> bool {
         let StreamGuard { app, principal, .. } = &*self.guard;
-        if app.shutdown.is_requested() || !principal.is_valid_at(app.clock.now()) {
+        if app.shutdown.is_requested() {
             return false;
         }
         if self.key_checked_at != Some(signals.external) {
-            match is_still_valid(app, principal).await {
-                Some(true) => self.key_checked_at = Some(signals.external),
-                Some(false) => return false,
+            match still_valid(app, principal).await {
+                // A rotation may have given the key an earlier end.
+                Some(Some(now)) => (self.key_checked_at, self.ends_at) = (Some(signals.external), now.key.expires_at),
+                Some(None) => return false,
                 None => {}
             }
         }
-        true
+        self.ends_at.is_none_or(|end| end > app.clock.now())
     }
 
     /// The frames after the cursor; empty when caught up. None: the cursor is no longer valid, and the client learns the

@@ -57,7 +57,7 @@ pub(in crate::console) async fn rotate(request: WebRequest, session: Session) ->
     };
     let app = &request.app;
     let created = operate::rotate_key(&app.db, &app.clock, key.id, keep_old).await.map_err(refused)?;
-    app.keyring.forget();
+    app.keys_changed();
     secret_page(&request, &session, created, keep_old)
 }
 
@@ -66,7 +66,7 @@ pub(in crate::console) async fn revoke(request: WebRequest, session: Session) ->
     let key = own_key(&request, &session).await?;
     let app = &request.app;
     operate::revoke_key(&app.db, &app.clock, key.id).await.map_err(refused)?;
-    app.keyring.forget();
+    app.keys_changed();
     Ok(redirect(LIST.0.to_owned()))
 }
 
@@ -75,7 +75,7 @@ pub(in crate::console) async fn unflag(request: WebRequest, session: Session) ->
     let key = own_key(&request, &session).await?;
     let app = &request.app;
     operate::unflag_key(&app.db, &app.clock, key.id.clone()).await.map_err(refused)?;
-    app.keyring.forget();
+    app.keys_changed();
     Ok(redirect(format!("{}/{}", LIST.0, key.id)))
 }
 

@@ -1,0 +1,186 @@
+// Two people use the console in Chromium. Arguments: a file that gets the secrets that were shown, one in each line.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { appendFileSync, readFileSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const [secrets] = process.argv.slice(2);
+const { URL: base, LINK: link } = process.env;
+const PASSWORD = "correct horse battery";
+const WIDTHS = [375, 1280];
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+/** A page of a new browser. Anything that the page's Content-Security-Policy blocks is a fault. */
+async function visitor(options = {}, context = undefined) {
+  const page = await (context ?? (await browser.newContext(options))).newPage();
+  page.on("console", (line) => assert(!line.text().includes("Content Security Policy"), line.text()));
+  page.on("pageerror", (error) => assert.fail(error));
+  return page;
+}
+
+/** Judges the page as it stands: accessibility in light and dark, and no overflow, at each width. */
+async function judge(page, name) {
+  for (const width of WIDTHS) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.equal(overflow, 0, `${name} at ${width}: ${overflow} pixels too wide`);
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => axe.run());
+      const found = violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`);
+      assert.deepEqual(found, [], `${name} at ${width}, ${colorScheme}`);
+    }
+  }
+  assert.equal(await page.locator("h1").count(), 1, name);
+}
+
+const keep = (secret) => appendFileSync(secrets, `${secret}\n`);
+const me = (key) => fetch(`${base}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
+const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
+
+// A link from the operator. Opening it twice does not use it.
+const anna = await visitor();
+await anna.goto(link);
+await anna.goto(link);
+await judge(anna, "link");
+keep(link.split("/").pop());
+await anna.getByLabel("Name").fill("Anna");
+await anna.getByLabel("Password").fill(PASSWORD);
+await press(anna, "Set the password and sign in");
+await anna.waitForURL(`${base}/console`);
+await judge(anna, "overview");
+assert.equal((await anna.goto(link)).status(), 410);
+await judge(anna, "used link");
+
+// A key with two scopes. Its secret is in the answer that makes it, and in no other page.
+await anna.goto(`${base}/console/keys`);
+await judge(anna, "keys");
+await anna.goto(`${base}/console/keys/new`);
+await judge(anna, "new key");
+await anna.getByLabel("Name").fill("phone ".repeat(16));
+const scopes = ["tasks:read", "events:read"];
+for (const box of await anna.getByRole("checkbox").all()) await box.setChecked(scopes.includes(await box.inputValue()));
+await press(anna, "Create the key");
+await judge(anna, "secret");
+const first = await anna.locator("#secret").innerText();
+keep(first);
+assert.deepEqual((await (await me(first)).json()).data.scopes, scopes);
+const stream = await fetch(`${base}/v1/events/stream?cursor=start`, { headers: { authorization: `Bearer ${first}` } });
+assert.equal(stream.status, 200);
+for (const path of ["/console", "/console/keys", "/console/people", "/console/session"]) {
+  await anna.goto(base + path);
+  assert(!(await anna.content()).includes(first.slice(12, 40)), `${path} shows the secret`);
+}
+assert(!anna.url().includes("svc_"));
+
+// The pages of operation. The feed shows the open stream, and goes on by itself while it is not paused.
+for (const path of ["feed", "requests", "usage", "sandbox", "sandbox/reset", "versions", "backups"]) {
+  await anna.goto(`${base}/console/${path}`);
+  await judge(anna, path);
+}
+await anna.goto(`${base}/console/feed`);
+await anna.getByRole("cell", { name: "stream", exact: true }).waitFor();
+const feed = await visitor({}, anna.context());
+await feed.goto(`${base}/console/feed?home=test`);
+const head = feed.locator("dd").first();
+const changed = (old) => head.filter({ hasNotText: new RegExp(`^${old}$`) }).waitFor({ timeout: 10_000 });
+const before = await head.innerText();
+const resetSandbox = async () => {
+  await anna.goto(`${base}/console/sandbox`);
+  await anna.getByRole("link", { name: "Reset the sandbox" }).click();
+  await press(anna, "Reset the sandbox");
+  await anna.waitForURL(`${base}/console/sandbox`);
+};
+await resetSandbox();
+await changed(before);
+await feed.getByRole("cell", { name: "created", exact: true }).first().waitFor();
+await judge(feed, "feed with events");
+await press(feed, "Pause");
+const paused = await head.innerText();
+await resetSandbox();
+const renewed = feed.waitForResponse((response) => response.url().includes("/console/feed/tail"), { timeout: 6000 });
+assert.equal(await renewed.then(() => "asked", () => "quiet"), "quiet", "a paused page asks nothing");
+assert.equal(await head.innerText(), paused);
+await press(feed, "Go on");
+await changed(paused);
+await feed.close();
+await anna.goto(`${base}/console/backups`);
+await press(anna, "Check now");
+await anna.getByRole("link", { name: "Refresh" }).or(anna.getByText("Sound.")).first().waitFor();
+
+// Rotation keeps the old key for a day. Revocation ends it, and its stream, at once.
+await anna.goto(`${base}/console/keys`);
+await judge(anna, "list of keys");
+await anna.getByRole("link", { name: "phone" }).first().click();
+await judge(anna, "key");
+const old = anna.url();
+await press(anna, "Rotate the key");
+await judge(anna, "rotated");
+const second = await anna.locator("#secret").innerText();
+keep(second);
+assert.deepEqual([(await me(first)).status, (await me(second)).status], [200, 200]);
+await anna.goto(old);
+await press(anna, "Revoke the key");
+const revoked = Date.now();
+await Promise.race([stream.text(), new Promise((_, fail) => setTimeout(fail, 5000, new Error("the stream goes on")))]);
+assert(Date.now() - revoked < 2000, `the stream ended after ${Date.now() - revoked} ms`);
+assert.deepEqual([(await me(first)).status, (await me(second)).status], [401, 200]);
+
+// A member is invited by a link, without scripts, and reads the home.
+await anna.goto(`${base}/console/people`);
+await judge(anna, "people");
+await anna.getByLabel("Name").fill("Mia");
+await press(anna, "Make a one-time link");
+await judge(anna, "invitation");
+const invitation = await anna.locator("#link").innerText();
+keep(invitation.split("/").pop());
+assert(await anna.locator("img.qr").evaluate((picture) => picture.complete && picture.naturalWidth > 0), "the QR code is shown");
+const plain = await visitor({ javaScriptEnabled: false });
+await plain.goto(invitation);
+await plain.getByLabel("Password").fill(PASSWORD);
+await press(plain, "Set the password and sign in");
+await plain.waitForURL(`${base}/home`);
+await plain.goto(`${base}/home?q=attic`);
+for (const path of ["keys", "feed", "requests", "usage", "sandbox", "versions", "backups"]) {
+  assert.equal((await plain.goto(`${base}/console/${path}`)).status(), 403, path);
+}
+
+// Sign-in by keyboard alone, with the page that was asked for.
+await press(plain, "Sign out");
+const mia = await visitor();
+await mia.goto(`${base}/home`);
+await judge(mia, "sign-in");
+await mia.keyboard.press("Tab");
+assert.equal(await mia.evaluate(() => document.activeElement.textContent), "Skip to the content");
+await mia.keyboard.press("Tab");
+await mia.keyboard.type("mia");
+await mia.keyboard.press("Tab");
+await mia.keyboard.type("not the password");
+await mia.keyboard.press("Enter");
+await mia.getByRole("alert").waitFor();
+await judge(mia, "wrong password");
+await mia.getByLabel("Password").focus();
+await mia.keyboard.type(PASSWORD);
+await mia.keyboard.press("Enter");
+await mia.waitForURL(`${base}/home`);
+await judge(mia, "home");
+await mia.goto(`${base}/console/session`);
+await judge(mia, "sessions");
+await mia.goto(`${base}/console`);
+await judge(mia, "owners only");
+
+// Sign-out everywhere ends the other browser too.
+const other = await visitor();
+await other.goto(`${base}/console/sign-in`);
+await other.getByLabel("Name").fill("Mia");
+await other.getByLabel("Password").fill(PASSWORD);
+await press(other, "Sign in");
+await other.waitForURL(`${base}/home`);
+await other.goto(`${base}/console/session`);
+await press(other, "Sign out everywhere");
+await mia.goto(`${base}/home`);
+assert(mia.url().startsWith(`${base}/console/sign-in`), mia.url());
+await browser.close();
+console.log("the console passed");
