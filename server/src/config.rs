@@ -370,14 +370,24 @@ mod tests {
     }
 
     #[test]
-    fn base_url_is_http_without_query() {
-        for good in ["https://hearth.example.org", "http://127.0.0.1:8750/", "https://example.org/hearth"] {
+    fn base_url_is_http_without_path_and_query() {
+        for good in ["https://hearth.example.org", "http://127.0.0.1:8750/", "http://nas.local:8750"] {
             assert_eq!(parse_base_url(good), Ok(good.to_owned()));
         }
         for bad in
-            ["foo", "", "ftp://example.org", "https://a@example.org", "https://example.org/?a", "http://e.org/#a"]
+            ["foo", "", "ftp://e.org", "https://a@e.org", "https://e.org/?a", "http://e.org/#a", "https://e.org/hearth"]
         {
             assert!(parse_base_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn secrets_travel_by_https_or_inside_the_machine() {
+        for private in ["https://e.org", "http://127.0.0.1:8750", "http://[::1]:1", "http://localhost:8750/"] {
+            assert!(is_private_url(private), "{private}");
+        }
+        for open in ["http://nas.local", "http://192.168.0.2:8750", "http://127.0.0.1.e.org", "https://e.org/hearth"] {
+            assert!(!is_private_url(open), "{open}");
         }
     }
 
