@@ -39,6 +39,8 @@ pub struct Config {
     pub allow_origins: Vec<AllowedOrigin>,
     /// Public URL of the service, for links. None: the address in `listen`.
     pub base_url: Option<String>,
+    /// Certificate and key for TLS. None: plain HTTP.
+    pub tls: Option<TlsFiles>,
     /// Serve the console at `/console` (contract 19).
     pub has_console: bool,
     /// Accept sign-ins from other machines without TLS.
@@ -48,6 +50,8 @@ pub struct Config {
     /// Open connections, at most; fewer where the limit of open files is lower. When all are taken, a new connection
     /// replaces the one that has been idle longest.
     pub connections_max: usize,
+    /// Time limit for a TLS handshake.
+    pub handshake_time_max: Duration,
     /// Time limit for the headers of a request (contract 12), also between two requests on one connection.
     pub headers_time_max: Duration,
     /// Time limit for the body of a request (contract 12).
@@ -82,10 +86,12 @@ impl Config {
             trusted_proxies: Vec::new(),
             allow_origins: Vec::new(),
             base_url: None,
+            tls: None,
             has_console: true,
             is_console_plain: false,
             partners: PartnerAccess::Known,
             connections_max: 16_384,
+            handshake_time_max: Duration::from_secs(10),
             headers_time_max: Duration::from_secs(10),
             body_time_max: Duration::from_secs(30),
             write_time_max: Duration::from_secs(30),
@@ -101,6 +107,15 @@ impl Config {
     pub fn receipts_since(&self, now: Timestamp) -> Timestamp {
         now.plus_millis(-(self.idempotency_ttl.as_millis() as i64))
     }
+}
+
+/// The two files of TLS, both in PEM form.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The certificate of the server, then those of its issuers.
+    pub cert: PathBuf,
+    /// The private key of the certificate.
+    pub key: PathBuf,
 }
 
 /// Calls that a key may make in a window of one minute.
@@ -240,17 +255,19 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     first.ok_or_else(|| format!("`{text}` has no address; {example}"))
 }
 
-/// Parses a base URL: http or https, with a host and without a path. Documents of partner authorization stand at fixed
-/// paths of the host (RFC 8414).
+/// Parses a base URL: http or https, with a host and without a path. Some addresses of the service have a fixed place at the
+/// root of a host (RFC 8414, 9728).
 pub fn parse_base_url(text: &str) -> Result<String, String> {
-    let whole = text.parse::<Uri>().is_ok_and(|uri| uri.query().is_none()) && !text.contains(['@', '#']);
-    match origin(text).filter(|_| whole) {
-        Some(_) if !base_path(text).is_empty() => Err(format!(
-            "`{text}` has a path; give the server a host name of its own, such as https://hearth.example.org"
-        )),
-        Some(_) => Ok(text.to_owned()),
-        None => Err(format!("`{text}` is not a URL such as https://hearth.example.org")),
+    let uri = text.parse::<Uri>().ok().filter(|uri| uri.query().is_none() && !text.contains(['@', '#']));
+    let Some(uri) = uri.filter(|_| origin(text).is_some()) else {
+        return Err(format!("`{text}` is not a URL such as https://hearth.example.org"));
+    };
+    if !matches!(uri.path(), "" | "/") {
+        return Err(format!(
+            "`{text}` has a path; give the service a name or port of its own, such as https://hearth.example.org"
+        ));
     }
+    Ok(text.trim_end_matches('/').to_owned())
 }
 
 /// Whether secrets may travel to a base URL: https, or a loopback address, and no path.
@@ -259,7 +276,7 @@ pub fn is_private_url(base_url: &str) -> bool {
     let host = uri.host().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     let is_loopback = host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback());
-    base_path(base_url).is_empty() && (uri.scheme_str() == Some("https") || is_loopback)
+    matches!(uri.path(), "" | "/") && (uri.scheme_str() == Some("https") || is_loopback)
 }
 
 /// Parses a retention: a duration, or `forever` (None).
@@ -294,12 +311,6 @@ pub fn origin(url: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("{scheme}://{}:{}", uri.host()?.to_ascii_lowercase(), uri.port_u16().unwrap_or(usual)))
-}
-
-/// The path of a base URL, without a slash at the end; "" for a URL without a path.
-pub fn base_path(url: &str) -> &str {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    rest.find('/').map_or("", |at| rest[at..].trim_end_matches('/'))
 }
 
 /// The web pages that may call the API.
@@ -371,8 +382,11 @@ mod tests {
 
     #[test]
     fn base_url_is_http_without_path_and_query() {
-        for good in ["https://hearth.example.org", "http://127.0.0.1:8750/", "http://nas.local:8750"] {
-            assert_eq!(parse_base_url(good), Ok(good.to_owned()));
+        for good in ["https://hearth.example.org", "http://127.0.0.1:8750/"] {
+            assert_eq!(parse_base_url(good).as_deref(), Ok(good.trim_end_matches('/')));
+        }
+        for path in ["https://example.org/hearth", "https://example.org//", "http://[::1]:8750/a/"] {
+            assert!(parse_base_url(path).is_err_and(|why| why.contains("has a path")), "{path}");
         }
         for bad in
             ["foo", "", "ftp://e.org", "https://a@e.org", "https://e.org/?a", "http://e.org/#a", "https://e.org/hearth"]

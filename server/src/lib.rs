@@ -17,6 +17,7 @@
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
 //! - [`passwords`]: hashes passwords of people, one at a time.
 //! - `compression`: codings of bodies, off the async threads.
+//! - `listening`: the address of the service, and warnings about it.
 //! - [`open_files`]: how many connections the limits of the machine allow.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
 //! - [`core_dumps`]: switches them off.
@@ -37,6 +38,7 @@ pub mod exports;
 pub mod home;
 pub mod http;
 pub mod interceptor;
+mod listening;
 pub mod maintenance;
 pub mod metrics;
 pub mod open_files;
@@ -73,8 +75,11 @@ use crate::app::{App, Documents};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
+use crate::http::certificate::CertificateError;
 use crate::http::edge::Edge;
-use crate::http::listener;
+use crate::http::rules::Rules;
+use crate::http::tls::Certificates;
+use crate::http::{edge, listener};
 use crate::maintenance::Maintenance;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
@@ -101,6 +106,9 @@ pub enum StartError {
     /// The address is in use or not allowed.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
+    /// The certificate or its key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] CertificateError),
     /// The teams could not be read, or the first team could not be created.
     #[error("cannot use the data directory {0}: {1}")]
     Operate(PathBuf, operate::Error),
@@ -125,6 +133,12 @@ pub struct Running {
 }
 
 impl Running {
+    /// The URL of the listening address, as in `https://127.0.0.1:8750`.
+    pub fn url(&self) -> String {
+        let scheme = if self.app.config.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
     /// Stops accepting connections, ends the streams, waits for requests in progress (at most 10 s), and closes the
     /// database with an empty WAL.
     pub async fn stop(self) {
@@ -151,10 +165,14 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     let notifier = Notifier::default();
     let db = Db::open(&config.data, notifier.clone(), i64::from_be_bytes(random_bytes()));
     let db = db.map_err(|error| StartError::Data(config.data.clone(), error))?;
-    let (listener, address) = listen(config.listen).await?;
+    let (listener, address) =
+        listening::listen(config.listen).await.map_err(|error| StartError::Listen(config.listen, error))?;
     config.listen = address;
     let metrics = match config.metrics_listen {
-        Some(address) => Some(listen(address).await?),
+        Some(address) => {
+            let listening = listening::listen(address).await;
+            Some(listening.map_err(|error| StartError::Listen(address, error))?)
+        }
         None => None,
     };
     let differences =
@@ -165,10 +183,12 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
             "the tables of the database are not those of this program; see `hearth-server check`"
         );
     }
+    let certificates = config.tls.clone().map(|files| Certificates::open(files, listening::host(&config), clock.now()));
+    let certificates = certificates.transpose()?;
     // After all errors: only the start that creates the team prints how to make a key.
     let first_team = operate::ensure_first_team(&db, &clock).await;
     let first_team = first_team.map_err(|error| StartError::Operate(config.data.clone(), error))?;
-    let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let base_url = listening::public_url(&config);
     let stored = operate::people::store_base_url(&db, base_url.trim_end_matches('/')).await;
     stored.map_err(|error| StartError::Operate(config.data.clone(), error))?;
     let metrics_address = metrics.as_ref().map(|(_, address)| *address);
@@ -177,30 +197,27 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     }
 
     let (sender, shutdown) = Shutdown::new();
-    if config.base_url.is_none() && address.ip().is_unspecified() {
-        tracing::warn!(%address, "links contain an address that no client can reach; set --base-url to the public URL of this service");
-    }
-    let is_behind_tls = config.base_url.as_ref().is_some_and(|url| url.starts_with("https://"));
-    if !address.ip().is_loopback() && !is_behind_tls {
-        tracing::warn!(
-            %address,
-            "keys and records travel unencrypted, and other machines can reach this address; listen on 127.0.0.1 behind a \
-             proxy with TLS, and set --base-url to its https address"
-        );
-    }
+    listening::warn_of_address(&config, address);
+    let watch_clock = clock.clone();
     let app = assemble(config, &base_url, db, notifier, clock, shutdown.clone());
     // Names a leap in the log at the start, and keeps a right time for the next start.
     app.clock_guard.store_if_right(&app.clock);
     prepare(&app);
-    let timed_out = app.clone();
-    let rules = listener::Rules {
+    let (late, plain) = (app.clone(), app.clone());
+    let rules = Rules {
         connections_max: open_files::connections_max(app.config.connections_max),
+        handshake_time_max: app.config.handshake_time_max,
         headers_time_max: app.config.headers_time_max,
         write_time_max: app.config.write_time_max,
-        late_head_response: Arc::new(move || http::edge::late_head_response(&timed_out)),
+        late_head_response: Arc::new(move || edge::late_head_response(&late)),
+        plain_http_response: Arc::new(move || edge::plain_http_response(&plain)),
+        tls: certificates.as_ref().map(Certificates::tls),
     };
     // From the reserve of open files, so that a scraper always gets through.
-    let metrics_rules = listener::Rules { connections_max: METRICS_CONNECTIONS_MAX, ..rules.clone() };
+    let metrics_rules = Rules { connections_max: METRICS_CONNECTIONS_MAX, tls: None, ..rules.clone() };
+    if let Some(certificates) = certificates {
+        tokio::spawn(certificates.watch(watch_clock, shutdown.clone()));
+    }
     let edge = Edge::new(app.clone(), routes::paths_of(&app.config));
     let api_task = tokio::spawn(listener::serve(listener, edge, rules, shutdown.clone()));
     let metrics_task =
@@ -243,7 +260,7 @@ impl InProcess {
         let db = Db::open_unthreaded(&config.data, notifier.clone(), i64::from_be_bytes(random_bytes()));
         let db = db.map_err(|error| StartError::Data(config.data.clone(), error))?;
         let (sender, shutdown) = Shutdown::new();
-        let base_url = config.base_url.clone().unwrap_or_else(|| format!("http://{}", config.listen));
+        let base_url = listening::public_url(&config);
         let app = assemble(config, &base_url, db, notifier, clock, shutdown);
         let (edge, maintenance) =
             (Edge::new(app.clone(), routes::paths_of(&app.config)), Maintenance::new(app.clone()));
@@ -295,20 +312,8 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
     })
 }
 
-async fn listen(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    let failed = |error| StartError::Listen(wanted, error);
-    let listener = TcpListener::bind(wanted).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    Ok((listener, address))
-}
-
 /// Serves `/metrics`, `/healthz` and `/readyz` on their own address, if there is one.
-async fn serve_metrics(
-    metrics: Option<(TcpListener, SocketAddr)>,
-    edge: Edge,
-    rules: listener::Rules,
-    shutdown: Shutdown,
-) {
+async fn serve_metrics(metrics: Option<(TcpListener, SocketAddr)>, edge: Edge, rules: Rules, shutdown: Shutdown) {
     if let Some((listener, _)) = metrics {
         listener::serve(listener, edge, rules, shutdown).await;
     }

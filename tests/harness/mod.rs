@@ -5,6 +5,7 @@
 //! - [`home`]: a home with the real server program. [`device`]: a replica with its command line.
 //! - [`server`]: a service inside the test process. [`process`]: the built programs as child processes.
 //! - [`partner`]: a program of a partner, and the browser of an owner.
+//! - [`tls`]: a local issuer of certificates.
 //! - [`terminal`]: a program on a pseudo-terminal, with its screen.
 //! - [`simulation`]: servers and replicas in one thread, with simulated faults.
 
@@ -18,4 +19,5 @@ pub mod server;
 #[path = "../simulation/mod.rs"]
 pub mod simulation;
 pub mod terminal;
+pub mod tls;
 pub mod wire;

@@ -84,7 +84,7 @@ impl Server {
         change(&mut config);
         let running = hearth_server::start(config, clock).await.expect("the service starts");
         let (test_key, live_key) = (key(&running, Environment::Test).await, key(&running, Environment::Live).await);
-        Server { url: format!("http://{}", running.address), running, test_key, live_key, dir }
+        Server { url: running.url(), running, test_key, live_key, dir }
     }
 
     /// The data directory.

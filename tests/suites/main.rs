@@ -6,6 +6,7 @@
 //! - [`crash`]: server and daemon killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
 //! - [`recovery`]: replicas that reconcile after lost history.
+//! - [`device_flow`]: a device that a person approves in a browser.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
 //! - [`partners`]: partner authorization through kills and restores of the server.
 //! - [`storm`]: concurrent writers on one replica database.
@@ -18,6 +19,7 @@
 
 mod citations;
 mod crash;
+mod device_flow;
 mod docs;
 mod drills;
 mod edits;

@@ -158,6 +158,7 @@ fn next_step(
 mod tests {
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+    use super::connect::{Approval, News};
     use super::state::{Connection, DEFAULT_SERVER, OFFERS};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn escape_leaves_a_silent_server() {
-        let (server, pending) = std::sync::mpsc::channel();
+        let (server, pending) = tokio::sync::mpsc::unbounded_channel();
         let connection = Connection { server: Line::with_text("nas"), pending: Some(pending), ..Connection::default() };
         let mut welcome = Welcome { connection: Some(connection), ..Welcome::default() };
         assert!(screen(&welcome, 80, 24).contains("Connecting; esc cancels."));
@@ -233,15 +234,34 @@ mod tests {
         assert_eq!(press(&mut welcome, KeyCode::Esc), Step::Stay);
         let connection = welcome.connection.as_ref().unwrap();
         assert!(connection.pending.is_none() && connection.server.text() == "nas", "the typed text stays");
-        assert!(server.send(Err("late".to_owned())).is_err(), "a late answer is dropped");
+        assert!(server.send(News::Done(Err("late".to_owned()))).is_err(), "a late answer is dropped");
         press(&mut welcome, KeyCode::Esc);
         assert!(welcome.connection.is_none());
     }
 
     #[test]
     fn malformed_key_is_not_sent() {
-        let pending = connect::request_identity("127.0.0.1:9", "svc_live_typo").unwrap();
-        assert!(pending.recv().unwrap().unwrap_err().starts_with("This is no API key"));
+        let mut pending = connect::request_identity("127.0.0.1:9", "svc_live_typo").unwrap();
+        let Some(News::Done(Err(sentence))) = pending.blocking_recv() else { panic!("an end") };
+        assert!(sentence.starts_with("This is no API key"));
+    }
+
+    #[test]
+    fn approval_shows_page_code_and_qr() {
+        let (server, pending) = tokio::sync::mpsc::unbounded_channel();
+        let mut connection = Connection { pending: Some(pending), ..Connection::default() };
+        let qr = hearth_replica::qr_lines("https://home.example/oauth/device?user_code=BCDF-GHJK").unwrap();
+        let (address, code) = ("https://home.example/oauth/device".to_owned(), "BCDF-GHJK".to_owned());
+        server.send(News::Approval(Approval { address, code, qr: qr.clone() })).unwrap();
+        assert!(connection.take_answer().is_none());
+        let mut welcome = Welcome { connection: Some(connection), ..Welcome::default() };
+        for (width, height, has_qr) in [(80, 24, true), (60, 40, true), (60, 24, false), (40, 10, false)] {
+            let text = screen(&welcome, width, height);
+            assert!(text.contains("BCDF-GHJK") && text.contains("esc cancels"), "{text}");
+            assert_eq!(qr.iter().all(|line| text.contains(line.as_str())), has_qr, "{width}x{height}\n{text}");
+        }
+        press(&mut welcome, KeyCode::Esc);
+        assert!(server.is_closed() && welcome.connection.as_ref().unwrap().approval.is_none());
     }
 
     #[test]

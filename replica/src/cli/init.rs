@@ -12,6 +12,7 @@ use hearth_replica::sync::{self, ClientError, fetch_identity};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
+use super::approval::key_by_approval;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::{output, runtime, text};
@@ -53,9 +54,12 @@ pub(super) struct Init {
     #[arg(long, conflicts_with_all = ["server", "key_file"])]
     no_server: bool,
     /// File with the API key in its only line; the default is HEARTH_API_KEY, the file in HEARTH_API_KEY_FILE, the
-    /// systemd credential hearth-api-key, or one line on stdin
+    /// systemd credential hearth-api-key, one line on stdin, or, on a terminal, approval in a browser
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Type an API key, instead of approving this device in a browser
+    #[arg(long, conflicts_with_all = ["key_file", "no_server"])]
+    ask_key: bool,
 }
 
 impl Init {
@@ -67,13 +71,13 @@ impl Init {
     }
 
     fn connect(&self, context: &Context, server: &str) -> Result<(), Failure> {
-        let key = self.key()?;
+        if let Some(finding) = check_encryption(server) {
+            output::message(&format!("warning: {}; {}", finding.text, finding.next.unwrap_or_default()));
+        }
+        let key = self.key(server)?;
         if parse_key(key.expose_secret()).is_none() {
             return Err(Failure::new(Exit::Key, "this is not an API key: mistyped or incomplete")
                 .hint("hearth-server key create, if you have none"));
-        }
-        if let Some(finding) = check_encryption(server) {
-            output::message(&format!("warning: {}; {}", finding.text, finding.next.unwrap_or_default()));
         }
         if let Some(warning) = self.key_file.as_deref().and_then(key_file_warning) {
             output::message(&format!("warning: {warning}"));
@@ -136,14 +140,22 @@ impl Init {
         Some(variable)
     }
 
-    fn key(&self) -> Result<SecretString, Failure> {
+    fn key(&self, server: &str) -> Result<SecretString, Failure> {
         if let Some(file) = &self.key_file {
             return Ok(profile::key_from_file(file)?);
         }
-        if let Some(key) = profile::key_from_environment()? {
+        if !self.ask_key
+            && let Some(key) = profile::key_from_environment()?
+        {
             return Ok(key);
         }
         let text = if io::stdin().is_terminal() {
+            if !self.ask_key {
+                if let Some(key) = key_by_approval(server)? {
+                    return Ok(key);
+                }
+                output::message("This server approves no devices in a browser, so it needs an API key.");
+            }
             output::message("API key (not shown):");
             console::Term::stderr().read_secure_line()?
         } else {

@@ -1,6 +1,7 @@
 //! The command line: parses the arguments, runs the command, and prints a failure with its exit code. One file per
 //! group of commands. Must not know SQL. HTTP appears only in `metrics` and in the drills.
 
+mod approval;
 mod context;
 mod control;
 mod decision_report;

@@ -82,6 +82,23 @@ fn json_text(value: &Value, is_for_people: bool) -> String {
     escape_json(&text).into_owned()
 }
 
+/// Shows a picture made of half blocks on stderr: white on black where colours are allowed, so it looks the same on a light
+/// and on a dark terminal. Shows nothing where `other_lines` more lines do not fit beside the picture.
+pub(super) fn picture(lines: &[String], other_lines: usize) {
+    let terminal = console::Term::stderr();
+    let (rows, columns) = terminal.size();
+    let width = lines.first().map_or(0, |line| line.chars().count());
+    if !terminal.is_term() || width > columns.into() || lines.len() + other_lines > rows.into() {
+        return;
+    }
+    for line in lines {
+        match wants_colors() {
+            true => message(&format!("\x1b[97;40m{line}\x1b[0m")),
+            false => message(line),
+        }
+    }
+}
+
 /// Bold text on a terminal, unless NO_COLOR is set.
 pub(super) fn bold(text: &str) -> String {
     if is_styled() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
@@ -93,7 +110,11 @@ pub(super) fn dim(text: &str) -> String {
 }
 
 fn is_styled() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stdout().is_terminal() && wants_colors()
+}
+
+fn wants_colors() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// The rows of a query, read one by one. An error ends the rows.

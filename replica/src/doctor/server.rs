@@ -62,7 +62,7 @@ pub fn check_encryption(server: &str) -> Option<Finding> {
         return None;
     }
     let text = format!("the key and all records travel unencrypted to {host}");
-    let next = "put a proxy with TLS in front of the server, then: hearth-replica init --server https://…";
+    let next = "start the server with TLS (--tls-cert, or a proxy), then: hearth-replica init --server https://…";
     Some(Finding::new(Topic::Server, Severity::Warning, text, next))
 }
 

@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use super::core::{Failure, Identity};
+use super::tls_fault::{tls_fault, tls_text};
 use super::wire::{self, HttpRequest, HttpResponse};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -117,7 +118,7 @@ pub fn redact_address(server: &str) -> String {
     }
 }
 
-/// An HTTP client for one server and one key.
+/// An HTTP client for one server, with a key or without.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     http: reqwest::Client,
@@ -125,8 +126,20 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Builds a client. Redirects are not followed and no proxy is used, so the key reaches only the named server.
+    /// Builds a client for one key.
     pub(super) fn new(server: &str, key: &SecretString) -> Result<Client, ClientError> {
+        let mut bearer =
+            HeaderValue::from_str(&format!("Bearer {}", key.expose_secret())).map_err(|_| ClientError::Key)?;
+        bearer.set_sensitive(true);
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, bearer);
+        let (name, version) = wire::VERSION;
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(version));
+        Client::build(server, headers)
+    }
+
+    /// Builds a client. Redirects are not followed and no proxy is used, so secrets reach only the named server.
+    fn build(server: &str, headers: HeaderMap) -> Result<Client, ClientError> {
         let base = server.trim_end_matches('/').to_owned();
         let is_plain = |url: &reqwest::Url| {
             matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none()
@@ -140,13 +153,6 @@ impl Client {
         let address = reqwest::Url::parse(&base).ok().filter(|url| is_plain(url) && !url.path().ends_with("/v1"));
         let address = address
             .ok_or_else(|| ClientError::Address(format!("{:?} is no server address", redact_address(server))))?;
-        let mut bearer =
-            HeaderValue::from_str(&format!("Bearer {}", key.expose_secret())).map_err(|_| ClientError::Key)?;
-        bearer.set_sensitive(true);
-        let mut headers = HeaderMap::new();
-        headers.insert(AUTHORIZATION, bearer);
-        let (name, version) = wire::VERSION;
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(version));
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("hearth-replica/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
@@ -160,6 +166,25 @@ impl Client {
         }
         let http = builder.build().map_err(|error| ClientError::Unreachable(base.clone(), cause_text(&error)))?;
         Ok(Client { http, base })
+    }
+
+    /// Builds a client without a key.
+    pub(super) fn without_key(server: &str) -> Result<Client, ClientError> {
+        Client::build(server, HeaderMap::new())
+    }
+
+    /// Sends a form. Err: a sentence why no response arrived.
+    pub(super) async fn post_form(&self, path: &str, fields: &[(&str, &str)]) -> Result<HttpResponse, String> {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let request = self.http.post(format!("{}{path}", self.base)).body(body);
+        let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let sent = tokio::time::timeout(WRITE_TIMEOUT, request.timeout(EXCHANGE_TIMEOUT).send()).await;
+        read_response(sent.map_err(|_| NO_ANSWER.to_owned())?.map_err(|error| cause_text(&error))?).await
+    }
+
+    /// The error for an answer that no Hearth server gives.
+    pub(super) fn not_hearth(&self, why: String) -> ClientError {
+        ClientError::NotHearth(self.base.clone(), why)
     }
 
     /// The error for a missing response.
@@ -255,30 +280,16 @@ fn cause_text(error: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {
+        if let Some(fault) = tls_fault(next) {
+            return tls_text(fault);
+        }
         causes.push(next.to_string());
         cause = next.source();
     }
     match causes.last() {
-        Some(last) => last.strip_prefix(REFUSED_CERTIFICATE).map_or(last.clone(), certificate_text),
+        Some(last) => last.clone(),
         None if error.is_timeout() => NO_ANSWER.to_owned(),
         None => error.to_string(),
-    }
-}
-
-/// Start of the TLS library's error for a refused certificate. The library's type is not reachable through `reqwest`.
-const REFUSED_CERTIFICATE: &str = "invalid peer certificate: ";
-
-/// A sentence about a refused certificate, with the remedy for an unknown issuer.
-fn certificate_text(why: &str) -> String {
-    match why {
-        "UnknownIssuer" => "the issuer of its certificate is not trusted here; SSL_CERT_FILE names a file with trusted issuers"
-            .to_owned(),
-        why if why.contains("CaUsedAsEndEntity") => {
-            "it shows the certificate of an issuer instead of a server's; let the issuer issue one for the server, and name \
-             the issuer's in a file by SSL_CERT_FILE"
-                .to_owned()
-        }
-        why => format!("its certificate is refused: {why}"),
     }
 }
 
@@ -295,14 +306,6 @@ mod tests {
             Ok::<_, std::convert::Infallible>("chunk")
         });
         read_response(Response::from(hyper::Response::new(reqwest::Body::wrap_stream(chunks)))).await
-    }
-
-    #[test]
-    fn refused_certificate_names_the_remedy() {
-        assert!(certificate_text("UnknownIssuer").contains("SSL_CERT_FILE"));
-        let own = certificate_text("Other(OtherError(CaUsedAsEndEntity))");
-        assert!(own.contains("SSL_CERT_FILE") && !own.contains("Other"), "{own}");
-        assert_eq!(certificate_text("certificate expired: x"), "its certificate is refused: certificate expired: x");
     }
 
     #[tokio::test(start_paused = true)]

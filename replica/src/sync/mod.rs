@@ -12,11 +12,15 @@
 //! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
 //! `listings` reads all records for a comparison.
 //!
+//! `device_flow` gets a key from a person in a browser, `device_code` decides when to ask; `tls_fault` has sentences about TLS.
+//!
 //! Must not know commands of a program or the terminal.
 
 mod client;
 mod config;
 mod core;
+mod device_code;
+mod device_flow;
 mod driver;
 mod engine;
 mod error;
@@ -28,6 +32,7 @@ mod page_buffer;
 mod sse;
 mod sse_decoder;
 mod stream;
+mod tls_fault;
 mod wire;
 
 pub use self::core::{BatchEnd, EndReason, FeedBatch, Identity, Limits, Millis, Until};
@@ -35,6 +40,8 @@ pub use crate::store::lock::SyncLock;
 pub(crate) use client::fetch_identity_and_time;
 pub use client::{ClientError, fetch_feed_head, fetch_identity, redact_address};
 pub use config::SyncConfig;
+pub use device_code::{DeviceCode, NotApproved};
+pub use device_flow::{DeviceFlow, DeviceFlowError, machine_name};
 pub use driver::run;
 pub(crate) use driver::wall_clock;
 pub use engine::{Command, DriverEvent, Engine, Moment, RandomBits, StepOutput};

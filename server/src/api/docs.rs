@@ -64,7 +64,7 @@ pub async fn error(request: PublicRequest) -> Result<Reply, Refusal> {
         });
         return Ok(request.context.data_reply(200, &data.to_string(), ""));
     }
-    let payload = Payload::Text("text/html", portal::error_page(&request.app.base_url, kind).into());
+    let payload = Payload::Text("text/html", portal::error_page(kind).into());
     Ok(for_browsers(Reply { status: 200, headers: Vec::new(), payload }, "text/html"))
 }
 

@@ -72,12 +72,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
         };
         exports::insert(tx, &job)?;
         let text = job_json(&job, &call.app, now).to_string();
-        Ok((
-            call.context
-                .data_reply(202, &text, "")
-                .with_header("location", call.context.base_path_of(&paths::export(job.id))),
-            None,
-        ))
+        Ok((call.context.data_reply(202, &text, "").with_header("location", paths::export(job.id)), None))
     });
     let reply = reply.await?;
     app.exports.notify();

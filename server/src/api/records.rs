@@ -236,7 +236,7 @@ fn write_reply(context: &ResponseContext, kind: Option<Kind>, verdict: WriteResu
     match verdict {
         Err(problem) => context.problem_reply(&problem),
         Ok(WriteOutcome::Created(id, image)) => {
-            let location = kind.map(|kind| context.base_path_of(&paths::record(kind, id))).unwrap_or_default();
+            let location = kind.map(|kind| paths::record(kind, id)).unwrap_or_default();
             context
                 .data_reply(201, &image.json, &meta)
                 .with_header("etag", etag(image.rev))

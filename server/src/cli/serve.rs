@@ -10,8 +10,8 @@ use hearth_server::app::App;
 use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    AllowedOrigin, Config, PartnerAccess, RateLimits, parse_base_url, parse_duration, parse_interval, parse_keepalive,
-    parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
+    AllowedOrigin, Config, PartnerAccess, RateLimits, TlsFiles, parse_base_url, parse_duration, parse_interval,
+    parse_keepalive, parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
 };
 use hearth_server::operate::people;
 use hearth_server::store::homes::Team;
@@ -68,6 +68,12 @@ pub(super) struct Serve {
     /// programs whose client id is a web address)
     #[arg(long, default_value = "known", value_name = "off|known|open")]
     partners: PartnerAccess,
+    /// Encrypt all connections: file with the server's certificate, then those of its issuers, in PEM form
+    #[arg(long, requires = "tls_key", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// File with the private key of the certificate, in PEM form; both files are read again when they change
+    #[arg(long, requires = "tls_cert", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Serve the console, where people manage keys in a browser
     #[arg(long, value_enum, default_value_t = Switch::On)]
     console: Switch,
@@ -141,6 +147,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         allow_origins: args.allow_origin,
         base_url: args.base_url,
         partners: args.partners,
+        tls: args.tls_cert.zip(args.tls_key).map(|(cert, key)| TlsFiles { cert, key }),
         has_console: args.console == Switch::On,
         is_console_plain: args.console_plain,
         accept_clock: args.accept_clock,
@@ -168,7 +175,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
     // Before the address is printed: a reader of the address may send a signal immediately.
     let stop = StopSignals::listen()?;
     // Without a reader of this line the service runs all the same.
-    let address = format!("http://{}", running.address);
+    let address = running.url();
     let text = if as_json { json!({ "listening": address }).to_string() } else { format!("listening on {address}") };
     if let Err(error) = output::try_print_line(text) {
         tracing::warn!(%error, address = %running.address, "cannot write the address to stdout");

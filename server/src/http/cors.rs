@@ -12,7 +12,8 @@ use super::map::PathEntry;
 use super::reply::{Payload, Reply};
 use crate::config::AllowedOrigin;
 
-/// The paths that web pages of other origins may call, with all paths below them. Never `/docs`: pages are for people.
+/// The paths that web pages of other origins may call, with all paths below them. Never a page for people, such as `/docs` or
+/// `/oauth/authorize`.
 const SHARED: [&str; 9] = [
     paths::ROOT,
     "/openapi",
@@ -127,10 +128,24 @@ mod tests {
 
     #[test]
     fn pages_and_health_are_not_shared() {
-        for target in ["/v1", "/v1/tasks", "/v1/nonsense/x", "/openapi/v1.yaml", "/mcp"] {
+        for target in
+            ["/v1", "/v1/tasks", "/v1/nonsense/x", "/openapi/v1.yaml", "/mcp", "/.well-known/x", "/oauth/token"]
+        {
             assert!(is_shared(target), "{target}");
         }
-        for target in ["/", "/docs", "/docs/reference", "/healthz", "/v1x", "/v12/tasks", "/mcpx", "/openapix"] {
+        for target in [
+            "/",
+            "/docs",
+            "/docs/reference",
+            "/healthz",
+            "/v1x",
+            "/v12/tasks",
+            "/mcpx",
+            "/openapix",
+            "/console",
+            "/oauth/authorize",
+            "/oauth/device",
+        ] {
             assert!(!is_shared(target), "{target}");
         }
     }

@@ -215,12 +215,24 @@ async fn settle_refusal(app: &Arc<App>, status: u16, facts: &mut RequestFacts) {
 
 /// The complete response, as bytes, to a request head that did not arrive in time.
 pub fn late_head_response(app: &App) -> Vec<u8> {
+    let seconds = app.config.headers_time_max.as_secs_f32();
+    let message = format!("The headers did not arrive within {seconds} s.");
+    whole_response(app, &Problem::new(ProblemType::RequestTimeout, message))
+}
+
+/// The complete response, as bytes, to a request in plain HTTP where the service speaks HTTPS.
+pub fn plain_http_response(app: &App) -> Vec<u8> {
+    let message = "The service speaks HTTPS only at this port.";
+    let problem = Problem::parameter("scheme", "http", Some("https"), message);
+    whole_response(app, &problem.with_fix("Begin the address of the service with https://."))
+}
+
+/// A refusal as bytes, for a connection without a request.
+fn whole_response(app: &App, problem: &Problem) -> Vec<u8> {
     let version = Version::current();
     let context =
         ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version, challenge: None };
-    let seconds = app.config.headers_time_max.as_secs_f32();
-    let message = format!("The headers did not arrive within {seconds} s.");
-    let reply = context.problem_reply(&Problem::new(ProblemType::RequestTimeout, message));
+    let reply = context.problem_reply(problem);
     let body = match &reply.payload {
         Payload::Json(text) => text.clone(),
         _ => String::new(),

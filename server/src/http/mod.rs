@@ -1,8 +1,11 @@
 //! HTTP: connections, routing, and the steps around every request. Must not know SQL, the meaning of a record, nor the
 //! handlers and the table of routes.
 //!
-//! - [`listener`]: the accept loop with its timers, caps and drain. `idle`: connections that make room for new ones.
-//!   `unread_body`: bodies that were not read to the end.
+//! - [`listener`]: the accept loop with its cap and drain. [`rules`]: the limits of its connections. `idle`: connections
+//!   that make room for new ones.
+//! - `socket`: a connection, plain or with TLS. [`tls`]: handshakes and new certificates; [`certificate`] reads the files.
+//! - `http1` and `http2`: the requests of a connection. `unread_body`: bodies that were not read to the end; `paced_body`:
+//!   bodies in pieces, over HTTP/2.
 //! - [`connection`]: peer address, hangup switch and request id, which travel inside a request.
 //! - [`edge`]: the steps around every request. `pipeline`: the steps before the handler. `parts` checks headers and body, `headers` reads one.
 //!   `cors`: preflights and headers for web pages of other origins.
@@ -16,21 +19,28 @@ pub mod accept;
 pub mod auth;
 pub mod bodies;
 pub mod call;
+pub mod certificate;
 pub mod connection;
 pub(crate) mod cors;
 pub mod edge;
 mod headers;
+mod http1;
+mod http2;
 mod idle;
 pub mod json;
 pub mod listener;
 pub mod map;
+mod paced_body;
 pub mod parameters;
 pub(crate) mod parts;
 mod pipeline;
 pub mod query;
 pub mod reply;
 pub mod route;
+pub mod rules;
 pub mod scopes;
+mod socket;
 pub(crate) mod streaming;
+pub mod tls;
 mod unread_body;
 pub mod web;

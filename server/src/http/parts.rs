@@ -43,10 +43,10 @@ pub(super) fn check_size(parts: &Parts) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses an HTTP/1.1 request over a socket without exactly one valid Host header (RFC 9112 3.2), because two proxies
-/// could pick different hosts. HTTP/1.0 has no such header, and HTTP/2 has another.
+/// Refuses a request over a socket without exactly one valid Host header (RFC 9112 3.2), because two proxies could pick
+/// different hosts. HTTP/1.0 has no such header. Over HTTP/2 the header holds the authority of the request.
 pub(super) fn check_host(parts: &Parts) -> Result<(), Problem> {
-    if parts.version != Version::HTTP_11 || parts.extensions.get::<Peer>().is_none() {
+    if parts.version < Version::HTTP_11 || parts.extensions.get::<Peer>().is_none() {
         return Ok(());
     }
     let mut hosts = parts.headers.get_all(HOST).iter();

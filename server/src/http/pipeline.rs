@@ -30,7 +30,6 @@ use super::{accept, auth, cors, web};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{self, RateClass, RateWindow};
-use crate::config::base_path;
 use crate::home::receipts::Ticket;
 use crate::interceptor::ForcedRefusal;
 use crate::store::lists::PAGE_BYTES_MAX;
@@ -103,7 +102,7 @@ impl Pipeline<'_> {
         check_host(&parts)?;
         check_transfer_coding(&parts.headers)?;
         if let Some(page) = page_for_browser(&parts) {
-            return Ok(web::redirect(format!("{}{page}", base_path(&self.app.base_url))));
+            return Ok(web::redirect(page.to_owned()));
         }
         let preflight =
             found.as_ref().and_then(|found| cors::preflight(&self.app.config.allow_origins, found.entry, &parts));

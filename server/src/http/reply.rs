@@ -11,7 +11,6 @@ use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, Value};
 
-use crate::config::base_path;
 use crate::store::StoreError;
 use crate::store::receipts::Receipt;
 use crate::versions::{VERSIONS, Version};
@@ -126,11 +125,6 @@ pub struct Challenge {
 }
 
 impl ResponseContext {
-    /// A path of the service as the client must send it: a proxy may serve the API below a path of its own.
-    pub fn base_path_of(&self, path: &str) -> String {
-        format!("{}{path}", base_path(&self.base_url))
-    }
-
     /// `{ data, meta }`. `data` is JSON text; `meta` is more members of `meta` as JSON text, or "".
     pub fn data_reply(&self, status: u16, data: &str, meta: &str) -> Reply {
         self.json(status, envelope::success(data, &self.request_id, meta))

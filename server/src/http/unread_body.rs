@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes that a client may still send after the response.
 const BYTES_MAX: u64 = 16 << 20;
@@ -67,7 +66,7 @@ impl hyper::body::Body for Watched {
 
 /// Reads and discards the rest of a body until the client closes the connection. Closing at once with unread bytes
 /// would make the system discard the response too (RFC 9112 9.6).
-pub(super) async fn linger(socket: &mut TcpStream) {
+pub(super) async fn linger(socket: &mut (impl AsyncRead + Unpin)) {
     let read = async {
         let (mut left, mut nowhere) = (BYTES_MAX, vec![0; PIECE]);
         while left > 0

@@ -52,8 +52,8 @@ impl Guide {
         self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
 
-    /// The text as HTML. Each heading has an anchor. `base` is the path below which the service is reached.
-    pub(super) fn to_html(&self, base: &str) -> Markup {
+    /// The text as HTML. Each heading has an anchor.
+    pub(super) fn to_html(&self) -> Markup {
         let events: Vec<Event> = Parser::new_ext(self.text, Options::ENABLE_TABLES).collect();
         let mut anchors = anchors(&events).into_iter();
         let events = events.into_iter().map(|event| match event {
@@ -62,7 +62,7 @@ impl Guide {
                 Event::Start(Tag::Heading { level, id, classes, attrs })
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                let dest_url = target(&dest_url, base).into();
+                let dest_url = target(&dest_url).into();
                 Event::Start(Tag::Link { link_type, dest_url, title, id })
             }
             other => other,
@@ -98,13 +98,12 @@ fn anchor(text: &str) -> String {
     kept.map(|letter| if letter == ' ' { '-' } else { letter.to_ascii_lowercase() }).collect()
 }
 
-/// The target of a link in the browser: a file of a guide becomes its page, and a path of the service gets its base.
-fn target(link: &str, base: &str) -> String {
+/// The target of a link in the browser: a file of a guide becomes its page.
+fn target(link: &str) -> String {
     let (file, anchor) = link.split_once('#').map_or((link, String::new()), |(file, at)| (file, format!("#{at}")));
     let name = file.rsplit('/').next().and_then(|file| file.strip_suffix(".md"));
     match name {
-        Some(name) if !file.contains("://") => format!("{base}{}{anchor}", paths::guide(name)),
-        _ if file.starts_with('/') => format!("{base}{link}"),
+        Some(name) if !file.contains("://") => format!("{}{anchor}", paths::guide(name)),
         _ => link.to_owned(),
     }
 }
@@ -116,20 +115,20 @@ mod tests {
     #[test]
     fn links_of_guides_lead_to_pages() {
         for (link, wanted) in [
-            ("errors.md", "/home/docs/guides/errors"),
-            ("../testing-sync.md#daily-changes", "/home/docs/guides/testing-sync#daily-changes"),
-            ("/docs/reference#list_tasks", "/home/docs/reference#list_tasks"),
+            ("errors.md", "/docs/guides/errors"),
+            ("../testing-sync.md#daily-changes", "/docs/guides/testing-sync#daily-changes"),
+            ("/docs/reference#list_tasks", "/docs/reference#list_tasks"),
             ("https://example.com/a.md", "https://example.com/a.md"),
             ("#here", "#here"),
         ] {
-            assert_eq!(target(link, "/home"), wanted);
+            assert_eq!(target(link), wanted);
         }
     }
 
     #[test]
     fn headings_have_anchors() {
         let guide = Guide { name: "x", about: "", text: "# One `two`, three\n\n## What --json writes\n" };
-        let html = guide.to_html("").to_string();
+        let html = guide.to_html().to_string();
         assert!(
             html.contains("<h1 id=\"one-two-three\">") && html.contains("<h2 id=\"what---json-writes\">"),
             "{html}"

@@ -24,7 +24,6 @@ use hearth_contract::problem::ProblemType;
 use self::guides::{GUIDES, Guide};
 use self::markup::{Markup, html};
 use crate::app::asset::Asset;
-use crate::config::base_path;
 use crate::http::route::Route;
 use crate::openapi;
 use crate::versions::{VERSIONS, Version};
@@ -32,31 +31,23 @@ use crate::versions::{VERSIONS, Version};
 /// The pages that are the same for every client, by path. A page is made at its first use. `base_url` is the public URL of
 /// the service, without a slash at the end.
 pub fn pages(base_url: &Arc<str>, routes: &'static [Route]) -> BTreeMap<String, Asset> {
-    let page = |make: fn(&str) -> String| {
-        let base_url = base_url.clone();
-        Asset::new(move || Bytes::from(make(&base_url)))
-    };
-    let described = base_url.clone();
+    let (shown, described) = (base_url.clone(), base_url.clone());
     let reference = Asset::new(move || {
         let document = openapi::describe(&described, routes);
-        Bytes::from(reference::page(base_path(&described), &document, routes))
+        Bytes::from(reference::page(&document, routes))
     });
     let own = [
-        (paths::DOCS.to_owned(), page(portal)),
-        (paths::CHANGELOG.to_owned(), page(changelog)),
+        (paths::DOCS.to_owned(), Asset::new(move || Bytes::from(portal(&shown)))),
+        (paths::CHANGELOG.to_owned(), Asset::new(|| Bytes::from(changelog()))),
         (paths::REFERENCE.to_owned(), reference),
     ];
-    let guides = GUIDES.iter().map(|guide| {
-        let base_url = base_url.clone();
-        (guide.path(), Asset::new(move || Bytes::from(guide_page(&base_url, guide))))
-    });
+    let guides = GUIDES.iter().map(|guide| (guide.path(), Asset::new(|| Bytes::from(guide_page(guide)))));
     own.into_iter().chain(guides).collect()
 }
 
 /// The page of an error type.
-pub fn error_page(base_url: &str, kind: ProblemType) -> String {
+pub fn error_page(kind: ProblemType) -> String {
     let page = ErrorPage {
-        base: base_path(base_url),
         here: "",
         title: kind.as_str(),
         status: kind.status(),
@@ -71,7 +62,6 @@ pub fn error_page(base_url: &str, kind: ProblemType) -> String {
 #[derive(Template)]
 #[template(path = "docs/portal.html")]
 struct Portal<'p> {
-    base: &'p str,
     here: &'p str,
     title: &'p str,
     base_url: &'p str,
@@ -94,7 +84,6 @@ fn portal(base_url: &str) -> String {
         about: Markup::sentence(kind.about()),
     };
     html(&Portal {
-        base: base_path(base_url),
         here: paths::DOCS,
         title: "Hearth API",
         base_url,
@@ -107,7 +96,6 @@ fn portal(base_url: &str) -> String {
 #[derive(Template)]
 #[template(path = "docs/changelog.html")]
 struct Changelog<'p> {
-    base: &'p str,
     here: &'p str,
     title: &'p str,
     versions: Vec<VersionSection>,
@@ -121,7 +109,7 @@ struct VersionSection {
 }
 
 /// The news of each version, newest first.
-fn changelog(base_url: &str) -> String {
+fn changelog() -> String {
     let section = |version: &Version| VersionSection {
         name: version.name,
         status: match &version.past {
@@ -131,29 +119,26 @@ fn changelog(base_url: &str) -> String {
         news: version.news.iter().map(|news| Markup::sentence(news)).collect(),
     };
     let versions = VERSIONS.iter().rev().map(section).collect();
-    html(&Changelog { base: base_path(base_url), here: paths::CHANGELOG, title: "Changelog", versions })
+    html(&Changelog { here: paths::CHANGELOG, title: "Changelog", versions })
 }
 
 #[derive(Template)]
 #[template(path = "docs/guide.html")]
 struct GuidePage<'p> {
-    base: &'p str,
     here: &'p str,
     title: &'p str,
     guides: &'p [Guide],
     body: Markup,
 }
 
-fn guide_page(base_url: &str, guide: &Guide) -> String {
-    let (base, here) = (base_path(base_url), guide.path());
-    let body = guide.to_html(base);
-    html(&GuidePage { base, here: &here, title: guide.title(), guides: &GUIDES, body })
+fn guide_page(guide: &Guide) -> String {
+    let (here, body) = (guide.path(), guide.to_html());
+    html(&GuidePage { here: &here, title: guide.title(), guides: &GUIDES, body })
 }
 
 #[derive(Template)]
 #[template(path = "docs/error.html")]
 struct ErrorPage<'p> {
-    base: &'p str,
     here: &'p str,
     title: &'p str,
     status: u16,

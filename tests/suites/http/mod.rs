@@ -23,5 +23,6 @@ mod resources;
 mod robustness;
 mod search;
 mod sign_in;
+mod tls;
 mod versions;
 mod writing;

@@ -46,6 +46,14 @@ impl Theme {
         if tone == Tone::Alarm { style.add_modifier(Modifier::BOLD) } else { style }
     }
 
+    /// White on black, for a picture that needs both. Without colours: those of the terminal.
+    pub fn white_on_black(self) -> Style {
+        match self.colors {
+            Colors::Mono => Style::new(),
+            _ => Style::new().fg(Color::White).bg(Color::Black),
+        }
+    }
+
     /// The style of the tab in front and of the focused field.
     pub fn accent(self) -> Style {
         self.colored(Color::Cyan, Color::Rgb(0x00, 0x5f, 0x73), Color::Rgb(0x7f, 0xc0, 0xd0))

@@ -3,14 +3,14 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use hearth_contract::key::parse_key;
 use hearth_replica::profile::Profile;
-use hearth_replica::sync::{Identity, fetch_identity};
-use hearth_replica::{Origin, Replica};
-use secrecy::SecretString;
+use hearth_replica::sync::{DeviceCode, DeviceFlow, Identity, fetch_identity, machine_name};
+use hearth_replica::{Origin, Replica, qr_lines};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A server that accepted a key, and the home of the key.
 #[derive(Debug)]
@@ -20,25 +20,72 @@ pub(super) struct ServerIdentity {
     identity: Identity,
 }
 
-/// Asks the server for the home of a key. The request runs on its own thread, because the server may answer late or
-/// never. The receiver gives the identity, or a sentence for the person.
-pub(super) fn request_identity(server: &str, key: &str) -> io::Result<Receiver<Result<ServerIdentity, String>>> {
-    let (sender, answer) = channel();
-    let (server, key) = (with_scheme(server), key.trim().to_owned());
-    thread::Builder::new().name("connect".into()).spawn(move || drop(sender.send(check_key(server, key))))?;
-    Ok(answer)
+/// What a person must do in a browser to approve this device.
+#[derive(Debug, Clone)]
+pub(super) struct Approval {
+    /// The page in the browser.
+    pub(super) address: String,
+    /// The code to type there.
+    pub(super) code: String,
+    /// The same as a QR code; empty if the address is too long.
+    pub(super) qr: Vec<String>,
 }
 
-fn check_key(server: String, key: String) -> Result<ServerIdentity, String> {
-    if parse_key(&key).is_none() {
+/// News from the thread that connects.
+#[derive(Debug)]
+pub(super) enum News {
+    /// A person must approve this device.
+    Approval(Approval),
+    /// The end: the identity, or a sentence for the person.
+    Done(Result<ServerIdentity, String>),
+}
+
+impl Approval {
+    fn new(code: &DeviceCode) -> Approval {
+        Approval {
+            address: code.verification_uri.clone(),
+            code: code.user_code.clone(),
+            qr: qr_lines(code.address_to_scan()).unwrap_or_default(),
+        }
+    }
+}
+
+/// Asks the server for the home of a key, or for a key if `key` is empty. The requests run on their own thread, because the
+/// server may answer late or never. Dropping the receiver ends the thread.
+pub(super) fn request_identity(server: &str, key: &str) -> io::Result<UnboundedReceiver<News>> {
+    let (sender, news) = unbounded_channel();
+    let (server, key) = (with_scheme(server), key.trim().to_owned());
+    thread::Builder::new().name("connect".into()).spawn(move || {
+        let done = connect(server, key, &sender);
+        let _ = sender.send(News::Done(done));
+    })?;
+    Ok(news)
+}
+
+/// Gets a key from a person in a browser.
+async fn key_by_approval(server: &str, news: &UnboundedSender<News>) -> Result<SecretString, String> {
+    let flow = DeviceFlow::begin(server, &machine_name()).await.map_err(|error| error.to_string())?;
+    let mut flow = flow.ok_or("This server approves no devices in a browser. Type an API key.")?;
+    let _ = news.send(News::Approval(Approval::new(&flow.code)));
+    tokio::select! {
+        key = flow.wait() => key.map_err(|error| error.to_string()),
+        () = news.closed() => Err("The person went back.".to_owned()),
+    }
+}
+
+fn connect(server: String, key: String, news: &UnboundedSender<News>) -> Result<ServerIdentity, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let key: SecretString = match key.is_empty() {
+        true => runtime.block_on(key_by_approval(&server, news))?,
+        false => key.into(),
+    };
+    if parse_key(key.expose_secret()).is_none() {
         return Err(
             "This is no API key: it has a typing error or is incomplete. `hearth-server key create` creates a key."
                 .into(),
         );
     }
-    let key: SecretString = key.into();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
     let identity = runtime.block_on(fetch_identity(&server, &key)).map_err(|error| error.to_string())?;
     Ok(ServerIdentity { server, key, identity })
 }

@@ -1,18 +1,19 @@
 //! The state of the first run, and what a key does to it. Must not know how the state is drawn, or how a server is asked.
 
-use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::error::TryRecvError;
 use tui_input::InputRequest;
 
-use super::connect::ServerIdentity;
+use super::connect::{Approval, News, ServerIdentity};
 use crate::state::input::{self, Line};
 
 /// The offers with their explanations.
 pub(super) const OFFERS: [(&str, &str); 3] = [
     ("Look around in the demo", "A sample home with a family, all on this machine. The demo leaves no data behind."),
-    ("Connect to a server", "Your own home. You need the server's address and an API key."),
+    ("Connect to a server", "Your own home. You need the server's address, and a browser or an API key."),
     ("Begin without a server", "All data stays on this machine until you connect a server."),
 ];
 
@@ -39,7 +40,9 @@ pub(super) struct Connection {
     /// Why the last try failed.
     pub(super) fault: Option<String>,
     /// Receives the answer of the server. None: no request is running.
-    pub(super) pending: Option<Receiver<Result<ServerIdentity, String>>>,
+    pub(super) pending: Option<UnboundedReceiver<News>>,
+    /// What a person must do in a browser while the request runs.
+    pub(super) approval: Option<Approval>,
 }
 
 /// The default address of a server on this machine.
@@ -69,13 +72,22 @@ impl Connection {
 
     /// The answer of the server. None: no answer yet.
     pub(super) fn take_answer(&mut self) -> Option<Result<ServerIdentity, String>> {
-        let answer = match self.pending.as_ref()?.try_recv() {
+        let answer = match self.pending.as_mut()?.try_recv() {
             Err(TryRecvError::Empty) => return None,
-            Ok(answer) => answer,
+            Ok(News::Approval(approval)) => {
+                self.approval = Some(approval);
+                return None;
+            }
+            Ok(News::Done(answer)) => answer,
             Err(TryRecvError::Disconnected) => Err("The server could not be asked. Press enter to try again.".into()),
         };
-        self.pending = None;
+        self.cancel();
         Some(answer)
+    }
+
+    /// Ends the request that is running.
+    pub(super) fn cancel(&mut self) {
+        (self.pending, self.approval) = (None, None);
     }
 }
 
@@ -100,7 +112,7 @@ impl Welcome {
         match &mut self.connection {
             Some(connection) if connection.pending.is_some() => {
                 if key.code == KeyCode::Esc {
-                    connection.pending = None;
+                    connection.cancel();
                 }
             }
             Some(connection) => match key.code {

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::connect::Approval;
 use super::state::{Connection, OFFERS, Welcome};
 use crate::layout::{MIN_HEIGHT, MIN_WIDTH, is_too_small};
 use crate::view::{Theme, draw_input};
@@ -89,16 +90,50 @@ fn draw_connection(connection: &Connection, ascii: bool, theme: &Theme, frame: &
         }
     }
     y += u16::from(area.height > 8);
-    if connection.pending.is_some() {
+    if let Some(approval) = &connection.approval {
+        draw_approval(approval, ascii, theme, frame, area, &mut y);
+    } else if connection.pending.is_some() {
         draw_paragraph(frame, area, &mut y, "Connecting; esc cancels.", theme.quiet());
     } else if let Some(fault) = &connection.fault {
         let text = format!("{} {fault}", Sign::Fault.text(ascii));
         draw_paragraph(frame, area, &mut y, &text, theme.tone(Tone::Alarm));
     } else if area.height > 10 {
-        let text = "The key is stored in a file that only you can read, and is sent to this server only.";
+        let text = "Leave the key empty to approve this device in a browser. The key is stored in a file that only you can \
+                    read, and is sent to this server only.";
         draw_paragraph(frame, area, &mut y, text, theme.quiet());
     }
     y += u16::from(area.height > 8);
     let keys = fit("enter next, then connect   esc back", area.width.into(), "");
     draw_line(frame, area, &mut y, Line::styled(keys, theme.quiet()));
 }
+
+/// Draws the page, the code and, where it fits at the right or below, the QR code.
+fn draw_approval(approval: &Approval, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect, y: &mut u16) {
+    let width = approval.qr.first().map_or(0, |line| line.chars().count()) as u16;
+    let (height, below) = (approval.qr.len() as u16, *y + TEXT_LINES);
+    let is_right = area.width >= width + TEXT_WIDTH && area.height >= height;
+    let has_qr = width > 0 && !ascii && (is_right || (area.width >= width && area.height >= below + height));
+    let text_width = if has_qr && is_right { area.width - width - 2 } else { area.width };
+    let text = Rect { width: text_width, ..area };
+    draw_paragraph(frame, text, y, "Approve this device in a browser, here or on your phone:", theme.quiet());
+    draw_paragraph(frame, text, y, &approval.address, theme.accent());
+    draw_line(
+        frame,
+        text,
+        y,
+        Line::from(vec![Span::raw("Code  "), Span::styled(approval.code.as_str(), theme.accent())]),
+    );
+    draw_paragraph(frame, text, y, "Waiting; esc cancels.", theme.quiet());
+    if has_qr {
+        let (x, top) = if is_right { (area.x + area.width - width, area.y) } else { (area.x, area.y + below) };
+        for (row, line) in approval.qr.iter().enumerate() {
+            let place = Rect { x, y: top + row as u16, width, height: 1 };
+            // Both colours, so that the code looks the same on a light and on a dark terminal.
+            frame.render_widget(Line::styled(line.as_str(), theme.white_on_black()), place);
+        }
+    }
+}
+
+/// Lines and columns of the text beside the QR code.
+const TEXT_LINES: u16 = 6;
+const TEXT_WIDTH: u16 = 30;

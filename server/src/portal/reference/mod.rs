@@ -22,10 +22,9 @@ use self::schema::Schema;
 use super::markup::{Markup, html};
 use crate::http::route::Route;
 
-/// The page. `base` is the path below which the service is reached.
-pub(super) fn page(base: &str, document: &Value, routes: &[Route]) -> String {
+/// The page.
+pub(super) fn page(document: &Value, routes: &[Route]) -> String {
     html(&Reference {
-        base,
         here: hearth_contract::paths::REFERENCE,
         title: "Reference",
         server: text(&document["servers"][0]["url"]),
@@ -40,7 +39,6 @@ pub(super) fn page(base: &str, document: &Value, routes: &[Route]) -> String {
 #[derive(Template)]
 #[template(path = "docs/reference.html")]
 struct Reference<'r> {
-    base: &'r str,
     here: &'r str,
     title: &'r str,
     server: &'r str,

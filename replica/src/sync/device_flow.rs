@@ -1,0 +1,156 @@
+//! Asks a server to approve this device, and for its key afterwards (RFC 8628). Must not know the terminal.
+
+use std::time::Instant;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use super::client::{Client, ClientError};
+use super::device_code::{Answer, DeviceCode, NotApproved, Step, Waiting};
+use super::wire::HttpResponse;
+
+/// The name by which the server knows this program.
+const CLIENT_ID: &str = "hearth-replica";
+/// The kind of the question for the key (RFC 8628 3.4).
+const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+/// Where the device asks for a code, and for its key.
+const CODE_PATH: &str = "/oauth/device_authorization";
+const TOKEN_PATH: &str = "/oauth/token";
+
+/// Why the device has no key. The texts are sentences for people.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceFlowError {
+    /// The server cannot be asked.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The device was not approved.
+    #[error(transparent)]
+    NotApproved(#[from] NotApproved),
+}
+
+/// A server with which this device waits for its approval.
+#[derive(Debug)]
+pub struct DeviceFlow {
+    client: Client,
+    /// The code for the person.
+    pub code: DeviceCode,
+    waiting: Waiting,
+    begun: Instant,
+}
+
+/// The name of this machine in its network, for the name of its key.
+pub fn machine_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_MAX).collect();
+    if shown.is_empty() { "device".to_owned() } else { shown }
+}
+
+/// Characters of the name of a key.
+const NAME_MAX: usize = 100;
+
+/// A refusal (RFC 6749 5.2).
+#[derive(Deserialize)]
+struct RefusalBody {
+    error: String,
+    error_description: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct KeyBody {
+    access_token: String,
+}
+
+impl DeviceFlow {
+    /// Asks for a code. `device`: the name of the key, such as the name of this machine. None: the server has no such
+    /// sign-in.
+    pub async fn begin(server: &str, device: &str) -> Result<Option<DeviceFlow>, DeviceFlowError> {
+        let client = Client::without_key(server)?;
+        let response = client.post_form(CODE_PATH, &[("client_id", CLIENT_ID), ("device_name", device)]).await;
+        let response = response.map_err(|why| client.unreachable(why))?;
+        match response.status {
+            200 => {}
+            404 | 405 => return Ok(None),
+            status => return Err(refused(&client, status, &response).into()),
+        }
+        let code: Option<DeviceCode> = serde_json::from_slice(&response.body).ok();
+        let Some(code) = code.filter(DeviceCode::is_sound) else {
+            return Err(client.not_hearth("its answer holds no code for this device".to_owned()).into());
+        };
+        let begun = Instant::now();
+        Ok(Some(DeviceFlow { client, waiting: Waiting::new(&code, begun.elapsed()), code, begun }))
+    }
+
+    /// Waits until a person has decided. Returns the key.
+    pub async fn wait(&mut self) -> Result<SecretString, NotApproved> {
+        loop {
+            match self.waiting.next(self.begun.elapsed())? {
+                Step::Wait(time) => tokio::time::sleep(time).await,
+                Step::Ask => {
+                    let answer = self.ask().await;
+                    if let Some(key) = self.waiting.take(answer, self.begun.elapsed())? {
+                        return Ok(key);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn ask(&self) -> Answer {
+        let code = self.code.device_code.expose_secret();
+        let form = [("client_id", CLIENT_ID), ("grant_type", GRANT_TYPE), ("device_code", code)];
+        match self.client.post_form(TOKEN_PATH, &form).await {
+            Ok(response) => answer(&response),
+            Err(_) => Answer::Unavailable,
+        }
+    }
+}
+
+/// What an answer means (RFC 8628 3.5).
+fn answer(response: &HttpResponse) -> Answer {
+    if response.status == 200 {
+        // A cut body is asked for again: the server repeats its answer.
+        let body: Option<KeyBody> = serde_json::from_slice(&response.body).ok();
+        return body.map_or(Answer::Unavailable, |body| Answer::Approved(body.access_token));
+    }
+    let Ok(body) = serde_json::from_slice::<RefusalBody>(&response.body) else { return Answer::Unavailable };
+    match body.error.as_str() {
+        "authorization_pending" => Answer::Pending,
+        "slow_down" => Answer::SlowDown,
+        "access_denied" => Answer::Denied,
+        "expired_token" => Answer::Expired,
+        _ if response.status >= 500 || response.status == 429 => Answer::Unavailable,
+        _ => Answer::Refused(body.error_description.unwrap_or(body.error)),
+    }
+}
+
+fn refused(client: &Client, status: u16, response: &HttpResponse) -> ClientError {
+    match serde_json::from_slice::<RefusalBody>(&response.body) {
+        Ok(body) => ClientError::Refused(status, body.error_description.unwrap_or(body.error)),
+        Err(_) => client.not_hearth(format!("the server answered {status}, and not as a Hearth server does")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meaning(status: u16, body: &str) -> Answer {
+        answer(&HttpResponse { status, body: body.as_bytes().to_vec(), ..HttpResponse::default() })
+    }
+
+    #[test]
+    fn answers_of_the_server_have_their_meaning() {
+        assert!(
+            matches!(meaning(200, r#"{"access_token":"k","token_type":"Bearer"}"#), Answer::Approved(key) if key == "k")
+        );
+        assert!(matches!(meaning(400, r#"{"error":"authorization_pending"}"#), Answer::Pending));
+        assert!(matches!(meaning(400, r#"{"error":"slow_down"}"#), Answer::SlowDown));
+        assert!(matches!(meaning(400, r#"{"error":"access_denied"}"#), Answer::Denied));
+        assert!(matches!(meaning(400, r#"{"error":"expired_token"}"#), Answer::Expired));
+        let known = meaning(400, r#"{"error":"invalid_grant","error_description":"The code was used."}"#);
+        assert!(matches!(known, Answer::Refused(why) if why == "The code was used."));
+        for (status, body) in [(502, "<html>"), (429, r#"{"error":"x"}"#), (503, r#"{"error":"x"}"#), (200, "{")] {
+            assert!(matches!(meaning(status, body), Answer::Unavailable), "{status} {body}");
+        }
+    }
+}
