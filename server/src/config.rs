@@ -270,13 +270,13 @@ pub fn parse_base_url(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
-/// Whether secrets may travel to a base URL: https, or a loopback address, and no path.
+/// Whether secrets may travel to a base URL: https, or a loopback address.
 pub fn is_private_url(base_url: &str) -> bool {
     let Ok(uri) = base_url.parse::<Uri>() else { return false };
     let host = uri.host().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     let is_loopback = host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback());
-    matches!(uri.path(), "" | "/") && (uri.scheme_str() == Some("https") || is_loopback)
+    uri.scheme_str() == Some("https") || is_loopback
 }
 
 /// Parses a retention: a duration, or `forever` (None).
@@ -389,7 +389,7 @@ mod tests {
             assert!(parse_base_url(path).is_err_and(|why| why.contains("has a path")), "{path}");
         }
         for bad in
-            ["foo", "", "ftp://e.org", "https://a@e.org", "https://e.org/?a", "http://e.org/#a", "https://e.org/hearth"]
+            ["foo", "", "ftp://example.org", "https://a@example.org", "https://example.org/?a", "http://e.org/#a"]
         {
             assert!(parse_base_url(bad).is_err(), "{bad}");
         }
@@ -400,7 +400,7 @@ mod tests {
         for private in ["https://e.org", "http://127.0.0.1:8750", "http://[::1]:1", "http://localhost:8750/"] {
             assert!(is_private_url(private), "{private}");
         }
-        for open in ["http://nas.local", "http://192.168.0.2:8750", "http://127.0.0.1.e.org", "https://e.org/hearth"] {
+        for open in ["http://nas.local", "http://192.168.0.2:8750", "http://127.0.0.1.e.org"] {
             assert!(!is_private_url(open), "{open}");
         }
     }

@@ -4,8 +4,7 @@
 //! - [`browser`]: a person's browser with cookies and forms.
 //! - [`home`]: a home with the real server program. [`device`]: a replica with its command line.
 //! - [`server`]: a service inside the test process. [`process`]: the built programs as child processes.
-//! - [`partner`]: a program of a partner, and the browser of an owner.
-//! - [`tls`]: a local issuer of certificates.
+//! - [`partner`]: a program of a partner, and the browser of an owner. [`tls`]: a local issuer of certificates.
 //! - [`terminal`]: a program on a pseudo-terminal, with its screen.
 //! - [`simulation`]: servers and replicas in one thread, with simulated faults.
 

@@ -64,16 +64,16 @@ pub(super) struct Serve {
     /// Public URL of the service, when clients do not use the listen address
     #[arg(long, value_parser = parse_base_url, value_name = "URL")]
     base_url: Option<String>,
-    /// Programs of partners that may ask an owner for access: off, known (programs that register themselves), or open (also
-    /// programs whose client id is a web address)
-    #[arg(long, default_value = "known", value_name = "off|known|open")]
-    partners: PartnerAccess,
     /// Encrypt all connections: file with the server's certificate, then those of its issuers, in PEM form
     #[arg(long, requires = "tls_key", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
     /// File with the private key of the certificate, in PEM form; both files are read again when they change
     #[arg(long, requires = "tls_cert", value_name = "FILE")]
     tls_key: Option<PathBuf>,
+    /// Programs of partners that may ask an owner for access: off, known (programs that register themselves), or open (also
+    /// programs whose client id is a web address)
+    #[arg(long, default_value = "known", value_name = "off|known|open")]
+    partners: PartnerAccess,
     /// Serve the console, where people manage keys in a browser
     #[arg(long, value_enum, default_value_t = Switch::On)]
     console: Switch,
@@ -146,8 +146,8 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,
-        partners: args.partners,
         tls: args.tls_cert.zip(args.tls_key).map(|(cert, key)| TlsFiles { cert, key }),
+        partners: args.partners,
         has_console: args.console == Switch::On,
         is_console_plain: args.console_plain,
         accept_clock: args.accept_clock,

@@ -222,7 +222,7 @@ pub fn late_head_response(app: &App) -> Vec<u8> {
 
 /// The complete response, as bytes, to a request in plain HTTP where the service speaks HTTPS.
 pub fn plain_http_response(app: &App) -> Vec<u8> {
-    let message = "The service speaks HTTPS only at this port.";
+    let message = "This port speaks HTTPS only: the address of the service begins with https://.";
     let problem = Problem::parameter("scheme", "http", Some("https"), message);
     whole_response(app, &problem.with_fix("Begin the address of the service with https://."))
 }
