@@ -396,6 +396,16 @@ mod tests {
     }
 
     #[test]
+    fn secrets_travel_by_https_or_inside_the_machine() {
+        for private in ["https://e.org", "http://127.0.0.1:8750", "http://[::1]:1", "http://localhost:8750/"] {
+            assert!(is_private_url(private), "{private}");
+        }
+        for open in ["http://nas.local", "http://192.168.0.2:8750", "http://127.0.0.1.e.org"] {
+            assert!(!is_private_url(open), "{open}");
+        }
+    }
+
+    #[test]
     fn origin_has_scheme_host_and_port() {
         let exact = |origin: &str| Ok(AllowedOrigin::Exact(origin.to_owned()));
         assert_eq!("https://Example.org".parse(), exact("https://example.org:443"));
