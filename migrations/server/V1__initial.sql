@@ -90,8 +90,9 @@ CREATE TABLE records (
     PRIMARY KEY (home, id)
 ) STRICT, WITHOUT ROWID;
 
--- The two orders of a list (contract 5). Each index also holds the position in the other order.
-CREATE INDEX records_by_creation ON records (home, kind, created, rev) WHERE deleted = 0;
+-- The two orders of a list (contract 5). Each index also holds the position in the other order. With `deleted`, the first one
+-- alone answers how many records of each kind exist: SQLite asks for the column, although it is the same in all entries.
+CREATE INDEX records_by_creation ON records (home, kind, created, rev, deleted) WHERE deleted = 0;
 CREATE INDEX records_by_change ON records (home, kind, rev, created) WHERE deleted = 0;
 
 -- Values of current records by which lists filter (contract 5), and by which a delete finds the records that refer to the
@@ -189,6 +190,20 @@ CREATE TABLE partner_barriers (
     PRIMARY KEY (scope, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Requests of each key on each day, for the console. The server adds its counts at most once a minute, and deletes the rows
+-- of days that the console no longer shows.
+CREATE TABLE key_usage (
+    key     TEXT NOT NULL REFERENCES keys (id),
+    day     INTEGER NOT NULL,                     -- days since 1970-01-01, in UTC
+    reads   INTEGER NOT NULL,                     -- requests that the window counted, here and below
+    writes  INTEGER NOT NULL,
+    bulk    INTEGER NOT NULL,
+    refused INTEGER NOT NULL,                     -- requests with the response 429, which no window counted
+    PRIMARY KEY (key, day)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX key_usage_by_day ON key_usage (day);
+
 -- Export jobs (contract 16). The files lie in the directory `exports` beside the database, under random names.
 CREATE TABLE exports (
     number      INTEGER PRIMARY KEY AUTOINCREMENT, -- order of creation
@@ -250,8 +265,9 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_person ON sessions (person, last_seen_at);
 
--- Facts of the server that ran last, for commands beside it. At most one row.
+-- Facts of the server that ran last, for commands beside it and for the console. At most one row.
 CREATE TABLE service (
-    number   INTEGER PRIMARY KEY CHECK (number = 1),
-    base_url TEXT NOT NULL                        -- where clients reach the server
+    number         INTEGER PRIMARY KEY CHECK (number = 1),
+    base_url       TEXT NOT NULL,                 -- where clients reach the server
+    last_backup_at INTEGER                        -- moment of the last `hearth-server backup`; null: none yet
 ) STRICT;

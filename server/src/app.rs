@@ -6,19 +6,26 @@
 //! - [`limits`]: how often a key may call, and how many streams the key may hold open.
 //! - [`asset`]: files that are the same for every client.
 //! - [`backoff`]: who has guessed too many passwords and must wait.
+//! - [`checks`]: the check of the database that runs, and the last results.
 //! - [`clock_guard`]: whether the clock can be trusted for a write.
 //! - [`frame_cache`]: encoded feed frames that several streams send.
 //! - [`log_sampler`]: which requests the access log omits.
+//! - [`readers`]: how far each reader of the feed has come.
+//! - [`recent`]: the latest requests. [`usage`]: requests of each key and day.
 
 pub mod address_limits;
 pub mod answer_bytes;
 pub mod asset;
 pub mod backoff;
+pub mod checks;
 pub mod clock_guard;
 pub mod frame_cache;
 pub mod keyring;
 pub mod limits;
 pub mod log_sampler;
+pub mod readers;
+pub mod recent;
+pub mod usage;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -29,11 +36,15 @@ use self::address_limits::AddressLimits;
 use self::answer_bytes::AnswerBytes;
 use self::asset::Asset;
 use self::backoff::Backoff;
+use self::checks::Checks;
 use self::clock_guard::ClockGuard;
 use self::frame_cache::FrameCaches;
 use self::keyring::Keyring;
 use self::limits::{Limits, Refusals, Streams};
 use self::log_sampler::LogSampler;
+use self::readers::FeedReaders;
+use self::recent::RecentRequests;
+use self::usage::UsageCounter;
 use crate::clock::Clock;
 use crate::config::{Config, PartnerAccess, is_private_url};
 use crate::exports::Exports;
@@ -82,6 +93,14 @@ pub struct App {
     pub streams: Streams,
     /// Encoded feed frames per home, shared by the streams.
     pub frame_caches: FrameCaches,
+    /// How far each reader of the feed has come.
+    pub readers: FeedReaders,
+    /// The latest requests of each team.
+    pub recent: RecentRequests,
+    /// Requests of each key and day.
+    pub usage: UsageCounter,
+    /// The check of the database that runs, and the last results.
+    pub checks: Checks,
     /// Failed sign-ins per address and name.
     pub sign_ins: Backoff,
     /// The queue of passwords that are hashed.

@@ -66,11 +66,15 @@ use crate::app::address_limits::AddressLimits;
 use crate::app::answer_bytes::AnswerBytes;
 use crate::app::asset::Asset;
 use crate::app::backoff::Backoff;
+use crate::app::checks::Checks;
 use crate::app::clock_guard::ClockGuard;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
 use crate::app::limits::{Limits, Refusals, Streams};
 use crate::app::log_sampler::LogSampler;
+use crate::app::readers::FeedReaders;
+use crate::app::recent::RecentRequests;
+use crate::app::usage::UsageCounter;
 use crate::app::{App, Documents};
 use crate::clock::Clock;
 use crate::config::Config;
@@ -149,6 +153,9 @@ impl Running {
         let _ = self.metrics_task.await;
         let _ = self.exports_task.await;
         let _ = self.maintenance_task.await;
+        if let Err(error) = self.app.usage.store(&self.app.db, self.app.clock.now()).await {
+            tracing::warn!(%error, "the last counts of requests were not stored");
+        }
         self.app.clock_guard.store_if_right(&self.app.clock);
         self.app.db.close().await;
     }
@@ -302,6 +309,10 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
         metrics: Metrics::default(),
         streams: Streams::default(),
         frame_caches: FrameCaches::default(),
+        readers: FeedReaders::default(),
+        recent: RecentRequests::default(),
+        usage: UsageCounter::default(),
+        checks: Checks::default(),
         interceptor: OnceLock::new(),
         config,
         db,

@@ -1,5 +1,5 @@
 //! Background work of a serving process: detect writes of other processes, remove events beyond the retention, expired
-//! receipts, expired exports and expired tokens of partners. Must not know requests.
+//! receipts, expired exports and expired tokens of partners, store counts of requests. Must not know requests.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ const CLEANUP_EVERY_MIN: Duration = Duration::from_millis(250);
 const TIDY_UP_EVERY: Duration = Duration::from_secs(5);
 /// Time between two reports of the requests that the access log omits.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
+/// Time between two writes of the counts of requests.
+const STORE_USAGE_EVERY: Duration = Duration::from_secs(60);
 /// How far the wall clock may run ahead of the monotonic clock between two cleanups. Beyond this limit, one cleanup is
 /// skipped: a clock that is wrong for a moment, as after a boot, must not delete data of several days.
 const CLOCK_JUMP_MAX: Duration = Duration::from_secs(3600);
@@ -45,6 +47,8 @@ pub(crate) async fn run(app: Arc<App>) {
     let mut cleanup = tokio::time::interval_at(Instant::now() + cleanup_every, cleanup_every);
     let mut tidy_up = tokio::time::interval(TIDY_UP_EVERY);
     let mut report = tokio::time::interval(REPORT_EVERY);
+    let mut store_usage = tokio::time::interval_at(Instant::now() + STORE_USAGE_EVERY, STORE_USAGE_EVERY);
+    store_usage.set_missed_tick_behavior(MissedTickBehavior::Delay);
     report.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tidy_up.set_missed_tick_behavior(MissedTickBehavior::Delay);
     detect.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -67,6 +71,7 @@ pub(crate) async fn run(app: Arc<App>) {
                 maintenance.report_omitted();
                 Ok(())
             }
+            _ = store_usage.tick() => maintenance.store_usage().await,
             _ = cleanup.tick() => {
                 let app = maintenance.app.clone();
                 // The hook of panics logs a panic.
@@ -135,6 +140,11 @@ impl Maintenance {
         if let Some((requests, by_status)) = self.app.log_sampler.take_omitted() {
             tracing::info!(requests, by_status, "requests without a line in the log");
         }
+    }
+
+    /// Adds the counts of requests to the database.
+    pub async fn store_usage(&self) -> Result<(), StoreError> {
+        self.app.usage.store(&self.app.db, self.app.clock.now()).await
     }
 
     /// Runs a whole cleanup.

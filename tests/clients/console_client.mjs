@@ -13,8 +13,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 
 /** A page of a new browser. Anything that the page's Content-Security-Policy blocks is a fault. */
-async function visitor(options = {}) {
-  const page = await (await browser.newContext(options)).newPage();
+async function visitor(options = {}, context = undefined) {
+  const page = await (context ?? (await browser.newContext(options))).newPage();
   page.on("console", (line) => assert(!line.text().includes("Content Security Policy"), line.text()));
   page.on("pageerror", (error) => assert.fail(error));
   return page;
@@ -86,6 +86,41 @@ for (const path of ["/console", "/console/keys", "/console/people", "/console/se
 }
 assert(!anna.url().includes("svc_"));
 
+// The pages of operation. The feed shows the open stream, and goes on by itself while it is not paused.
+for (const path of ["feed", "requests", "usage", "sandbox", "sandbox/reset", "versions", "backups"]) {
+  await anna.goto(`${base}/console/${path}`);
+  await judge(anna, path);
+}
+await anna.goto(`${base}/console/feed`);
+await anna.getByRole("cell", { name: "stream", exact: true }).waitFor();
+const feed = await visitor({}, anna.context());
+await feed.goto(`${base}/console/feed?home=test`);
+const head = feed.locator("dd").first();
+const changed = (old) => head.filter({ hasNotText: new RegExp(`^${old}$`) }).waitFor({ timeout: 10_000 });
+const before = await head.innerText();
+const resetSandbox = async () => {
+  await anna.goto(`${base}/console/sandbox`);
+  await anna.getByRole("link", { name: "Reset the sandbox" }).click();
+  await press(anna, "Reset the sandbox");
+  await anna.waitForURL(`${base}/console/sandbox`);
+};
+await resetSandbox();
+await changed(before);
+await feed.getByRole("cell", { name: "created", exact: true }).first().waitFor();
+await judge(feed, "feed with events");
+await press(feed, "Pause");
+const paused = await head.innerText();
+await resetSandbox();
+const renewed = feed.waitForResponse((response) => response.url().includes("/console/feed/tail"), { timeout: 6000 });
+assert.equal(await renewed.then(() => "asked", () => "quiet"), "quiet", "a paused page asks nothing");
+assert.equal(await head.innerText(), paused);
+await press(feed, "Go on");
+await changed(paused);
+await feed.close();
+await anna.goto(`${base}/console/backups`);
+await press(anna, "Check now");
+await anna.getByRole("link", { name: "Refresh" }).or(anna.getByText("Sound.")).first().waitFor();
+
 // Rotation keeps the old key for a day. Revocation ends it, and its stream, at once.
 await anna.goto(`${base}/console/keys`);
 await judge(anna, "list of keys");
@@ -119,7 +154,9 @@ await plain.getByLabel("Password").fill(PASSWORD);
 await press(plain, "Set the password and sign in");
 await plain.waitForURL(`${base}/home`);
 await plain.goto(`${base}/home?q=attic`);
-assert.equal((await plain.goto(`${base}/console/keys`)).status(), 403);
+for (const path of ["keys", "feed", "requests", "usage", "sandbox", "versions", "backups"]) {
+  assert.equal((await plain.goto(`${base}/console/${path}`)).status(), 403, path);
+}
 
 // Sign-in by keyboard alone, with the page that was asked for.
 await press(plain, "Sign out");

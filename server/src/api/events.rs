@@ -41,7 +41,8 @@ pub async fn poll(call: Call) -> Result<Reply, Refusal> {
         .await?;
     // `start` is valid for a stream only.
     let read = read.map_err(|problem| if is_word { problem.with_fix(BEGIN) } else { problem });
-    let (FeedPage { events, next_text, has_more, head, .. }, oldest) = read?;
+    let (FeedPage { events, next, next_text, has_more, head, .. }, oldest) = read?;
+    call.app.readers.polled(&call.principal.key.id, next, call.app.clock.now());
     let texts: Vec<String> = events
         .iter()
         .map(|event| {

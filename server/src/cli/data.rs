@@ -13,8 +13,8 @@ use hearth_server::store::open::RESTORE_HINT;
 use serde_json::json;
 
 use super::output::{print_line, print_note};
-use super::shell::shell_command;
 use super::signals::StopSignals;
+use hearth_server::operate::shell_command;
 
 #[derive(Subcommand)]
 pub(super) enum SandboxCommand {
@@ -38,9 +38,9 @@ pub(super) async fn sandbox(command: SandboxCommand, db: &Db, as_json: bool) -> 
 }
 
 pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Result<()> {
-    let stop = StopSignals::listen()?;
+    let (stop, clock) = (StopSignals::listen()?, Clock::system());
     let bytes = tokio::select! {
-        saved = operate::backup::backup(db, file) => saved?,
+        saved = operate::backup::backup(db, &clock, file) => saved?,
         () = stop.received() => {
             operate::backup::remove_partial_backup(file);
             anyhow::bail!("interrupted: {} was not saved, and its partial file was deleted", file.display());

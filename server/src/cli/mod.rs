@@ -10,7 +10,6 @@ mod lab;
 mod log;
 mod output;
 mod serve;
-mod shell;
 mod signals;
 mod team;
 
@@ -31,7 +30,7 @@ use hearth_server::store::directory::database_exists;
 use hearth_server::store::notifier::Notifier;
 use hearth_server::store::open::pending_migration;
 
-use self::shell::shell_command;
+use hearth_server::operate::shell_command;
 
 /// The Hearth server: stores the rooms, things, tasks and documents of a home, with a REST API and a change feed
 #[derive(Parser)]

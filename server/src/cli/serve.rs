@@ -22,8 +22,8 @@ use serde_json::json;
 use super::faults::FaultArguments;
 use super::log::{self, LogFormat};
 use super::output;
-use super::shell::shell_command;
 use super::signals::StopSignals;
+use hearth_server::operate::shell_command;
 
 #[derive(Args)]
 pub(super) struct Serve {

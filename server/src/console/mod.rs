@@ -4,11 +4,13 @@
 //! - [`pages`]: the table of all pages with their roles, and the way of a request through the checks to its page.
 //! - [`session`]: who is signed in. [`guard`]: which hosts, origins and connections are accepted.
 //! - [`page`]: a template as a reply with its headers; notices and refusals as pages.
-//! - `sign_in`, `account`, `links`, `overview`, `keys`, `people`, `home`: the pages. `assets`: style and script. `password`: the check of a
-//!   password. `words`: moments as text.
+//! - `sign_in`, `account`, `links`, `overview`, `keys`, `people`, `home`, `feed`, `requests`, `usage`, `sandbox`, `versions`, `backups`:
+//!   the pages. `assets`: style and script. `password`: the check of a password. `words`: moments as text.
 
 mod account;
 mod assets;
+mod backups;
+mod feed;
 pub mod guard;
 mod home;
 mod keys;
@@ -18,6 +20,10 @@ pub mod page;
 pub mod pages;
 mod password;
 mod people;
+mod requests;
+mod sandbox;
 pub mod session;
 mod sign_in;
+mod usage;
+mod versions;
 mod words;

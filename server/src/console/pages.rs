@@ -5,7 +5,10 @@ use axum::http::Method;
 use hearth_contract::problem::{Problem, ProblemType};
 
 use super::page::{POLICY, with_headers};
-use super::{account, assets, guard, home, keys, links, overview, people, session, sign_in};
+use super::{
+    account, assets, backups, feed, guard, home, keys, links, overview, people, requests, sandbox, session, sign_in,
+    usage, versions,
+};
 use crate::http::bodies::RequestBody;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::route::HandlerFuture;
@@ -112,6 +115,32 @@ pub static PAGES: &[Page] = &[
         "console_remove_person",
         Owner(|request, session| Box::pin(people::remove(request, session))),
     ),
+    get("/console/feed", "console_feed", Owner(|request, session| Box::pin(feed::feed(request, session)))),
+    get("/console/feed/tail", "console_feed_tail", Owner(|request, session| Box::pin(feed::tail(request, session)))),
+    get(
+        "/console/requests",
+        "console_requests",
+        Owner(|request, session| Box::pin(requests::requests(request, session))),
+    ),
+    get("/console/usage", "console_usage", Owner(|request, session| Box::pin(usage::usage(request, session)))),
+    get("/console/sandbox", "console_sandbox", Owner(|request, session| Box::pin(sandbox::sandbox(request, session)))),
+    get(
+        "/console/sandbox/reset",
+        "console_confirm_sandbox_reset",
+        Owner(|request, session| Box::pin(sandbox::confirm(request, session))),
+    ),
+    post(
+        "/console/sandbox/reset",
+        "console_reset_sandbox",
+        Owner(|request, session| Box::pin(sandbox::reset(request, session))),
+    ),
+    get(
+        "/console/versions",
+        "console_versions",
+        Owner(|request, session| Box::pin(versions::versions(request, session))),
+    ),
+    get("/console/backups", "console_backups", Owner(|request, session| Box::pin(backups::backups(request, session)))),
+    post("/console/check", "console_check", Owner(|request, session| Box::pin(backups::begin_check(request, session)))),
 ];
 
 const fn get(path: &'static str, operation: &'static str, entry: Entry) -> Page {

@@ -6,6 +6,7 @@
 //! - [`receipts`]: a write with an idempotency key happens once.
 //! - [`cursor`]: the opaque texts that name a place in a list or in the feed.
 //! - [`feed`]: pages of the feed after a cursor, and whether a cursor is still valid.
+//! - [`lag`]: how far a reader lies behind. [`latest`]: the latest events in words for people.
 //! - [`retention`]: compaction of events that are older than retention.
 //! - [`rewind`]: returns a home to an earlier position.
 //! - [`search`]: words of a question, and the snippet of a hit.
@@ -17,6 +18,8 @@ pub mod audit;
 pub mod clock_reset;
 pub mod cursor;
 pub mod feed;
+pub mod lag;
+pub mod latest;
 pub mod receipts;
 pub mod retention;
 pub mod rewind;

@@ -16,6 +16,7 @@ use subtle::ConstantTimeEq;
 use super::reply::Refusal;
 use crate::app::App;
 use crate::app::keyring::Principal;
+use crate::app::usage::Counted;
 use crate::home::sandbox;
 use crate::random::fresh_id;
 use crate::store::keys;
@@ -68,6 +69,7 @@ pub async fn fill_sandbox(app: &Arc<App>, principal: &Principal) -> Result<(), R
 /// Counts a 429 response of a key. Sets `flagged_at` of the key after too many of them (contract 11); a flagged key
 /// still works.
 pub async fn record_refusal(app: &Arc<App>, key: &str) {
+    app.usage.count(key, Counted::Refused, app.clock.now());
     if !app.refusals.record(key, app.clock.elapsed()) {
         return;
     }

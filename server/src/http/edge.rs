@@ -11,17 +11,16 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode}
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use hearth_contract::headers::{SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST_ID};
-use hearth_contract::key::holds_key;
 use hearth_contract::problem::{Problem, ProblemType};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use percent_encoding::percent_decode_str;
 use tokio_util::io::ReaderStream;
 
 use super::connection::{Hangup, RequestId};
 use super::map::{RouteMap, RouteMatch};
 use super::pipeline::{NamedVersion, Pipeline, RequestFacts, Served};
 use super::reply::{Payload, Refusal, Reply, ResponseContext};
+use super::seen::Seen;
 use super::streaming::{Streaming, head_text};
 use super::{auth, cors};
 use crate::app::App;
@@ -39,9 +38,6 @@ const HEADERS_USUAL: usize = 12;
 /// Header names, parsed at compile time because every response needs them.
 const API_VERSION: HeaderName = HeaderName::from_static(SERVICE_API_VERSION);
 const REQUEST_ID: HeaderName = HeaderName::from_static(X_REQUEST_ID);
-/// Characters of a path and of a method in the log.
-const LOGGED_PATH_MAX: usize = 200;
-const LOGGED_METHOD_MAX: usize = 20;
 /// Bytes of a file that are read and sent in one piece.
 const FILE_PIECE: usize = 64 * 1024;
 
@@ -165,6 +161,8 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
     settle_refusal(&app, reply.status, &mut facts).await;
     let took = app.clock.elapsed() - began;
     app.metrics.record_response(facts.operation, reply.status, reply.error_type(), took);
+    let seen = Seen::new(&method, &target, reply.status, took);
+    seen.keep(&app, &context, &facts);
     // A stranger's requests, a key's 429 responses and MCP messages that count in no window have no other limit.
     let is_in_window = facts.rate_window.is_some() || reply.header(X_RATELIMIT_LIMIT).is_some();
     let is_unlimited = app.config.rate_limits.is_some() && !is_in_window;
@@ -172,8 +170,8 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
     if !is_sampled || app.log_sampler.admits(reply.status, app.clock.elapsed()) {
         tracing::info!(
             request_id = &*context.request_id,
-            method = for_log(method.as_str(), LOGGED_METHOD_MAX),
-            path = for_log(&target, LOGGED_PATH_MAX),
+            method = seen.method,
+            path = seen.path,
             operation = facts.operation,
             key = facts.key.as_deref().unwrap_or("-"),
             status = reply.status,
@@ -295,26 +293,4 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, facts: &Reques
         }
     }
     response
-}
-
-/// The beginning of a method or path, for the log. A text that contains a key, percent-encoded or not, is left out.
-fn for_log(text: &str, characters_max: usize) -> &str {
-    if holds_key(&percent_decode_str(text).decode_utf8_lossy()) {
-        return "(holds a key)";
-    }
-    text.char_indices().nth(characters_max).map_or(text, |(end, _)| &text[..end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn key_in_path_is_not_logged() {
-        for path in ["/v1/rooms/svc_live_9f", "/v1/rooms/svc%5Flive_9f", "/v1/%73vc_te%73t_9f"] {
-            assert_eq!(for_log(path, 4), "(holds a key)");
-        }
-        assert_eq!(for_log("/v1/rooms/a%20b", 15), "/v1/rooms/a%20b");
-        assert_eq!(for_log("/v1/ä/rooms", 5), "/v1/ä");
-    }
 }

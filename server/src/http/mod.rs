@@ -13,7 +13,8 @@
 //! - [`route`]: one operation with its [`parameters`] and [`bodies`]; [`map`]: finds the routes of a path.
 //! - [`call`]: a request as the handler receives it; [`query`], [`json`] and [`accept`] parse its parts strictly.
 //! - [`web`]: a request to a route outside of the API, such as a page or a form.
-//! - [`reply`]: a response as the handler returns it; `streaming` writes a response without an end.
+//! - [`reply`]: a response as the handler returns it; `streaming` writes a response without an end. `seen`: what log and console
+//!   show of a request.
 
 pub mod accept;
 pub mod auth;
@@ -39,6 +40,7 @@ pub mod reply;
 pub mod route;
 pub mod rules;
 pub mod scopes;
+mod seen;
 mod socket;
 pub(crate) mod streaming;
 pub mod tls;

@@ -50,6 +50,8 @@ pub(super) struct RequestFacts {
     pub(super) operation: &'static str,
     /// The id of the key.
     pub(super) key: Option<String>,
+    /// The id of the key's team.
+    pub(super) team: Option<String>,
     /// The state of the rate-limit window, for the headers.
     pub(super) rate_window: Option<RateWindow>,
     /// The window that counted the call, and the time of the count.
@@ -169,6 +171,7 @@ impl Pipeline<'_> {
         auth::check_plan_and_address(app, &principal, &parts.headers, peer)?;
         auth::fill_sandbox(app, &principal).await?;
         self.facts.key = Some(principal.key.id.clone());
+        self.facts.team = Some(principal.key.team.clone());
         self.facts.counts_late = route.request_body == RequestBody::Rpc;
         self.count_call(&principal.key.id, route.class)?;
         if route.class == RateClass::Read {

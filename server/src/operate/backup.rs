@@ -3,14 +3,17 @@
 use std::fs::File;
 use std::path::Path;
 
+use hearth_contract::formats::Timestamp;
+
 use super::error::Error;
+use crate::clock::Clock;
 use crate::store::Db;
 use crate::store::copies::{self, CopyError, Restored};
-use crate::store::{OpenError, directory};
+use crate::store::{OpenError, directory, service};
 
 /// Saves the present state to a new file, while other processes read and write. Returns the size in bytes. The file gets
-/// its name only after a check, because damage would otherwise be noticed at the restore.
-pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
+/// its name only after a check, because damage would otherwise be noticed at the restore. Stores the moment for the console.
+pub async fn backup(db: &Db, clock: &Clock, file: &Path) -> Result<u64, Error> {
     if file.symlink_metadata().is_ok() {
         return Err(Error::Refused(format!("{} exists; choose another name for the backup", file.display())));
     }
@@ -18,7 +21,7 @@ pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
     let saved = db.read_on_own_thread(move |tx| Ok(copies::save(tx, &target))).await?;
     // The check runs after the transaction: an open transaction prevents WAL checkpoints of a busy server.
     let saved = saved.and_then(|()| copies::publish(file));
-    saved.map_err(|error| {
+    let bytes = saved.map_err(|error| {
         copies::discard(file);
         Error::Refused(match error {
             CopyError::Open(error) => format!("{} could not be written: {error}", file.display()),
@@ -26,7 +29,18 @@ pub async fn backup(db: &Db, file: &Path) -> Result<u64, Error> {
                 format!("no backup was saved in {}: {reason}; see `hearth-server check`", file.display())
             }
         })
-    })
+    })?;
+    let now = clock.now();
+    // The backup is complete, also when a full disk refuses this write.
+    if let Err(error) = db.write(move |tx| service::set_last_backup_at(tx, now)).await {
+        tracing::warn!(%error, "the moment of the backup was not stored");
+    }
+    Ok(bytes)
+}
+
+/// The moment of the last backup. None: none is known.
+pub async fn last_backup(db: &Db) -> Result<Option<Timestamp>, Error> {
+    Ok(db.read(service::last_backup_at).await?)
 }
 
 /// Deletes the partial file of an interrupted backup.

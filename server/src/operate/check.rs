@@ -2,11 +2,12 @@
 //! command line.
 
 use hearth_contract::formats::Timestamp;
+use hearth_contract::key::Environment;
 
 use super::error::Error;
 use crate::clock::Clock;
 use crate::home::{audit, clock_reset};
-use crate::store::{Db, StoreError, Tx, check, homes, schema};
+use crate::store::{Db, HomeNumber, StoreError, Tx, check, homes, schema};
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +32,26 @@ pub struct Counts {
 /// Checks the whole database in one read transaction.
 pub async fn check(db: &Db, clock: &Clock) -> Result<Report, Error> {
     let now = clock.now();
-    Ok(db.read_on_own_thread(move |tx| check_all(tx, now)).await?)
+    Ok(db.read_on_own_thread(move |tx| check_homes(tx, &homes::numbers(tx)?, now)).await?)
 }
 
-fn check_all(tx: &Tx<'_>, now: Timestamp) -> Result<Report, StoreError> {
+/// Checks the file of the database and the two homes of a team (id), for a person who must not learn of other teams. Ends with
+/// an error as soon as `is_stopped` says so.
+pub async fn check_team(
+    db: &Db,
+    clock: &Clock,
+    team: String,
+    is_stopped: impl Fn() -> bool + Send + 'static,
+) -> Result<Report, Error> {
+    let now = clock.now();
+    let checked = db.read_until_stopped(is_stopped, move |tx| {
+        let number = |environment| homes::home_of_team(tx, &team, environment).map(|home| home.number);
+        check_homes(tx, &[number(Environment::Live)?, number(Environment::Test)?], now)
+    });
+    Ok(checked.await?)
+}
+
+fn check_homes(tx: &Tx<'_>, numbers: &[HomeNumber], now: Timestamp) -> Result<Report, StoreError> {
     let mut found = check::database(tx)?;
     if !found.is_empty() {
         // Rows of a damaged file are not reliable, so the checks of rows would only add noise.
@@ -47,7 +64,7 @@ fn check_all(tx: &Tx<'_>, now: Timestamp) -> Result<Report, StoreError> {
     }
     found.extend(differences.unknown);
     let mut counts = Counts::default();
-    for number in homes::numbers(tx)? {
+    for &number in numbers {
         let home = homes::load(tx, number)?;
         let (records, events) = check::count(tx, number)?;
         counts.homes += 1;

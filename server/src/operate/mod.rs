@@ -6,7 +6,7 @@
 //! - [`people`]: people of a team and their one-time links. [`sessions`]: signed-in people.
 //! - [`backup`]: saves all data to one file, and restores the data.
 //! - [`check`]: verifies the database. [`clock`]: clocks of homes that are ahead.
-//! - `error`: the error of all of these.
+//! - `shell`: a command as text to type. `error`: the error of all of these.
 
 pub mod backup;
 pub mod check;
@@ -15,10 +15,15 @@ mod error;
 mod keys;
 pub mod people;
 pub mod sessions;
+mod shell;
 mod teams;
 
 pub use error::Error;
 pub use keys::{
     CreatedKey, NewKey, create_key, list_keys, parse_pin, parse_scopes, revoke_key, rotate_key, team_key, unflag_key,
 };
-pub use teams::{NAME_RULE, create_team, ensure_first_team, is_valid_name, reset_sandbox, set_plan, teams};
+pub use shell::shell_command;
+pub use teams::{
+    NAME_RULE, SandboxCount, count_sandbox, create_team, ensure_first_team, is_valid_name, reset_sandbox, set_plan,
+    teams,
+};

@@ -11,7 +11,7 @@ use super::teams::{NAME_RULE, is_valid_name};
 use crate::clock::Clock;
 use crate::random::{fresh_id, random_bytes};
 use crate::store::people::{self, Link, Person, Role};
-use crate::store::{Db, Tx, homes, sessions};
+use crate::store::{Db, Tx, homes, service, sessions};
 
 /// How long a one-time link can be used.
 pub const LINK_TIME: Duration = Duration::from_secs(10 * 60);
@@ -237,13 +237,13 @@ fn name_taken(name: &str) -> Error {
 pub async fn store_base_url(db: &Db, base_url: &str) -> Result<(), Error> {
     let (base_url, wanted) = (base_url.to_owned(), base_url.to_owned());
     // A read first, because a write would wait for other processes that write.
-    if db.read(people::base_url).await?.as_deref() == Some(&*wanted) {
+    if db.read(service::base_url).await?.as_deref() == Some(&*wanted) {
         return Ok(());
     }
-    Ok(db.write(move |tx| people::set_base_url(tx, &base_url)).await?)
+    Ok(db.write(move |tx| service::set_base_url(tx, &base_url)).await?)
 }
 
 /// Where browsers reach the server that ran last. None: no server has run on this database.
 pub async fn stored_base_url(db: &Db) -> Result<Option<String>, Error> {
-    Ok(db.read(people::base_url).await?)
+    Ok(db.read(service::base_url).await?)
 }

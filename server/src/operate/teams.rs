@@ -2,14 +2,14 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::key::Environment;
-use hearth_contract::schema::AUTHOR_MAX;
+use hearth_contract::schema::{AUTHOR_MAX, Kind};
 
 use super::error::Error;
 use crate::clock::Clock;
 use crate::home::sandbox;
 use crate::random::fresh_id;
 use crate::store::homes::{self, Plan, Team};
-use crate::store::{Db, StoreError, Tx};
+use crate::store::{Db, StoreError, Tx, records};
 
 /// Name of the team that the first `serve` creates.
 const FIRST_TEAM: &str = "My home";
@@ -77,6 +77,28 @@ pub async fn set_plan(db: &Db, team: String, plan: Plan) -> Result<Team, Error> 
         })
         .await?;
     found.map_err(|team| Error::no_team(&team))
+}
+
+/// What a sandbox holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxCount {
+    /// The number of records of each kind.
+    pub records: Vec<(Kind, i64)>,
+    /// The moment at which the sandbox got its example data. None: not yet.
+    pub filled_at: Option<Timestamp>,
+}
+
+/// Counts the records of the sandbox of a team (id).
+pub async fn count_sandbox(db: &Db, team: &str) -> Result<SandboxCount, Error> {
+    let team = team.to_owned();
+    let found = db.read(move |tx| {
+        let home = homes::home_of_team(tx, &team, Environment::Test)?;
+        let counted = records::count_by_kind(tx, home.number)?;
+        let count = |kind| counted.iter().find(|(known, _)| *known == kind).map_or(0, |(_, count)| *count);
+        let records = Kind::ALL.into_iter().map(|kind| (kind, count(kind))).collect();
+        Ok(SandboxCount { records, filled_at: home.filled_at })
+    });
+    Ok(found.await?)
 }
 
 /// Deletes all records of a team's sandbox and creates the fixtures again, in one transaction (contract 11). Returns the

@@ -18,7 +18,7 @@ use super::homes;
 use super::notifier::Notifier;
 use super::open;
 use super::queue::Lane;
-use super::readers::Readers;
+use super::readers::{Readers, STEPS_PER_CHECK};
 use super::tx::Tx;
 use super::writer::{self, Writer};
 
@@ -151,6 +151,23 @@ impl Db {
         let file = self.file.clone();
         let reading = tokio::task::spawn_blocking(move || {
             let mut conn = open::reader(&file)?;
+            let transaction = conn.transaction()?;
+            job(&Tx::new(&transaction))
+        });
+        reading.await.unwrap_or(Err(StoreError::Panicked))
+    }
+
+    /// As [`Db::read_on_own_thread`], with SQLite interrupted as soon as `is_stopped` says so: the shutdown of a server does not
+    /// wait for the closure.
+    pub async fn read_until_stopped<T: Send + 'static>(
+        &self,
+        is_stopped: impl Fn() -> bool + Send + 'static,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let file = self.file.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut conn = open::reader(&file)?;
+            conn.progress_handler(STEPS_PER_CHECK, Some(is_stopped))?;
             let transaction = conn.transaction()?;
             job(&Tx::new(&transaction))
         });

@@ -112,6 +112,26 @@ pub fn tombstones(
     rows.collect()
 }
 
+/// The latest events of a home, the newest first.
+pub fn latest(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT event_rowid, kind, event_type, record, at, key, body FROM events
+         WHERE event_rowid > ?1 AND event_rowid < ?2 ORDER BY event_rowid DESC LIMIT ?3",
+    )?;
+    let rows = statement.query_and_then((home.event_rowid(0), home.rowid_end(), limit as i64), read_event)?;
+    rows.collect()
+}
+
+/// The number of events after a position, at most `max`.
+pub fn count_after(tx: &Tx<'_>, home: HomeNumber, position: i64, max: usize) -> Result<usize, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT count(*) FROM (SELECT 1 FROM events WHERE event_rowid > ?1 AND event_rowid < ?2 LIMIT ?3)",
+    )?;
+    let count: i64 =
+        statement.query_row((home.event_rowid(position), home.rowid_end(), max as i64), |row| row.get(0))?;
+    Ok(count as usize)
+}
+
 /// The lowest event id in the log of a home. None: the log is empty.
 pub fn oldest_id(tx: &Tx<'_>, home: HomeNumber) -> Result<Option<i64>, StoreError> {
     let mut statement =

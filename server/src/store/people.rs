@@ -2,7 +2,7 @@
 //! how a link is sent.
 
 use hearth_contract::formats::Timestamp;
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use super::error::StoreError;
 use super::tx::Tx;
@@ -191,17 +191,6 @@ pub fn use_link(tx: &Tx<'_>, hash: &[u8; 32], at: Timestamp) -> Result<(), Store
 /// Ends all sessions and links, when a backup is restored: some of them ended after the backup.
 pub fn clear_access(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.conn.execute_batch("DELETE FROM sessions; DELETE FROM console_links;")?;
-    Ok(())
-}
-
-/// The base URL of the server that ran last. None: no server has run.
-pub fn base_url(tx: &Tx<'_>) -> Result<Option<String>, StoreError> {
-    Ok(tx.conn.query_row("SELECT base_url FROM service", [], |row| row.get(0)).optional()?)
-}
-
-/// Stores the base URL of the server that runs.
-pub fn set_base_url(tx: &Tx<'_>, base_url: &str) -> Result<(), StoreError> {
-    tx.conn.execute("INSERT OR REPLACE INTO service (number, base_url) VALUES (1, ?1)", [base_url])?;
     Ok(())
 }
 

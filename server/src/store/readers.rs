@@ -24,8 +24,8 @@ const SHORT_QUEUE_MAX: usize = 4096;
 const LONG_QUEUE_MAX: usize = 256;
 /// Reader threads per pool. SQLite reads are CPU-bound: more threads only add switching.
 const THREADS_MAX: usize = 4;
-/// Steps of SQLite's virtual machine between two checks of a deadline: well under a millisecond.
-const STEPS_PER_CHECK: i32 = 1000;
+/// Steps of SQLite's virtual machine between two checks whether a read must end: well under a millisecond.
+pub(super) const STEPS_PER_CHECK: i32 = 1000;
 
 /// A job, and the time at which the job is cancelled.
 struct QueuedJob {

@@ -156,6 +156,19 @@ pub fn ids(tx: &Tx<'_>, home: HomeNumber, kind: Kind) -> Result<Vec<Uuid>, Store
     rows?.collect()
 }
 
+/// The number of existing records of each kind that has any. Reads an index of the existing records.
+pub fn count_by_kind(tx: &Tx<'_>, home: HomeNumber) -> Result<Vec<(Kind, i64)>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT kind, count(*) FROM records INDEXED BY records_by_creation WHERE home = ?1 AND deleted = 0 GROUP BY kind",
+    )?;
+    let mut rows = statement.query([home.0])?;
+    let mut counts = Vec::new();
+    while let Some(row) = rows.next()? {
+        counts.push((kind(row.get(0)?)?, row.get(1)?));
+    }
+    Ok(counts)
+}
+
 /// Inserts the entry of a new id, or updates the entry of a used id. An id of another kind is an error.
 pub fn save_entry(tx: &Tx<'_>, home: HomeNumber, id: Uuid, entry: &Entry) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(

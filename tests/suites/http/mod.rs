@@ -27,4 +27,5 @@ mod search;
 mod sign_in;
 mod tls;
 mod versions;
+mod watching;
 mod writing;

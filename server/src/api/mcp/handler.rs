@@ -22,6 +22,7 @@ use super::tools::{TOOLS, Tool, nearest_tool};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{RateClass, RateWindow};
+use crate::app::usage::Counted;
 use crate::http::call::Call;
 use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::http::route::{Handler, Route};
@@ -195,6 +196,8 @@ impl McpHandler {
         let rate_window = self.app.limits.count_call(&self.principal.key.id, route.class, self.app.clock.elapsed());
         self.facts.lock().unwrap_or_else(PoisonError::into_inner).rate_window = rate_window;
         rate_window.map_or(Ok(()), RateWindow::check)?;
+        // The edge does not know the window of a tool.
+        self.app.usage.count(&self.principal.key.id, Counted::In(route.class), self.app.clock.now());
         route.check_scope(&self.principal)?;
         let input = tool.parse_input(route, arguments, self.key.as_deref())?;
         let Handler::Keyed(handler) = route.handler else {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::App;
 use crate::app::keyring::Principal;
+use crate::app::readers::StreamPlace;
 use crate::home::cursor::FeedCursor;
 use crate::home::feed;
 use crate::http::auth::is_still_valid;
@@ -23,17 +24,20 @@ pub(super) struct StreamGuard {
     pub(super) app: Arc<App>,
     pub(super) principal: Arc<Principal>,
     cursor: Mutex<FeedCursor>,
+    place: StreamPlace,
 }
 
 impl StreamGuard {
     /// A guard for a stream that starts after a cursor.
     pub(super) fn new(app: Arc<App>, principal: Arc<Principal>, cursor: FeedCursor) -> StreamGuard {
-        StreamGuard { app, principal, cursor: Mutex::new(cursor) }
+        let place = app.readers.open_stream(&principal.key.id, cursor, app.clock.now());
+        StreamGuard { app, principal, cursor: Mutex::new(cursor), place }
     }
 
     /// Records the position of the stream.
     pub(super) fn set_cursor(&self, cursor: FeedCursor) {
         *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = cursor;
+        self.place.served(cursor, self.app.clock.now());
     }
 
     /// Returns once a condition has failed and the time for the started frame has passed.

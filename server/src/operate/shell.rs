@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// A command of this program on a data directory, quoted for a POSIX shell.
-pub(super) fn shell_command(data: &Path, words: &[&str]) -> String {
+pub fn shell_command(data: &Path, words: &[&str]) -> String {
     let data = data.display().to_string();
     let all = ["hearth-server", "--data", &data].into_iter().chain(words.iter().copied());
     // Quoting fails only for a NUL byte, which an argument cannot contain.
