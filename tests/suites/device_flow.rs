@@ -1,48 +1,35 @@
-//! A device that a person approves in a browser: `hearth-replica init` and the connect form of the terminal UI,
-//! against a server whose answers of the sign-in are played.
+//! A device that a person approves in a browser (contract 20): `hearth-replica init` and the connect form of the terminal UI.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
 use axum::http::{Request, Response};
 use futures_util::future::BoxFuture;
+use hearth_replica::sync::machine_name;
 use hearth_server::app::App;
 use hearth_server::interceptor::{Handle, Interceptor};
+use hearth_server::operate;
 use hearth_server::store::keys::Key;
+use hearth_tests::partner::Partner;
 use hearth_tests::server::Server;
 use hearth_tests::terminal::Terminal;
-use serde_json::{Value, json};
+use reqwest::Method;
+use serde_json::Value;
 
-/// Plays the endpoints of the sign-in.
-struct SignIn {
-    key: String,
-    url: String,
-    is_approved: Arc<AtomicBool>,
-}
+/// Plays a server without the sign-in.
+struct WithoutApproval;
 
-impl Interceptor<App> for SignIn {
+impl Interceptor<App> for WithoutApproval {
     fn intercept<'a>(
         &'a self,
         _: &'a Arc<App>,
         request: Request<Body>,
         handle: Handle<'a>,
     ) -> BoxFuture<'a, Response<Body>> {
-        let (status, body) = match request.uri().path() {
-            "/oauth/device_authorization" => (
-                200,
-                json!({
-                    "device_code": "secret", "user_code": "BCDF-GHJK", "expires_in": 600, "interval": 1,
-                    "verification_uri": format!("{}/oauth/device", self.url),
-                }),
-            ),
-            "/oauth/token" if self.is_approved.load(Ordering::SeqCst) => {
-                (200, json!({ "access_token": self.key, "token_type": "Bearer" }))
-            }
-            "/oauth/token" => (400, json!({ "error": "authorization_pending" })),
-            _ => return handle(request),
-        };
-        let response = Response::builder().status(status).body(Body::from(body.to_string()));
+        if !request.uri().path().starts_with("/oauth/") {
+            return handle(request);
+        }
+        let response = Response::builder().status(404).body(Body::empty());
         Box::pin(async move { response.expect("a response") })
     }
 
@@ -51,12 +38,25 @@ impl Interceptor<App> for SignIn {
     }
 }
 
-/// A server with the sign-in, and the switch that approves every device.
-async fn server() -> (Server, Arc<AtomicBool>) {
-    let (server, is_approved) = (Server::start().await, Arc::new(AtomicBool::new(false)));
-    let sign_in = SignIn { key: server.test_key.clone(), url: server.url.clone(), is_approved: is_approved.clone() };
-    assert!(server.running.app.interceptor.set(Box::new(sign_in)).is_ok());
-    (server, is_approved)
+/// The code on the screen, as in `BCDF-GHJK`.
+fn code(terminal: &Terminal) -> String {
+    let is_code = |word: &&str| word.len() == 9 && word.split('-').all(|part| part.len() == 4);
+    let found = |text: &str| text.split_whitespace().find(is_code).map(str::to_owned);
+    terminal.wait_until("a code", |text| found(text).is_some());
+    found(&terminal.text()).expect("a code")
+}
+
+/// An owner of the first team approves the device with this code, for the sandbox.
+async fn approve(server: &Server, code: &str) {
+    let owner = Partner::new(&server.running.app.db, &server.url).await;
+    let page = owner.send(owner.browse(Method::GET, "/oauth/device").query(&[("user_code", code)])).await;
+    let scopes: Vec<&str> =
+        page.text.split("name=\"grant\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(!scopes.is_empty(), "{}", page.text);
+    let form = [("user_code", code), ("decision", "allow"), ("environment", "test"), ("days", "0")];
+    let form: Vec<(&str, &str)> = form.into_iter().chain(scopes.into_iter().map(|scope| ("grant", scope))).collect();
+    let done = owner.submit("/oauth/device", &form).await;
+    assert_eq!(done.status, 200, "{}", done.text);
 }
 
 fn init(server: &Server, directory: &std::path::Path) -> Terminal {
@@ -65,25 +65,28 @@ fn init(server: &Server, directory: &std::path::Path) -> Terminal {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn init_gets_key_by_approval() {
-    let (server, is_approved) = server().await;
+    let server = Server::start().await;
     let home = tempfile::tempdir().unwrap();
     let mut terminal = init(&server, home.path());
-    terminal.wait_for_text("BCDF-GHJK");
     terminal.wait_for_text("Ctrl-C ends");
     let text = terminal.text();
-    assert!(text.contains("/oauth/device") && text.contains('▀') && !text.contains("secret"), "{text}");
-    is_approved.store(true, Ordering::SeqCst);
+    assert!(text.contains("/oauth/device") && text.contains('▀'), "{text}");
+    approve(&server, &code(&terminal)).await;
     terminal.wait_for_text("next: hearth-replica sync");
     assert!(terminal.wait_for_exit());
     let text = terminal.text();
     let file = text.lines().find_map(|line| line.strip_prefix("key       ")).expect("the file of the key");
     let key = std::fs::read_to_string(file.trim()).unwrap();
-    assert_eq!(key.trim(), server.test_key);
+    assert!(key.starts_with("svc_test_") && !text.contains(key.trim()), "{text}");
+    let keys = operate::list_keys(&server.running.app.db, None).await.unwrap();
+    assert!(keys.iter().any(|key| key.name == machine_name()), "named after the machine");
+    let mut sync = Terminal::start("hearth-replica", &["sync"], home.path(), (100, 20));
+    assert!(sync.wait_for_exit(), "{}", sync.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_ends_waiting_for_approval() {
-    let (server, _) = server().await;
+    let server = Server::start().await;
     let home = tempfile::tempdir().unwrap();
     let mut terminal = init(&server, home.path());
     terminal.wait_for_text("Ctrl-C ends");
@@ -95,6 +98,7 @@ async fn ctrl_c_ends_waiting_for_approval() {
 #[tokio::test(flavor = "multi_thread")]
 async fn server_without_approval_gets_key_prompt() {
     let server = Server::start().await;
+    assert!(server.running.app.interceptor.set(Box::new(WithoutApproval)).is_ok());
     let home = tempfile::tempdir().unwrap();
     let mut terminal = init(&server, home.path());
     terminal.wait_for_text("approves no devices");
@@ -106,7 +110,7 @@ async fn server_without_approval_gets_key_prompt() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connect_form_gets_key_by_approval() {
-    let (server, is_approved) = server().await;
+    let server = Server::start().await;
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::start("hearth", &[], home.path(), (100, 40));
     terminal.wait_for_text("Connect to a server");
@@ -114,12 +118,12 @@ async fn connect_form_gets_key_by_approval() {
     terminal.wait_for_text("Leave the key empty");
     terminal.type_keys(&format!("{}\r", server.url));
     terminal.type_keys("\r");
-    terminal.wait_for_text("BCDF-GHJK");
+    terminal.wait_for_text("Approve this device");
     terminal.type_keys("\u{1b}");
-    terminal.wait_until_gone("BCDF-GHJK");
+    terminal.wait_until_gone("Approve this device");
     terminal.type_keys("\r");
-    terminal.wait_for_text("BCDF-GHJK");
-    is_approved.store(true, Ordering::SeqCst);
+    terminal.wait_for_text("Approve this device");
+    approve(&server, &code(&terminal)).await;
     terminal.wait_until_gone("Approve this device");
     terminal.wait_for_text("My home");
     terminal.kill();

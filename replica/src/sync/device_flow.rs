@@ -1,4 +1,4 @@
-//! Asks a server to approve this device, and for its key afterwards (RFC 8628). Must not know the terminal.
+//! Asks a server to approve this device, and for its key afterwards (RFC 8628, contract 20). Must not know the terminal.
 
 use std::time::Instant;
 
@@ -108,9 +108,10 @@ impl DeviceFlow {
 /// What an answer means (RFC 8628 3.5).
 fn answer(response: &HttpResponse) -> Answer {
     if response.status == 200 {
-        // A cut body is asked for again: the server repeats its answer.
+        // The server gives a key once, so a cut answer is the end.
         let body: Option<KeyBody> = serde_json::from_slice(&response.body).ok();
-        return body.map_or(Answer::Unavailable, |body| Answer::Approved(body.access_token));
+        let cut = || Answer::Refused("its answer was not whole; begin again".to_owned());
+        return body.map_or_else(cut, |body| Answer::Approved(body.access_token));
     }
     let Ok(body) = serde_json::from_slice::<RefusalBody>(&response.body) else { return Answer::Unavailable };
     match body.error.as_str() {
@@ -149,7 +150,8 @@ mod tests {
         assert!(matches!(meaning(400, r#"{"error":"expired_token"}"#), Answer::Expired));
         let known = meaning(400, r#"{"error":"invalid_grant","error_description":"The code was used."}"#);
         assert!(matches!(known, Answer::Refused(why) if why == "The code was used."));
-        for (status, body) in [(502, "<html>"), (429, r#"{"error":"x"}"#), (503, r#"{"error":"x"}"#), (200, "{")] {
+        assert!(matches!(meaning(200, "{"), Answer::Refused(why) if why.contains("begin again")));
+        for (status, body) in [(502, "<html>"), (429, r#"{"error":"x"}"#), (503, r#"{"error":"x"}"#)] {
             assert!(matches!(meaning(status, body), Answer::Unavailable), "{status} {body}");
         }
     }
