@@ -146,6 +146,17 @@ pub enum PartnerAccess {
     Open,
 }
 
+impl PartnerAccess {
+    /// The word on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            PartnerAccess::Off => "off",
+            PartnerAccess::Known => "known",
+            PartnerAccess::Open => "open",
+        }
+    }
+}
+
 impl FromStr for PartnerAccess {
     type Err = String;
 

@@ -87,7 +87,7 @@ for (const path of ["/console", "/console/keys", "/console/people", "/console/se
 assert(!anna.url().includes("svc_"));
 
 // The pages of operation. The feed shows the open stream, and goes on by itself while it is not paused.
-for (const path of ["feed", "requests", "usage", "sandbox", "sandbox/reset", "versions", "backups"]) {
+for (const path of ["partners", "feed", "requests", "usage", "sandbox", "sandbox/reset", "versions", "backups"]) {
   await anna.goto(`${base}/console/${path}`);
   await judge(anna, path);
 }

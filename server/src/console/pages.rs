@@ -6,8 +6,8 @@ use hearth_contract::problem::{Problem, ProblemType};
 
 use super::page::{POLICY, with_headers};
 use super::{
-    account, assets, backups, feed, guard, home, keys, links, overview, people, requests, sandbox, session, sign_in,
-    usage, versions,
+    account, assets, backups, feed, guard, home, keys, links, overview, partners, people, requests, sandbox, session,
+    sign_in, usage, versions,
 };
 use crate::http::bodies::RequestBody;
 use crate::http::reply::{Refusal, Reply};
@@ -97,6 +97,12 @@ pub static PAGES: &[Page] = &[
         "/console/keys/{id}/unflag",
         "console_unflag_key",
         Owner(|request, session| Box::pin(keys::unflag(request, session))),
+    ),
+    get("/console/partners", "console_partners", Owner(|request, session| Box::pin(partners::list(request, session)))),
+    post(
+        "/console/partners/{id}/revoke",
+        "console_revoke_grant",
+        Owner(|request, session| Box::pin(partners::revoke(request, session))),
     ),
     get("/console/people", "console_people", Owner(|request, session| Box::pin(people::list(request, session)))),
     post("/console/people", "console_invite", Owner(|request, session| Box::pin(people::invite(request, session)))),

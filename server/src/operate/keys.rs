@@ -171,7 +171,13 @@ pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error>
     found.map_err(|team| Error::no_team(&team))
 }
 
-/// Revokes a key (id or unique name). Idempotent.
+/// The grants of a team (id) to programs of partners, oldest first (contract 20). Ended grants are among them.
+pub async fn list_grants(db: &Db, team: &str) -> Result<Vec<Key>, Error> {
+    let team = team.to_owned();
+    Ok(db.read(move |tx| keys::list_grants(tx, Some(&team))).await?)
+}
+
+/// Revokes a key or a grant (id or unique name). Idempotent.
 pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Error> {
     let now = clock.now();
     let found = db

@@ -80,6 +80,24 @@ async fn owner_narrows_what_a_program_gets() {
 }
 
 #[tokio::test]
+async fn owner_ends_grant_on_page() {
+    let (server, _, partner) = start().await;
+    let tokens = Tokens::of(&partner.redeem(&partner.code().await, &[]).await);
+    let open = async || partner.send(partner.browse(Method::GET, "/console/partners")).await.text;
+    let page = open().await;
+    assert!(page.contains("Shelf &#60;b&#62;App&#60;/b&#62;"), "{page}");
+    let (_, rest) = page.split_once("/console/partners/").unwrap();
+    let path = format!("/console/partners/{}", rest.split('"').next().unwrap());
+    let stranger = Partner::of_owner(String::new(), &server.url).await;
+    assert_eq!(stranger.submit(&path, &[]).await.status, 303, "signed out");
+    assert_eq!(status(&partner, &tokens.access).await, 200);
+    assert_eq!(partner.submit(&path, &[]).await.status, 303);
+    assert_eq!(status(&partner, &tokens.access).await, 401);
+    assert_eq!(partner.refresh(&tokens.refresh).await.json["error"], "invalid_grant");
+    assert!(!open().await.contains(&path), "the grant has ended");
+}
+
+#[tokio::test]
 async fn replayed_code_ends_its_tokens() {
     let (_server, _, partner) = start().await;
     let code = partner.code().await;

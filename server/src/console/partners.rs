@@ -1,0 +1,79 @@
+//! The page of partners: which programs of others reach the homes of the team, and the end of their access (contract 20). Must
+//! not know the protocol by which a program gets access.
+
+use askama::Template;
+use hearth_contract::formats::Timestamp;
+
+use super::page::{Frame, not_found, refused, render};
+use super::words::{moment, moment_or_never};
+use crate::http::reply::{Refusal, Reply};
+use crate::http::scopes::scope_about;
+use crate::http::web::{WebRequest, redirect};
+use crate::operate;
+use crate::store::keys::Key;
+use crate::store::sessions::Session;
+
+/// The list, as the target of links.
+const LIST: (&str, &str) = ("/console/partners", "To the partners");
+
+#[derive(Template)]
+#[template(path = "partners.html")]
+struct PartnersPage {
+    frame: Frame,
+    grants: Vec<GrantRow>,
+    /// The word of `serve --partners`: which programs may ask.
+    access: &'static str,
+}
+
+/// A grant as the page shows it.
+struct GrantRow {
+    id: String,
+    name: String,
+    client: String,
+    environment: &'static str,
+    state: &'static str,
+    is_good: bool,
+    scopes: Vec<String>,
+    since: String,
+    last_used: String,
+    expires: String,
+}
+
+impl GrantRow {
+    fn new(grant: Key, now: Timestamp) -> GrantRow {
+        let ended = grant.end_reason(now);
+        GrantRow {
+            state: ended.unwrap_or("good"),
+            is_good: ended.is_none(),
+            scopes: grant.scopes.iter().map(|scope| scope_about(scope)).collect(),
+            environment: grant.environment.as_str(),
+            since: moment(grant.created_at),
+            last_used: moment_or_never(grant.last_used_at),
+            expires: moment_or_never(grant.expires_at),
+            client: grant.client.unwrap_or_default(),
+            name: grant.name,
+            id: grant.id,
+        }
+    }
+}
+
+/// `GET /console/partners`.
+pub(super) async fn list(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
+    let (app, now) = (&request.app, request.app.clock.now());
+    let grants = operate::list_grants(&app.db, &session.team).await.map_err(refused)?;
+    let grants = grants.into_iter().rev().map(|grant| GrantRow::new(grant, now)).collect();
+    let access = app.config.partners.as_str();
+    render(200, &PartnersPage { frame: Frame::of(&session, "Partners"), grants, access })
+}
+
+/// `POST /console/partners/{id}/revoke`: ends the grant, its tokens and its streams.
+pub(super) async fn revoke(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
+    let (app, id) = (&request.app, request.segment.as_deref().unwrap_or_default());
+    let found = operate::team_key(&app.db, &session.team, id).await.map_err(refused)?;
+    let Some(grant) = found.filter(|key| key.client.is_some()) else {
+        return Err(not_found(&session, "grant", LIST));
+    };
+    operate::revoke_key(&app.db, &app.clock, grant.id).await.map_err(refused)?;
+    app.keys_changed();
+    Ok(redirect(LIST.0.to_owned()))
+}
