@@ -1,5 +1,5 @@
-//! The text form of an API key (contract 11): prefix, 256 random bits in base62, checksum. Must not know a source of
-//! random numbers: the bits are an argument.
+//! The text form of API keys (contract 11) and of partner tokens (contract 20): prefix, 256 random bits in base62,
+//! checksum. Must not know a source of random numbers: the bits are an argument.
 
 /// The environment of a key: the home of the team that the key reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,9 +33,32 @@ impl Environment {
     }
 }
 
-/// Whether a text contains the prefix of a key. Such a text must not be logged or shown.
+/// The two tokens of a partner's grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Calls the API, for an hour.
+    Access,
+    /// Gets new tokens.
+    Refresh,
+}
+
+impl TokenKind {
+    /// The first characters of a token of this kind.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            TokenKind::Access => "svc_oat_",
+            TokenKind::Refresh => "svc_ort_",
+        }
+    }
+}
+
+/// The prefixes of all secrets in this form.
+const PREFIXES: [&str; 4] =
+    [Environment::Live.prefix(), Environment::Test.prefix(), TokenKind::Access.prefix(), TokenKind::Refresh.prefix()];
+
+/// Whether a text contains the prefix of a key or token. Such a text must not be logged or shown.
 pub fn holds_key(text: &str) -> bool {
-    [Environment::Live, Environment::Test].iter().any(|environment| text.contains(environment.prefix()))
+    PREFIXES.iter().any(|prefix| text.contains(prefix))
 }
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -49,25 +72,51 @@ pub const HINT_START: usize = 12;
 /// Characters at the end of a key that a hint may show.
 pub const HINT_END: usize = 4;
 
+/// First and last characters of a key or token, for people who compare keys.
+pub fn hint_of(secret: &str) -> String {
+    format!("{}…{}", &secret[..HINT_START], &secret[secret.len() - HINT_END..])
+}
+
 /// The text of a key made from random bytes.
 pub fn key_text(environment: Environment, entropy: [u8; 32]) -> String {
-    let mut text = String::from(environment.prefix());
-    push_base62(&mut text, entropy, RANDOM_DIGITS);
-    let sum = checksum(&text);
-    text.push_str(&sum);
-    text
+    secret_text(environment.prefix(), entropy)
 }
 
 /// The environment of a well-formed key. None: the form or the checksum is wrong. A well-formed key may still be unknown
 /// to the server.
 pub fn parse_key(text: &str) -> Option<Environment> {
     let environment = [Environment::Live, Environment::Test].into_iter().find(|e| text.starts_with(e.prefix()))?;
-    let fits = text.len() == environment.prefix().len() + RANDOM_DIGITS + CHECK_DIGITS;
-    if !fits || !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+    parse_secret(environment.prefix(), text).map(|_| environment)
+}
+
+/// The text of a token made from random bytes.
+pub fn token_text(kind: TokenKind, entropy: [u8; 32]) -> String {
+    secret_text(kind.prefix(), entropy)
+}
+
+/// The random bytes of a well-formed token of a kind. None: the form or the checksum is wrong.
+pub fn parse_token(kind: TokenKind, text: &str) -> Option<[u8; 32]> {
+    parse_secret(kind.prefix(), text)
+}
+
+fn secret_text(prefix: &str, entropy: [u8; 32]) -> String {
+    let mut text = String::from(prefix);
+    push_base62(&mut text, entropy, RANDOM_DIGITS);
+    let sum = checksum(&text);
+    text.push_str(&sum);
+    text
+}
+
+fn parse_secret(prefix: &str, text: &str) -> Option<[u8; 32]> {
+    let digits = text.strip_prefix(prefix)?;
+    if digits.len() != RANDOM_DIGITS + CHECK_DIGITS || !digits.bytes().all(|digit| digit.is_ascii_alphanumeric()) {
         return None;
     }
     let (body, sum) = text.split_at(text.len() - CHECK_DIGITS);
-    (checksum(body) == sum).then_some(environment)
+    if checksum(body) != sum {
+        return None;
+    }
+    parse_base62(&digits[..RANDOM_DIGITS])
 }
 
 /// The checksum of a text: CRC32 in base62.
@@ -92,9 +141,41 @@ fn push_base62<const N: usize>(out: &mut String, mut number: [u8; N], width: usi
     out.extend(digits.into_iter().map(char::from));
 }
 
+/// The big-endian number of base62 digits. None: another character, or a number beyond 256 bits.
+fn parse_base62(digits: &str) -> Option<[u8; 32]> {
+    let mut number = [0; 32];
+    for digit in digits.bytes() {
+        let mut carry = DIGITS.iter().position(|known| *known == digit)? as u32;
+        for byte in number.iter_mut().rev() {
+            let value = u32::from(*byte) * 62 + carry;
+            *byte = value as u8;
+            carry = value >> 8;
+        }
+        if carry > 0 {
+            return None;
+        }
+    }
+    Some(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn token_text_gives_its_bytes_back() {
+        let bytes: [u8; 32] = std::array::from_fn(|at| at as u8 * 7);
+        for entropy in [[0; 32], [0xff; 32], bytes] {
+            for kind in [TokenKind::Access, TokenKind::Refresh] {
+                let text = token_text(kind, entropy);
+                assert_eq!(text.len(), "svc_oat_".len() + 49);
+                assert_eq!(parse_token(kind, &text), Some(entropy));
+            }
+        }
+        assert_eq!(parse_token(TokenKind::Refresh, &token_text(TokenKind::Access, bytes)), None);
+        assert!(holds_key("?token=svc_ort_x"));
+        assert_eq!(parse_base62(&"z".repeat(RANDOM_DIGITS)), None, "beyond 256 bits");
+    }
 
     #[test]
     fn key_text_parses_with_checksum() {

@@ -44,6 +44,26 @@ pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 pub const EXPORTS: &str = "/v1/exports";
 /// The console for people, outside of the API (contract 19).
 pub const CONSOLE: &str = "/console";
+/// What programs of partners must know of the API (RFC 9728); also with `/v1` and `/mcp` appended.
+pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
+/// The endpoints of partner authorization (RFC 8414).
+pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
+/// The page on which an owner agrees to a partner.
+pub const AUTHORIZE: &str = "/oauth/authorize";
+/// Takes an authorization request before the browser (RFC 9126).
+pub const PAR: &str = "/oauth/par";
+/// Gives tokens for codes (RFC 6749).
+pub const TOKEN: &str = "/oauth/token";
+/// Begins the authorization of a device (RFC 8628).
+pub const DEVICE_AUTHORIZATION: &str = "/oauth/device_authorization";
+/// The page on which an owner agrees to a device.
+pub const DEVICE: &str = "/oauth/device";
+/// Registers a client (RFC 7591).
+pub const REGISTER: &str = "/oauth/register";
+/// Ends a token (RFC 7009).
+pub const REVOKE: &str = "/oauth/revoke";
+/// Describes a token (RFC 7662).
+pub const INTROSPECT: &str = "/oauth/introspect";
 /// Metrics in the text format of Prometheus; only on `--metrics-listen`.
 pub const METRICS: &str = "/metrics";
 /// Liveness: the process answers.

@@ -149,13 +149,50 @@ CREATE TABLE keys (
     last_used_at INTEGER,                         -- updated at most once a minute
     expires_at   INTEGER,
     revoked_at   INTEGER,
-    flagged_at   INTEGER                          -- the key was flagged for repeated refusals
+    flagged_at   INTEGER,                         -- the key was flagged for repeated refusals
+    client       TEXT                             -- the row is the grant of this partner's client; null: an ordinary key
 ) STRICT;
 
--- Requests of each key on each day, for the console. The server adds its counts at most once a minute, and deletes the rows
+CREATE INDEX keys_of_clients ON keys (client) WHERE client IS NOT NULL;
+
+-- Partner authorization (contract 20): registered clients, and what they hold for a short or long time. A grant is a row
+-- of `keys`; no secret is presented for that row itself, and its access tokens name it. The moments of this table and the
+-- next are nanoseconds since 1970-01-01T00:00:00Z, because the protocol library compares them exactly.
+CREATE TABLE partner_records (
+    kind           TEXT NOT NULL CHECK (kind IN ('client', 'code', 'device', 'pushed', 'access', 'refresh')),
+    lookup         BLOB NOT NULL,                 -- SHA-256 of the secret, or of the id of a client
+    client         TEXT NOT NULL,                 -- client id
+    subject        TEXT,                          -- keys.id of the grant, once an owner has agreed
+    family         TEXT,                          -- all tokens that come from one code or device code
+    expires_at     INTEGER,                       -- null: never
+    user_code      BLOB,                          -- SHA-256 of the code that a person types; only of a device
+    device_code    BLOB,                          -- the device code, sealed under the user code
+    device_name    TEXT,                          -- name of the machine that asks; only of a device
+    scopes         TEXT,                          -- separated by spaces; only of an access token
+    hint           TEXT,                          -- first 12 and last 4 characters of the access token
+    body           BLOB NOT NULL,                 -- JSON of the record, sealed under its secret; of a client in the clear
+    PRIMARY KEY (kind, lookup)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX partner_records_by_user_code ON partner_records (user_code) WHERE user_code IS NOT NULL;
+CREATE INDEX partner_records_by_client ON partner_records (client, kind);
+CREATE INDEX partner_records_by_subject ON partner_records (subject) WHERE subject IS NOT NULL;
+CREATE INDEX partner_records_by_family ON partner_records (family) WHERE family IS NOT NULL;
+CREATE INDEX partner_records_by_end ON partner_records (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What was revoked a short time ago. A request that was under way at that moment must not write the tokens back.
+CREATE TABLE partner_barriers (
+    scope       TEXT NOT NULL CHECK (scope IN ('client', 'family')),
+    id          TEXT NOT NULL,                    -- client id, or id of the family
+    recorded_at INTEGER NOT NULL,                 -- a client: grants up to this moment stay revoked
+    until       INTEGER NOT NULL,                 -- the row may be deleted from this moment on
+    PRIMARY KEY (scope, id)
+) STRICT, WITHOUT ROWID;
+
+-- Requests of each key, or grant of a partner, on each day, for the console. The server adds its counts at most once a minute, and deletes the rows
 -- of days that the console no longer shows.
 CREATE TABLE key_usage (
-    key     TEXT NOT NULL REFERENCES keys (id),
+    key     TEXT NOT NULL REFERENCES keys (id) ON DELETE CASCADE,
     day     INTEGER NOT NULL,                     -- days since 1970-01-01, in UTC
     reads   INTEGER NOT NULL,                     -- requests that the window counted, here and below
     writes  INTEGER NOT NULL,

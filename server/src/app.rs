@@ -1,6 +1,7 @@
 //! The state that all handlers share. Must not know HTTP, nor what a handler does.
 //!
 //! - [`keyring`]: verified keys, remembered for half a second.
+//! - [`address_limits`]: how often an address may call without a key.
 //! - [`answer_bytes`]: how many bytes of answers wait for their readers.
 //! - [`limits`]: how often a key may call, and how many streams the key may hold open.
 //! - [`asset`]: files that are the same for every client.
@@ -12,6 +13,7 @@
 //! - [`readers`]: how far each reader of the feed has come.
 //! - [`recent`]: the latest requests. [`usage`]: requests of each key and day.
 
+pub mod address_limits;
 pub mod answer_bytes;
 pub mod asset;
 pub mod backoff;
@@ -30,6 +32,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 
+use self::address_limits::AddressLimits;
 use self::answer_bytes::AnswerBytes;
 use self::asset::Asset;
 use self::backoff::Backoff;
@@ -43,7 +46,7 @@ use self::readers::FeedReaders;
 use self::recent::RecentRequests;
 use self::usage::UsageCounter;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, PartnerAccess, is_private_url};
 use crate::exports::Exports;
 use crate::interceptor::Interceptor;
 use crate::metrics::Metrics;
@@ -78,6 +81,8 @@ pub struct App {
     pub log_sampler: LogSampler,
     /// Calls counted per key and window.
     pub limits: Limits,
+    /// Calls without a key, counted per address.
+    pub address_limits: AddressLimits,
     /// Recent 429 responses per key.
     pub refusals: Refusals,
     /// The export jobs that run.
@@ -115,6 +120,19 @@ impl App {
         self.keyring.forget();
         self.outside.send_modify(|count| *count += 1);
         self.notifier.notify_all();
+    }
+}
+
+impl App {
+    /// Which programs of partners may ask for access. None: no program may, not even a replica, because secrets would
+    /// travel unprotected to the base URL.
+    pub fn partners(&self) -> Option<PartnerAccess> {
+        is_private_url(&self.base_url).then_some(self.config.partners)
+    }
+
+    /// Whether programs of partners get access.
+    pub fn serves_partners(&self) -> bool {
+        self.partners().is_some_and(|access| access != PartnerAccess::Off)
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Config {
     pub has_console: bool,
     /// Accept sign-ins from other machines without TLS.
     pub is_console_plain: bool,
+    /// Which programs of partners may ask an owner for access (contract 20).
+    pub partners: PartnerAccess,
     /// Open connections, at most; fewer where the limit of open files is lower. When all are taken, a new connection
     /// replaces the one that has been idle longest.
     pub connections_max: usize,
@@ -87,6 +89,7 @@ impl Config {
             tls: None,
             has_console: true,
             is_console_plain: false,
+            partners: PartnerAccess::Known,
             connections_max: 16_384,
             handshake_time_max: Duration::from_secs(10),
             headers_time_max: Duration::from_secs(10),
@@ -129,6 +132,31 @@ pub struct RateLimits {
 impl Default for RateLimits {
     fn default() -> RateLimits {
         RateLimits { reads: 300, writes: 60, bulk: 20 }
+    }
+}
+
+/// Which programs of partners may ask an owner for access (contract 20).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartnerAccess {
+    /// None: only Hearth's own replicas ask for a key.
+    Off,
+    /// Programs that register themselves.
+    Known,
+    /// Also programs whose client id is the address of a document that describes them.
+    Open,
+}
+
+impl FromStr for PartnerAccess {
+    type Err = String;
+
+    /// Parses `off`, `known` or `open`.
+    fn from_str(text: &str) -> Result<PartnerAccess, String> {
+        match text {
+            "off" => Ok(PartnerAccess::Off),
+            "known" => Ok(PartnerAccess::Known),
+            "open" => Ok(PartnerAccess::Open),
+            _ => Err(format!("`{text}` is not off, known or open")),
+        }
     }
 }
 
@@ -240,6 +268,15 @@ pub fn parse_base_url(text: &str) -> Result<String, String> {
         ));
     }
     Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// Whether secrets may travel to a base URL: https, or a loopback address.
+pub fn is_private_url(base_url: &str) -> bool {
+    let Ok(uri) = base_url.parse::<Uri>() else { return false };
+    let host = uri.host().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let is_loopback = host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback());
+    uri.scheme_str() == Some("https") || is_loopback
 }
 
 /// Parses a retention: a duration, or `forever` (None).

@@ -11,6 +11,7 @@
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
 //! - [`portal`]: the pages for people under `/docs`.
 //! - [`exports`]: files with the records of a home, written in the background.
+//! - [`partners`]: programs of others that an owner gives access to.
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
 //! - [`maintenance`]: background work of a serving process; [`shutdown`]: the signal that ends all tasks.
@@ -43,6 +44,7 @@ pub mod metrics;
 pub mod open_files;
 pub mod openapi;
 pub mod operate;
+pub mod partners;
 pub mod passwords;
 pub mod portal;
 pub mod random;
@@ -60,6 +62,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::app::address_limits::AddressLimits;
 use crate::app::answer_bytes::AnswerBytes;
 use crate::app::asset::Asset;
 use crate::app::backoff::Backoff;
@@ -298,6 +301,7 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
         clock_guard: ClockGuard::new(&config.data, &clock, config.clock_leap_max, config.accept_clock),
         limits: Limits::new(config.rate_limits),
         keyring: Keyring::default(),
+        address_limits: AddressLimits::default(),
         refusals: Refusals::default(),
         sign_ins: Backoff::default(),
         passwords: Passwords::default(),

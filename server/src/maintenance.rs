@@ -1,5 +1,5 @@
 //! Background work of a serving process: detect writes of other processes, remove events beyond the retention, expired
-//! receipts and expired exports, store counts of requests. Must not know requests.
+//! receipts, expired exports and expired tokens of partners; store counts of requests. Must not know requests.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
 use crate::home::retention;
-use crate::store::{HomeNumber, StoreError, homes, receipts};
+use crate::store::{HomeNumber, StoreError, homes, keys, partners, receipts};
 
 /// Time between two checks for writes of other processes. A revoked key must stop working within a second.
 const DETECT_EVERY: Duration = Duration::from_millis(400);
@@ -31,6 +31,12 @@ const CLOCK_JUMP_MAX: Duration = Duration::from_secs(3600);
 const HOMES_PER_CLEANUP: usize = 10_000;
 /// Receipts that one transaction deletes.
 const RECEIPTS_PER_STEP: usize = 1000;
+/// Rows of partners of each kind that one transaction deletes.
+const PARTNER_ROWS_PER_STEP: u32 = 1000;
+/// How long a grant without tokens is shown to owners after its last use, in milliseconds: 60 days.
+const EMPTY_GRANTS_KEPT_MILLIS: i64 = 60 * 24 * 3600 * 1000;
+/// Moments of partner records are nanoseconds.
+const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// Runs until the shutdown.
 pub(crate) async fn run(app: Arc<App>) {
@@ -109,6 +115,8 @@ enum CleanupTask {
     Receipts,
     /// Removes expired exports.
     Exports,
+    /// Removes expired codes and tokens of partners, and grants that hold nothing any more.
+    Partners,
 }
 
 impl Maintenance {
@@ -170,7 +178,7 @@ impl Maintenance {
             tasks.extend(homes.into_iter().rev().map(|number| CleanupTask::Events(number, before)));
         }
         // The last task runs first. A home that fails must not stop the cleanup of receipts and exports.
-        tasks.extend([CleanupTask::Exports, CleanupTask::Receipts]);
+        tasks.extend([CleanupTask::Exports, CleanupTask::Partners, CleanupTask::Receipts]);
         (self.tasks, self.cleanup_time) = (tasks, now);
         Ok(())
     }
@@ -200,6 +208,14 @@ impl Maintenance {
                 let before = app.config.receipts_since(now);
                 let deleted = app.db.write(move |tx| receipts::delete_expired(tx, before, RECEIPTS_PER_STEP)).await?;
                 Ok(deleted == RECEIPTS_PER_STEP)
+            }
+            CleanupTask::Partners => {
+                let deleted = app.db.write(move |tx| {
+                    let records = partners::sweep(tx, now.millis() * NANOS_PER_MILLI, PARTNER_ROWS_PER_STEP)?;
+                    let before = now.plus_millis(-EMPTY_GRANTS_KEPT_MILLIS);
+                    Ok(records + keys::delete_empty_grants(tx, before, PARTNER_ROWS_PER_STEP)?)
+                });
+                Ok(deleted.await? >= PARTNER_ROWS_PER_STEP as usize)
             }
             CleanupTask::Exports => app.exports.remove_expired(&app.db, now).await,
         }

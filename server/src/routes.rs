@@ -7,6 +7,7 @@ use axum::http::Method;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
+use self::partners::PARTNERS;
 use self::web::CONSOLE;
 use crate::api;
 use crate::app::limits::RateClass;
@@ -46,11 +47,12 @@ static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
     ]
 });
 
-/// The paths of the API, of its pages, and of the console.
-pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(CONSOLE.iter())));
+/// The paths of the API, of its pages, of partner authorization, and of the console.
+pub static API: LazyLock<RouteMap> =
+    LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter()).chain(CONSOLE.iter())));
 
 /// The same paths without the console, for a server with `--console off`.
-static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter()));
+static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter())));
 
 /// The paths of the API address of a server.
 pub fn paths_of(config: &Config) -> &'static RouteMap {
@@ -371,6 +373,7 @@ fn health(path: &str, operation: &str, summary: &str, handler: fn(PublicRequest)
     Route { response_body: ResponseBody::Health, ..open(path, operation, summary, handler) }
 }
 
+pub mod partners;
 pub mod web;
 
 #[cfg(test)]

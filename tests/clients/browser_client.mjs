@@ -78,7 +78,7 @@ assert.deepEqual(seen, {
   replayed: "true",
   version: "2026-03-01",
   requestId: true,
-  challenge: 'Bearer error="invalid_token"',
+  challenge: `Bearer error="invalid_token", resource_metadata="${api}/.well-known/oauth-protected-resource/v1"`,
   openapi: "3.1.0",
 });
 

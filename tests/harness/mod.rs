@@ -4,7 +4,7 @@
 //! - [`browser`]: a person's browser with cookies and forms.
 //! - [`home`]: a home with the real server program. [`device`]: a replica with its command line.
 //! - [`server`]: a service inside the test process. [`process`]: the built programs as child processes.
-//! - [`tls`]: a local issuer of certificates.
+//! - [`partner`]: a program of a partner, and the browser of an owner. [`tls`]: a local issuer of certificates.
 //! - [`terminal`]: a program on a pseudo-terminal, with its screen.
 //! - [`simulation`]: servers and replicas in one thread, with simulated faults.
 
@@ -12,6 +12,7 @@ pub mod browser;
 pub mod client;
 pub mod device;
 pub mod home;
+pub mod partner;
 pub mod process;
 pub mod server;
 #[path = "../simulation/mod.rs"]

@@ -71,5 +71,6 @@ fn key_row(key: usize, home: Uuid) -> Key {
         expires_at: None,
         revoked_at: None,
         flagged_at: None,
+        client: None,
     }
 }

@@ -8,6 +8,7 @@
 //! - [`recovery`]: replicas that reconcile after lost history.
 //! - [`device_flow`]: a device that a person approves in a browser.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
+//! - [`partners`]: partner authorization through kills and restores of the server.
 //! - [`storm`]: concurrent writers on one replica database.
 //! - [`streams`]: streams that are cut, refused or held back.
 //! - [`strain`]: the server with stalled readers, and on a full disk.
@@ -25,6 +26,7 @@ mod edits;
 mod http;
 mod lab;
 mod operating;
+mod partners;
 mod recovery;
 mod storm;
 mod strain;

@@ -18,6 +18,7 @@ const LAYERS: &[&[&str]] = &[
         "server/src/cli",
         "server/src/lib",
         "server/src/routes",
+        "server/src/partners",
         "server/src/console",
         "server/src/api",
         "server/src/portal",

@@ -62,6 +62,12 @@ impl Principal {
         self.key.environment == Environment::Test || self.key.plan == Plan::Paid
     }
 
+    /// Whether a stream of the key may go on at a time, as far as the cached key tells: a token that has expired ends no
+    /// stream.
+    pub fn may_stream_at(&self, now: Timestamp) -> bool {
+        self.key.client.is_some() || self.is_valid_at(now)
+    }
+
     /// Whether the key is neither revoked nor expired at a time.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.key.revoked_at.is_none() && self.key.expires_at.is_none_or(|end| now < end)

@@ -10,8 +10,8 @@ use hearth_server::app::App;
 use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    AllowedOrigin, Config, RateLimits, TlsFiles, parse_base_url, parse_duration, parse_interval, parse_keepalive,
-    parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
+    AllowedOrigin, Config, PartnerAccess, RateLimits, TlsFiles, parse_base_url, parse_duration, parse_interval,
+    parse_keepalive, parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
 };
 use hearth_server::operate::people;
 use hearth_server::store::homes::Team;
@@ -70,6 +70,10 @@ pub(super) struct Serve {
     /// File with the private key of the certificate, in PEM form; both files are read again when they change
     #[arg(long, requires = "tls_cert", value_name = "FILE")]
     tls_key: Option<PathBuf>,
+    /// Programs of partners that may ask an owner for access: off, known (programs that register themselves), or open (also
+    /// programs whose client id is a web address)
+    #[arg(long, default_value = "known", value_name = "off|known|open")]
+    partners: PartnerAccess,
     /// Serve the console, where people manage keys in a browser
     #[arg(long, value_enum, default_value_t = Switch::On)]
     console: Switch,
@@ -143,6 +147,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         allow_origins: args.allow_origin,
         base_url: args.base_url,
         tls: args.tls_cert.zip(args.tls_key).map(|(cert, key)| TlsFiles { cert, key }),
+        partners: args.partners,
         has_console: args.console == Switch::On,
         is_console_plain: args.console_plain,
         accept_clock: args.accept_clock,

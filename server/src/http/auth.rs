@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::key::parse_key;
+use hearth_contract::key::{TokenKind, parse_key, parse_token};
 use hearth_contract::problem::{Problem, ProblemType};
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
@@ -83,16 +83,17 @@ pub async fn record_refusal(app: &Arc<App>, key: &str) {
     }
 }
 
-/// Whether the key of an open stream is still valid. None: the database is too busy to answer.
+/// Whether the key of an open stream is still valid. A stream of a partner goes on while the grant lives, although its
+/// token has expired (contract 20). None: the database is too busy to answer.
 pub async fn is_still_valid(app: &Arc<App>, principal: &Principal) -> Option<bool> {
     still_valid(app, principal).await.map(|found| found.is_some())
 }
 
-/// The key of an open stream as it is stored now. Some(None): it is no longer valid. None: the database is too busy to
+/// The key of an open stream as it is stored now; of a partner, the grant. Some(None): it is no longer valid. None: the database is too busy to
 /// answer.
 pub async fn still_valid(app: &Arc<App>, principal: &Principal) -> Option<Option<Principal>> {
-    let hash = principal.key.hash;
-    let found = app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await.ok()?;
+    let id = principal.key.id.clone();
+    let found = app.db.read(move |tx| keys::find_by_id(tx, &id)).await.ok()?;
     let principal = found.map(Principal::from_key);
     Some(principal.filter(|principal| principal.is_valid_at(app.clock.now()) && principal.is_allowed_by_plan()))
 }
@@ -102,12 +103,14 @@ async fn find_key(app: &Arc<App>, text: &str) -> Result<Arc<Principal>, Refusal>
     if let Some(principal) = app.keyring.recall(&hash, app.clock.elapsed()) {
         return Ok(principal);
     }
-    if parse_key(text).is_none() {
+    let is_token = app.serves_partners() && parse_token(TokenKind::Access, text).is_some();
+    if !is_token && parse_key(text).is_none() {
         return Err(invalid_key().into());
     }
     // Not an inline read, because an inline read may be a moment late: a key that another process just made is valid at
     // once.
-    let found = app.db.read(move |tx| keys::find_by_hash(tx, &hash)).await?;
+    let find = if is_token { keys::find_by_access_token } else { keys::find_by_hash };
+    let found = app.db.read(move |tx| find(tx, &hash)).await?;
     match found {
         Some(key) if bool::from(key.hash.ct_eq(&hash)) => {
             let principal = Arc::new(Principal::from_key(key));

@@ -19,11 +19,11 @@ const SHARED: [&str; 9] = [
     "/openapi",
     paths::MCP,
     "/.well-known",
-    "/oauth/token",
-    "/oauth/revoke",
-    "/oauth/register",
-    "/oauth/par",
-    "/oauth/device_authorization",
+    paths::TOKEN,
+    paths::REVOKE,
+    paths::REGISTER,
+    paths::PAR,
+    paths::DEVICE_AUTHORIZATION,
 ];
 /// The request headers that a page may send.
 const ALLOWED_HEADERS: &str = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, \

@@ -132,6 +132,7 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
         base_url: app.base_url.clone(),
         // A supported version in the header applies from the start, also to the form of refusals (contract 13).
         version: if let NamedVersion::Supported(version) = named { version } else { Version::current() },
+        challenge: None,
     };
     let method = request.method().clone();
     let web_refusal = found.as_ref().and_then(|found| found.entry.web_refusal());
@@ -219,7 +220,7 @@ pub fn late_head_response(app: &App) -> Vec<u8> {
 
 /// The complete response, as bytes, to a request in plain HTTP where the service speaks HTTPS.
 pub fn plain_http_response(app: &App) -> Vec<u8> {
-    let message = "The service speaks HTTPS only at this port.";
+    let message = "This port speaks HTTPS only: the address of the service begins with https://.";
     let problem = Problem::parameter("scheme", "http", Some("https"), message);
     whole_response(app, &problem.with_fix("Begin the address of the service with https://."))
 }
@@ -227,7 +228,8 @@ pub fn plain_http_response(app: &App) -> Vec<u8> {
 /// A refusal as bytes, for a connection without a request.
 fn whole_response(app: &App, problem: &Problem) -> Vec<u8> {
     let version = Version::current();
-    let context = ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version };
+    let context =
+        ResponseContext { request_id: RequestId::new().0, base_url: app.base_url.clone(), version, challenge: None };
     let reply = context.problem_reply(problem);
     let body = match &reply.payload {
         Payload::Json(text) => text.clone(),

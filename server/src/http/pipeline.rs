@@ -158,8 +158,9 @@ impl Pipeline<'_> {
     }
 
     /// Verifies the key, counts the call, and checks scope and version.
-    async fn authenticate(&mut self, route: &Route, parts: &Parts) -> Result<Arc<Principal>, Refusal> {
+    async fn authenticate(&mut self, route: &'static Route, parts: &Parts) -> Result<Arc<Principal>, Refusal> {
         let app = self.app;
+        self.context.challenge = app.serves_partners().then(|| route.challenge());
         let peer = parts.extensions.get::<Peer>().map_or(SocketAddr::from(([0, 0, 0, 0], 0)), |peer| peer.0);
         let principal = auth::identify(app, &parts.headers).await?;
         self.context.version = match self.named {

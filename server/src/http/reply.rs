@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use hearth_contract::envelope::{self, Page};
 use hearth_contract::headers::{IDEMPOTENCY_REPLAYED, SERVICE_API_VERSION};
+use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
 use serde_json::{Map, Value};
 
@@ -110,6 +111,17 @@ pub struct ResponseContext {
     pub base_url: Arc<str>,
     /// The API version of the client.
     pub version: &'static Version,
+    /// Where a program without a key may ask for access. None: this server gives no access to partners.
+    pub challenge: Option<Challenge>,
+}
+
+/// What a refusal tells programs of partners (RFC 9728).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Challenge {
+    /// The path of the protected resource: `/v1` or `/mcp`.
+    pub resource: &'static str,
+    /// The scopes that the route needs, separated by spaces; "" for none.
+    pub scopes: &'static str,
 }
 
 impl ResponseContext {
@@ -128,13 +140,14 @@ impl ResponseContext {
         let mut reply = self.json(problem.kind.status(), envelope::error(problem, &self.request_id, &self.base_url));
         let detail = |name: &str| problem.details.get(name).and_then(Value::as_str).unwrap_or_default();
         match problem.kind {
-            ProblemType::AuthenticationRequired => reply.headers.push(("www-authenticate", "Bearer".to_owned())),
+            ProblemType::AuthenticationRequired => {
+                reply.headers.push(("www-authenticate", self.challenge_text("", "")))
+            }
             ProblemType::InvalidApiKey => {
-                reply.headers.push(("www-authenticate", r#"Bearer error="invalid_token""#.to_owned()));
+                reply.headers.push(("www-authenticate", self.challenge_text("invalid_token", "")));
             }
             ProblemType::InsufficientScope => {
-                let scope = detail("required_scope");
-                let challenge = format!(r#"Bearer error="insufficient_scope", scope="{scope}""#);
+                let challenge = self.challenge_text("insufficient_scope", detail("required_scope"));
                 reply.headers.push(("www-authenticate", challenge));
             }
             ProblemType::MethodNotAllowed => {
@@ -149,6 +162,24 @@ impl ResponseContext {
             _ => (),
         }
         reply
+    }
+
+    /// The value of `WWW-Authenticate`. `scope`: the scope that is missing; "" for those of the route.
+    fn challenge_text(&self, error: &str, scope: &str) -> String {
+        let scope = match self.challenge {
+            Some(challenge) if scope.is_empty() => challenge.scopes,
+            _ => scope,
+        };
+        let resource = self.challenge.map_or_else(String::new, |challenge| {
+            format!("{}{}{}", self.base_url, paths::PROTECTED_RESOURCE, challenge.resource)
+        });
+        let parts = [("error", error), ("scope", scope), ("resource_metadata", &resource)];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name}=\"{value}\""))
+            .collect();
+        format!("Bearer {}", parts.join(", ")).trim_end().to_owned()
     }
 
     /// The problem that a client sees after a fault. The cause goes to the log, under the request id.

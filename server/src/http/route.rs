@@ -10,7 +10,8 @@ use hearth_contract::schema::Kind;
 use super::bodies::{RequestBody, ResponseBody};
 use super::call::{Call, PublicRequest};
 use super::parameters::Parameter;
-use super::reply::{Refusal, Reply, ResponseContext};
+use super::reply::{Challenge, Refusal, Reply, ResponseContext};
+use super::scopes::ALL_SCOPES;
 use super::web::WebRequest;
 use crate::app::keyring::Principal;
 use crate::app::limits::RateClass;
@@ -78,6 +79,18 @@ impl Route {
         match self.handler {
             Handler::Web(handler) => Some(handler.refuse),
             Handler::Keyed(_) | Handler::Open(_) => None,
+        }
+    }
+
+    /// What a refusal at the route tells programs of partners.
+    pub fn challenge(&'static self) -> Challenge {
+        match &self.access {
+            Access::Scope(scope) => Challenge { resource: paths::ROOT, scopes: scope },
+            // A tool may need each scope.
+            Access::Open | Access::Key if self.path == paths::MCP => {
+                Challenge { resource: paths::MCP, scopes: &ALL_SCOPES }
+            }
+            Access::Open | Access::Key => Challenge { resource: paths::ROOT, scopes: "" },
         }
     }
 

@@ -1,5 +1,7 @@
 //! All scopes of a key, with descriptions. Must not know the scope of a route.
 
+use std::sync::LazyLock;
+
 use hearth_contract::schema::Kind;
 
 /// Every scope that a key can have (contract 11).
@@ -20,6 +22,9 @@ pub const SCOPES: [&str; 15] = [
     "events:read",
     "exports:write",
 ];
+
+/// All scopes, separated by spaces.
+pub static ALL_SCOPES: LazyLock<String> = LazyLock::new(|| SCOPES.join(" "));
 
 /// The scope for reading records of a kind.
 pub fn reading(kind: Kind) -> String {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::CURRENT_VERSION;
-use hearth_contract::key::{Environment, HINT_END, HINT_START, holds_key, key_text};
+use hearth_contract::key::{Environment, hint_of, holds_key, key_text};
 use hearth_contract::problem::nearest;
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
@@ -82,6 +82,7 @@ pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKe
                 expires_at: new.expires_at,
                 revoked_at: None,
                 flagged_at: None,
+                client: None,
             };
             keys::insert(tx, &key)?;
             Ok(Ok(key))
@@ -106,6 +107,12 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String, keep_old: Option<D
             };
             if let Some(ended) = old.end_reason(now) {
                 return Ok(Err(format!("key `{word}` is {ended}; create a new key with `hearth-server key create`")));
+            }
+            if old.client.is_some() {
+                return Ok(Err(format!(
+                    "`{word}` is a partner's grant, whose tokens change by themselves; revoke it, or let \
+                                       the partner ask again"
+                )));
             }
             let Secret { secret, hint, hash } = generate_secret(old.environment);
             match keep_old {
@@ -162,6 +169,12 @@ pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error>
         })
         .await?;
     found.map_err(|team| Error::no_team(&team))
+}
+
+/// The keys of a team (id) and the grants of its partners, the oldest first: everybody who calls the API.
+pub async fn list_callers(db: &Db, team: &str) -> Result<Vec<Key>, Error> {
+    let team = team.to_owned();
+    Ok(db.read(move |tx| keys::list_with_grants(tx, &team)).await?)
 }
 
 /// Revokes a key (id or unique name). Idempotent.
@@ -223,7 +236,7 @@ struct Secret {
 
 fn generate_secret(environment: Environment) -> Secret {
     let secret = key_text(environment, random_bytes());
-    let hint = format!("{}…{}", &secret[..HINT_START], &secret[secret.len() - HINT_END..]);
+    let hint = hint_of(&secret);
     let hash = Sha256::digest(secret.as_bytes()).into();
     Secret { secret, hint, hash }
 }

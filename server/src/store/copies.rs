@@ -181,7 +181,8 @@ impl Replaced {
             let heads = homes
                 .map(|home| home.map(|home| (home.id, home.head.max(home.next_event_min - 1))))
                 .collect::<Result<_, StoreError>>()?;
-            Ok(Replaced { heads, keys: keys::list(&tx, None)?, people: people::all(&tx)? })
+            let keys = [keys::list(&tx, None)?, keys::list_grants(&tx, None)?].concat();
+            Ok(Replaced { heads, keys, people: people::all(&tx)? })
         };
         read().ok()
     }

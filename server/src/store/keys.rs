@@ -52,6 +52,9 @@ pub struct Key {
     pub revoked_at: Option<Timestamp>,
     /// The moment at which the key was flagged for repeated refusals. None: not flagged.
     pub flagged_at: Option<Timestamp>,
+    /// The client id of a partner: the key is a grant, and its access tokens are presented in its place (contract 20).
+    /// None: an ordinary key.
+    pub client: Option<String>,
 }
 
 impl Key {
@@ -66,33 +69,83 @@ impl Key {
 
 const SELECT: &str = "SELECT k.id, k.team, t.name, t.plan, h.number, h.id, k.environment, k.name, k.hash, k.hint,
     k.scopes, k.allowlist, k.pinned, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.flagged_at,
-    k.environment = 'test' AND h.filled_at IS NULL
-    FROM keys k JOIN teams t ON t.id = k.team JOIN homes h ON h.team = k.team AND h.environment = k.environment";
+    k.environment = 'test' AND h.filled_at IS NULL, k.client";
+const FROM: &str = "FROM keys k JOIN teams t ON t.id = k.team
+    JOIN homes h ON h.team = k.team AND h.environment = k.environment";
+/// Moments of partner records are nanoseconds.
+const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// The key with this SHA-256 of its secret text.
 pub fn find_by_hash(tx: &Tx<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreError> {
-    let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE k.hash = ?1"))?;
+    let mut statement = tx.conn.prepare_cached(&format!("{SELECT} {FROM} WHERE k.hash = ?1"))?;
     statement.query_and_then([hash], read_key)?.next().transpose()
 }
 
-/// The keys with this id or this name, by id. Several keys may have one name.
+/// The key or grant with this id.
+pub fn find_by_id(tx: &Tx<'_>, id: &str) -> Result<Option<Key>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(&format!("{SELECT} {FROM} WHERE k.id = ?1"))?;
+    statement.query_and_then([id], read_key)?.next().transpose()
+}
+
+/// The grant of the access token with this SHA-256, with hash, hint, scopes and end of the token.
+pub fn find_by_access_token(tx: &Tx<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(&format!(
+        "{SELECT}, r.lookup, r.hint, r.scopes, r.expires_at {FROM}
+         JOIN partner_records r ON r.subject = k.id AND r.client = k.client WHERE r.kind = 'access' AND r.lookup = ?1"
+    ))?;
+    let read = |row: &Row<'_>| -> Result<Key, StoreError> {
+        let key = read_key(row)?;
+        let scopes: Vec<String> = row.get::<_, String>(22)?.split_whitespace().map(str::to_owned).collect();
+        let end = Timestamp::from_millis(row.get::<_, i64>(23)? / NANOS_PER_MILLI);
+        Ok(Key {
+            hash: row.get(20)?,
+            hint: row.get(21)?,
+            // The owner may have taken scopes from the grant after the token was made.
+            scopes: scopes.into_iter().filter(|scope| key.scopes.contains(scope)).collect(),
+            expires_at: Some(key.expires_at.map_or(end, |grant| grant.min(end))),
+            ..key
+        })
+    };
+    statement.query_and_then([hash], read)?.next().transpose()
+}
+
+/// The keys with this id or this name, by id. Several keys may have one name. A grant is named by its id alone.
 pub fn find_by_id_or_name(tx: &Tx<'_>, word: &str) -> Result<Vec<Key>, StoreError> {
-    let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE k.id = ?1 OR k.name = ?1 ORDER BY k.id"))?;
+    let mut statement = tx.conn.prepare_cached(&format!(
+        "{SELECT} {FROM} WHERE k.id = ?1 OR k.client IS NULL AND k.name = ?1 ORDER BY k.id"
+    ))?;
     statement.query_and_then([word], read_key)?.collect()
 }
 
-/// The keys of one team, or of all teams for None, the oldest first.
+/// The keys of one team, or of all teams for None, the oldest first. Without grants.
 pub fn list(tx: &Tx<'_>, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
-    let mut statement =
-        tx.conn.prepare_cached(&format!("{SELECT} WHERE ?1 IS NULL OR k.team = ?1 ORDER BY k.created_at, k.id"))?;
+    list_where(tx, "k.client IS NULL", team)
+}
+
+/// The grants of one team, or of all teams for None, the oldest first.
+pub fn list_grants(tx: &Tx<'_>, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
+    list_where(tx, "k.client IS NOT NULL", team)
+}
+
+/// The keys and the grants of a team, the oldest first.
+pub fn list_with_grants(tx: &Tx<'_>, team: &str) -> Result<Vec<Key>, StoreError> {
+    list_where(tx, "true", Some(team))
+}
+
+fn list_where(tx: &Tx<'_>, condition: &str, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(&format!(
+        "{SELECT} {FROM} WHERE {condition} AND (?1 IS NULL OR k.team = ?1) ORDER BY k.created_at, k.id"
+    ))?;
     statement.query_and_then([team], read_key)?.collect()
 }
 
 /// Inserts a new key.
 pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), StoreError> {
     tx.conn.execute(
-        "INSERT INTO keys (id, team, environment, name, hash, hint, scopes, allowlist, pinned, created_at, expires_at)
-         VALUES (:id, :team, :environment, :name, :hash, :hint, :scopes, :allowlist, :pinned, :created_at, :expires_at)",
+        "INSERT INTO keys (id, team, environment, name, hash, hint, scopes, allowlist, pinned, created_at, expires_at,
+             client)
+         VALUES (:id, :team, :environment, :name, :hash, :hint, :scopes, :allowlist, :pinned, :created_at, :expires_at,
+             :client)",
         named_params! {
             ":id": key.id,
             ":team": key.team,
@@ -105,14 +158,40 @@ pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), StoreError> {
             ":pinned": key.pinned,
             ":created_at": key.created_at.millis(),
             ":expires_at": key.expires_at.map(Timestamp::millis),
+            ":client": key.client,
         },
     )?;
     Ok(())
 }
 
+/// Turns the grant of a device into an ordinary key with this secret. The key does not expire.
+pub fn make_ordinary(tx: &Tx<'_>, id: &str, hash: &[u8; 32], hint: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE keys SET client = NULL, hash = ?2, hint = ?3, expires_at = NULL WHERE id = ?1";
+    tx.conn.execute(sql, (id, hash, hint))?;
+    Ok(())
+}
+
+/// Deletes grants that hold nothing any more and were last used before a moment, `limit` at most. Returns their number.
+pub fn delete_empty_grants(tx: &Tx<'_>, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
+    let deleted = tx.conn.execute(
+        "DELETE FROM keys WHERE id IN (SELECT k.id FROM keys k WHERE k.client IS NOT NULL
+             AND coalesce(k.last_used_at, k.created_at) < ?1
+             AND NOT EXISTS (SELECT 1 FROM partner_records r WHERE r.subject = k.id) LIMIT ?2)",
+        (before.millis(), limit),
+    )?;
+    Ok(deleted)
+}
+
 /// Revokes a key. A revoked key keeps its first moment of revocation.
 pub fn revoke(tx: &Tx<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1", (id, at.millis()))?;
+    Ok(())
+}
+
+/// Revokes all grants of a client.
+pub fn revoke_grants_of(tx: &Tx<'_>, client: &str, at: Timestamp) -> Result<(), StoreError> {
+    let sql = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?2) WHERE client = ?1";
+    tx.conn.execute(sql, (client, at.millis()))?;
     Ok(())
 }
 
@@ -176,5 +255,6 @@ fn read_key(row: &Row<'_>) -> Result<Key, StoreError> {
         revoked_at: moment(16)?,
         flagged_at: moment(17)?,
         is_home_unfilled: row.get(18)?,
+        client: row.get(19)?,
     })
 }

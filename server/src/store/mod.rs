@@ -6,7 +6,7 @@
 //! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
-//!   [`exports`], [`usage`], [`service`]: the tables.
+//!   [`partners`], [`exports`], [`usage`], [`service`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
@@ -31,6 +31,7 @@ pub mod keys;
 pub mod lists;
 pub mod notifier;
 pub mod open;
+pub mod partners;
 pub mod people;
 mod queue;
 mod readers;

@@ -19,13 +19,15 @@ async fn request_needs_valid_key() {
     let server = Server::start().await;
     let nobody = reqwest::Client::builder().no_proxy().build().unwrap();
     let response = nobody.get(format!("{}/v1/rooms", server.url)).send().await.unwrap();
-    assert_eq!((response.status().as_u16(), response.headers()["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
+    let resource = format!(r#"resource_metadata="{}/.well-known/oauth-protected-resource/v1""#, server.url);
+    let challenge = response.headers()["www-authenticate"].to_str().unwrap();
+    assert_eq!((response.status().as_u16(), challenge), (401, &*format!(r#"Bearer scope="rooms:read", {resource}"#)));
     let (head, last) = server.test_key.split_at(server.test_key.len() - 1);
     let mistyped = format!("{head}{}", if last == "x" { "y" } else { "x" });
     for key in ["nonsense", &mistyped, &hearth_contract::key::key_text(Environment::Live, [1; 32])] {
         let response = Client::new(&server.url, key).get("/v1/me").await;
         assert_eq!((response.status, response.error()), (401, "invalid_api_key"));
-        assert_eq!(response.header("www-authenticate"), r#"Bearer error="invalid_token""#);
+        assert_eq!(response.header("www-authenticate"), format!(r#"Bearer error="invalid_token", {resource}"#));
         assert!(!response.text.contains(key));
     }
     let client = Client::new(&server.url, &server.test_key);
@@ -46,6 +48,8 @@ async fn key_restrictions_are_enforced() {
     let refused = client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
     assert_eq!((refused.status, refused.error()), (403, "insufficient_scope"));
     assert_eq!(refused.json["error"]["details"]["required_scope"], "rooms:write");
+    let challenge = r#"Bearer error="insufficient_scope", scope="rooms:write", resource_metadata="http://"#;
+    assert!(refused.header("www-authenticate").starts_with(challenge));
     assert_eq!(client.get("/v1/me").await.data()["scopes"], json!(["rooms:read"]));
 
     let live = make(new_key("Free", Environment::Live)).await;
@@ -470,8 +474,8 @@ async fn foreign_write_noticed_between_upkeep_steps() {
         heard.mark_unchanged();
         steps += 1;
     }
-    // Steps of 1,000 events in the home with events, then receipts and exports.
-    assert_eq!(steps, 3 + 2);
+    // Steps of 1,000 events in the home with events, then receipts, records of partners, and exports.
+    assert_eq!(steps, 3 + 3);
     let aged = inside.app.db.read(|tx| {
         let homes = homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.retention_pos));
         homes.collect::<Result<Vec<i64>, StoreError>>()

@@ -137,7 +137,11 @@ async fn key_checks_match_rest() {
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let nobody = reqwest::Client::builder().no_proxy().build().unwrap();
     let response = nobody.post(format!("{}/mcp", server.url)).json(&message).send().await.unwrap();
-    assert_eq!((response.status().as_u16(), response.headers()["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
+    assert_eq!(response.status(), 401);
+    let challenge = response.headers()["www-authenticate"].to_str().unwrap();
+    let resource = format!("{}/.well-known/oauth-protected-resource/mcp", server.url);
+    assert!(challenge.starts_with(r#"Bearer scope="inventory:read "#), "a tool may need each scope: {challenge}");
+    assert!(challenge.ends_with(&format!(r#"exports:write", resource_metadata="{resource}""#)), "{challenge}");
     let response = Client::new(&server.url, "svc_live_nonsense").post("/mcp", &message).await;
     assert_eq!((response.status, response.error()), (401, "invalid_api_key"));
 }

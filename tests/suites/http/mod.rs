@@ -16,6 +16,7 @@ mod keys;
 mod mcp;
 mod order;
 mod pages;
+mod partners;
 mod reading;
 mod recurrence;
 mod resources;

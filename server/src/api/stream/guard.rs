@@ -59,7 +59,7 @@ impl StreamGuard {
     /// Whether key and cursor are valid. A database that is too busy to answer changes nothing.
     async fn is_valid(&self) -> bool {
         let (number, cursor) = (self.principal.key.home, *self.cursor.lock().unwrap_or_else(PoisonError::into_inner));
-        self.principal.is_valid_at(self.app.clock.now())
+        self.principal.may_stream_at(self.app.clock.now())
             && is_still_valid(&self.app, &self.principal).await != Some(false)
             && self.app.db.read_inline(move |tx| feed::is_valid(tx, number, cursor)).await.unwrap_or(true)
     }
