@@ -101,7 +101,8 @@ CREATE INDEX records_by_change ON records (home, kind, rev, created) WHERE delet
 CREATE TABLE field_values (
     home    INTEGER NOT NULL REFERENCES homes (number),
     kind    INTEGER NOT NULL,
-    field   INTEGER NOT NULL,                     -- 1 status, 2 due_on, 3 room_id, 4 subject_id, 5 category
+    field   INTEGER NOT NULL,                     -- 1 status, 2 due_on, 3 room_id, 4 subject_id, 5 category,
+                                                  -- 6 due_on of a task that is not done
     value   TEXT NOT NULL,                        -- as in the JSON of the record; empty for null
     created INTEGER NOT NULL,                     -- event id that created the record
     PRIMARY KEY (home, kind, field, value, created)
@@ -189,8 +190,8 @@ CREATE TABLE partner_barriers (
     PRIMARY KEY (scope, id)
 ) STRICT, WITHOUT ROWID;
 
--- Requests of each key, or grant of a partner, on each day, for the console. The server adds its counts at most once a minute, and deletes the rows
--- of days that the console no longer shows.
+-- Requests of each key, or grant of a partner, on each day, for the console. The server adds its counts at most once a
+-- minute, and deletes the rows of days that the console no longer shows.
 CREATE TABLE key_usage (
     key     TEXT NOT NULL REFERENCES keys (id) ON DELETE CASCADE,
     day     INTEGER NOT NULL,                     -- days since 1970-01-01, in UTC

@@ -294,7 +294,7 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
             json: Asset::new(move || description.json.clone()),
             yaml: Asset::new(move || same.yaml.clone()),
         },
-        pages: portal::pages(&base_url, &routes::ROUTES),
+        pages: portal::pages(&base_url, config.has_console, &routes::ROUTES),
         base_url,
         answer_bytes: AnswerBytes::default(),
         log_sampler: LogSampler::default(),

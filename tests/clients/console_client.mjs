@@ -7,6 +7,7 @@ import { chromium } from "playwright-core";
 const [secrets] = process.argv.slice(2);
 const { URL: base, LINK: link } = process.env;
 const PASSWORD = "correct horse battery";
+const NEW_PASSWORD = "another password";
 const WIDTHS = [375, 1280];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
@@ -53,6 +54,16 @@ await anna.waitForURL(`${base}/console`);
 await judge(anna, "overview");
 assert.equal((await anna.goto(link)).status(), 410);
 await judge(anna, "used link");
+
+// The documentation leads to a test key.
+await anna.goto(`${base}/docs`);
+await anna.locator("#create-key").click();
+await anna.getByLabel("Name").fill("trial");
+assert(await anna.getByRole("radio", { name: "test" }).isChecked());
+await press(anna, "Create the key");
+const trial = await anna.locator("#secret").innerText();
+keep(trial);
+assert.equal((await (await me(trial)).json()).data.environment, "test");
 
 // A key with two scopes. Its secret is in the answer that makes it, and in no other page.
 await anna.goto(`${base}/console/keys`);
@@ -168,6 +179,16 @@ await mia.waitForURL(`${base}/home`);
 await judge(mia, "home");
 await mia.goto(`${base}/console/session`);
 await judge(mia, "sessions");
+await mia.getByLabel("Old password").fill("not the password");
+await mia.getByLabel("New password").fill(NEW_PASSWORD);
+await press(mia, "Change the password");
+await mia.getByRole("alert").waitFor();
+await judge(mia, "wrong old password");
+await mia.getByLabel("Old password").fill(PASSWORD);
+await mia.getByLabel("New password").fill(NEW_PASSWORD);
+await press(mia, "Change the password");
+await mia.locator("#changed").waitFor();
+await judge(mia, "changed password");
 await mia.goto(`${base}/console`);
 await judge(mia, "owners only");
 
@@ -175,7 +196,7 @@ await judge(mia, "owners only");
 const other = await visitor();
 await other.goto(`${base}/console/sign-in`);
 await other.getByLabel("Name").fill("Mia");
-await other.getByLabel("Password").fill(PASSWORD);
+await other.getByLabel("Password").fill(NEW_PASSWORD);
 await press(other, "Sign in");
 await other.waitForURL(`${base}/home`);
 await other.goto(`${base}/console/session`);

@@ -3,6 +3,7 @@
 //! - [`http`]: the API over HTTP, by the sections of the contract.
 //! - [`citations`]: each citation of the contract names a section of `docs/contract.md`.
 //! - [`operating`]: the operator's commands of the built server program.
+//! - [`console_access`]: who is let into the console after a kill and after a restore.
 //! - [`crash`]: server and daemon killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
 //! - [`recovery`]: replicas that reconcile after lost history.
@@ -18,6 +19,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
 mod citations;
+mod console_access;
 mod crash;
 mod device_flow;
 mod docs;

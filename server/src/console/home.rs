@@ -14,18 +14,15 @@ use super::page::{Frame, render};
 use crate::home::search::{QUESTION, terms};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
-use crate::store::filter::Filter;
 use crate::store::lists::{self, List};
 use crate::store::records::{Bounds, Direction, Sort};
 use crate::store::sessions::Session;
-use crate::store::{HomeNumber, StoreError, Tx, homes, search};
+use crate::store::{HomeNumber, StoreError, Tx, field_values, homes, search};
 
 /// Records that a search shows, at most.
 const HITS_MAX: usize = 30;
-/// Tasks that the page shows, at most: those with the earliest due days among [`TASKS_READ_MAX`].
+/// Tasks that the page shows, at most.
 const TASKS_MAX: usize = 30;
-/// Open tasks that the page reads, at most.
-const TASKS_READ_MAX: usize = 1000;
 /// Rooms that the page shows, at most.
 const ROOMS_MAX: usize = 100;
 
@@ -71,56 +68,37 @@ pub(super) async fn home(request: WebRequest, session: Session) -> Result<Reply,
 
 fn found(tx: &Tx<'_>, home: HomeNumber, words: &[String]) -> Result<Vec<Row>, StoreError> {
     let hits = search::find(tx, home, words, &Kind::COLLECTIONS, None, HITS_MAX)?;
-    hits.iter().map(|hit| row(hit.kind, &hit.json, hit.kind.as_str().to_owned())).collect()
+    hits.iter().map(|hit| row(hit.kind, &hit.json, |_| hit.kind.as_str())).collect()
 }
 
-/// The tasks that are not done, the earliest due day first.
+/// The tasks that are not done and have a due day, the earliest day first.
 fn next_tasks(tx: &Tx<'_>, home: HomeNumber) -> Result<Vec<Row>, StoreError> {
-    let open = ["open", "in_progress"].into_iter().map(|word| Some(word.to_owned())).collect();
-    let filters = vec![Filter { field: "status", values: open }];
-    let mut tasks = records(tx, home, Kind::Task, filters, TASKS_READ_MAX, |fields| {
-        fields.get("due_on").and_then(Value::as_str).unwrap_or_default().to_owned()
-    })?;
-    tasks.retain(|task| !task.about.is_empty());
-    tasks.sort_by(|one, other| one.about.cmp(&other.about));
-    tasks.truncate(TASKS_MAX);
-    Ok(tasks)
+    let tasks = field_values::next_tasks(tx, home, TASKS_MAX)?;
+    tasks.iter().map(|json| row(Kind::Task, json, |fields| text(fields, "due_on"))).collect()
 }
 
+/// The rooms, the oldest first.
 fn rooms(tx: &Tx<'_>, home: HomeNumber) -> Result<Vec<Row>, StoreError> {
-    records(tx, home, Kind::Room, Vec::new(), ROOMS_MAX, |fields| {
-        fields.get("notes").and_then(Value::as_str).unwrap_or_default().lines().next().unwrap_or_default().to_owned()
-    })
-}
-
-/// Records of a kind, the oldest first. `about`: the second text of a row.
-fn records(
-    tx: &Tx<'_>,
-    home: HomeNumber,
-    kind: Kind,
-    filters: Vec<Filter>,
-    limit: usize,
-    about: impl Fn(&Fields) -> String,
-) -> Result<Vec<Row>, StoreError> {
     let order = (Sort::Created, Direction::Ascending);
-    let list = List { home, kind, order, bounds: Bounds::default(), filters, limit };
+    let list = List { home, kind: Kind::Room, order, bounds: Bounds::default(), filters: Vec::new(), limit: ROOMS_MAX };
     let (mut rows, mut bytes) = (Vec::new(), 0);
     lists::show(tx, &list, |json| {
-        let record = parsed(kind, json)?;
-        let (title, _) = title_and_rest(kind, &record.fields);
-        rows.push(Row { title: title.to_owned(), about: about(&record.fields) });
+        rows.push(row(Kind::Room, json, |fields| text(fields, "notes").lines().next().unwrap_or_default())?);
         bytes += json.len();
         Ok(bytes)
     })?;
     Ok(rows)
 }
 
-fn row(kind: Kind, json: &str, about: String) -> Result<Row, StoreError> {
-    let record = parsed(kind, json)?;
-    let (title, _) = title_and_rest(kind, &record.fields);
-    Ok(Row { title: title.to_owned(), about })
+/// The text of a field; "" when the field is null.
+fn text<'f>(fields: &'f Fields, name: &str) -> &'f str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn parsed(kind: Kind, json: &str) -> Result<Record, StoreError> {
-    Record::from_json(kind, json).ok_or_else(|| StoreError::Corrupt(format!("image of a {kind} that is shown")))
+/// `about`: the second text of the row.
+fn row(kind: Kind, json: &str, about: impl FnOnce(&Fields) -> &str) -> Result<Row, StoreError> {
+    let record =
+        Record::from_json(kind, json).ok_or_else(|| StoreError::Corrupt(format!("image of a {kind} that is shown")))?;
+    let (title, _) = title_and_rest(kind, &record.fields);
+    Ok(Row { title: title.to_owned(), about: about(&record.fields).to_owned() })
 }

@@ -4,11 +4,11 @@ use askama::Template;
 
 use super::guard;
 use super::page::{Frame, as_sentence, notice, refused, render};
+use super::password::Failure;
 use super::session::{self, safe_next};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
 use crate::operate::{self, people};
-use crate::passwords::Busy;
 use crate::store::homes;
 use crate::store::people::Link;
 
@@ -42,8 +42,8 @@ pub(super) async fn redeem(request: WebRequest) -> Result<Reply, Refusal> {
     }
     let app = &request.app;
     let Ok(stored) = app.passwords.hash(password.to_owned()).await else {
-        let fault = busy(Busy);
-        return Ok(link_page(&request, 503, link, Some(fault), name).await?.with_header("retry-after", "5"));
+        let page = link_page(&request, Failure::Busy.status(), link, Some(Failure::Busy.sentence("")), name).await?;
+        return Ok(Failure::Busy.with_wait(page));
     };
     let token = request.segment.as_deref().unwrap_or_default();
     let person = match people::redeem_link(&app.db, &app.clock, token, name.to_owned(), stored).await {
@@ -55,10 +55,6 @@ pub(super) async fn redeem(request: WebRequest) -> Result<Reply, Refusal> {
     };
     let reply = session::begin(&request, &person, safe_next("", person.role)).await?;
     reply.ok_or_else(|| ended().into())
-}
-
-fn busy(Busy: Busy) -> String {
-    "Many people sign in now. Try again in a few seconds.".to_owned()
 }
 
 /// The link of the request. Refused: it is unknown, used or expired.

@@ -4,9 +4,10 @@
 //! - [`pages`]: the table of all pages with their roles, and the way of a request through the checks to its page.
 //! - [`session`]: who is signed in. [`guard`]: which hosts, origins and connections are accepted.
 //! - [`page`]: a template as a reply with its headers; notices and refusals as pages.
-//! - `sign_in`, `links`, `overview`, `keys`, `people`, `home`, `feed`, `requests`, `usage`, `sandbox`, `versions`, `backups`: the
-//!   pages. `assets`: style and script. `words`: moments as text.
+//! - `sign_in`, `account`, `links`, `overview`, `keys`, `people`, `home`, `feed`, `requests`, `usage`, `sandbox`, `versions`, `backups`:
+//!   the pages. `assets`: style and script. `password`: the check of a password. `words`: moments as text.
 
+mod account;
 mod assets;
 mod backups;
 mod feed;
@@ -17,6 +18,7 @@ mod links;
 mod overview;
 pub mod page;
 pub mod pages;
+mod password;
 mod people;
 mod requests;
 mod sandbox;

@@ -6,8 +6,8 @@ use hearth_contract::problem::{Problem, ProblemType};
 
 use super::page::{POLICY, with_headers};
 use super::{
-    assets, backups, feed, guard, home, keys, links, overview, people, requests, sandbox, session, sign_in, usage,
-    versions,
+    account, assets, backups, feed, guard, home, keys, links, overview, people, requests, sandbox, session, sign_in,
+    usage, versions,
 };
 use crate::http::bodies::RequestBody;
 use crate::http::reply::{Refusal, Reply};
@@ -68,15 +68,16 @@ pub static PAGES: &[Page] = &[
     get("/console/sign-in", "console_sign_in_form", Public(|request| Box::pin(sign_in::form(request)))),
     post("/console/sign-in", "console_sign_in", Public(|request| Box::pin(sign_in::sign_in(request)))),
     post("/console/sign-out", "console_sign_out", Public(|request| Box::pin(sign_in::sign_out(request)))),
-    get(
-        "/console/session",
-        "console_session",
-        Member(|request, session| Box::pin(sign_in::own_sessions(request, session))),
-    ),
+    get("/console/session", "console_session", Member(|request, session| Box::pin(account::show(request, session)))),
     post(
         "/console/sign-out-everywhere",
         "console_sign_out_everywhere",
-        Member(|request, session| Box::pin(sign_in::sign_out_everywhere(request, session))),
+        Member(|request, session| Box::pin(account::sign_out_everywhere(request, session))),
+    ),
+    post(
+        "/console/password",
+        "console_change_password",
+        Member(|request, session| Box::pin(account::change_password(request, session))),
     ),
     get("/console/keys", "console_keys", Owner(|request, session| Box::pin(keys::list(request, session)))),
     post("/console/keys", "console_create_key", Owner(|request, session| Box::pin(keys::create(request, session)))),

@@ -154,6 +154,20 @@ pub async fn find_person(db: &Db, name: &str) -> Result<Option<Person>, Error> {
     Ok(db.read(move |tx| people::find_by_name(tx, &folded)).await?)
 }
 
+/// Gives a person a new password (the stored form) and ends the person's sessions. The caller has verified the old password.
+/// Refused: the password has changed since the person was read, or the person was removed.
+pub async fn change_password(db: &Db, person: Person, password: String) -> Result<Person, Error> {
+    let changed = db.write(move |tx| {
+        if !people::replace_password(tx, &person.id, &person.password, &password)? {
+            let message = "your password was changed in another browser; sign in again with the new one".to_owned();
+            return Ok(Err(Error::Refused(message)));
+        }
+        sessions::end_all(tx, &person.id)?;
+        Ok(Ok(Person { password, ..person }))
+    });
+    changed.await?
+}
+
 /// The people of a team (id), the oldest first.
 pub async fn list_people(db: &Db, team: &str) -> Result<Vec<Person>, Error> {
     let team = team.to_owned();

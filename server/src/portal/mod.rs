@@ -29,15 +29,15 @@ use crate::openapi;
 use crate::versions::{VERSIONS, Version};
 
 /// The pages that are the same for every client, by path. A page is made at its first use. `base_url` is the public URL of
-/// the service, without a slash at the end.
-pub fn pages(base_url: &Arc<str>, routes: &'static [Route]) -> BTreeMap<String, Asset> {
+/// the service, without a slash at the end. `has_console`: the service has the page that makes a key.
+pub fn pages(base_url: &Arc<str>, has_console: bool, routes: &'static [Route]) -> BTreeMap<String, Asset> {
     let (shown, described) = (base_url.clone(), base_url.clone());
     let reference = Asset::new(move || {
         let document = openapi::describe(&described, routes);
         Bytes::from(reference::page(&document, routes))
     });
     let own = [
-        (paths::DOCS.to_owned(), Asset::new(move || Bytes::from(portal(&shown)))),
+        (paths::DOCS.to_owned(), Asset::new(move || Bytes::from(portal(&shown, has_console)))),
         (paths::CHANGELOG.to_owned(), Asset::new(|| Bytes::from(changelog()))),
         (paths::REFERENCE.to_owned(), reference),
     ];
@@ -66,6 +66,7 @@ struct Portal<'p> {
     title: &'p str,
     base_url: &'p str,
     version: &'p str,
+    has_console: bool,
     guides: &'p [Guide],
     errors: Vec<ErrorRow>,
 }
@@ -77,7 +78,7 @@ struct ErrorRow {
     about: Markup,
 }
 
-fn portal(base_url: &str) -> String {
+fn portal(base_url: &str, has_console: bool) -> String {
     let row = |kind: ProblemType| ErrorRow {
         status: kind.status(),
         name: kind.as_str(),
@@ -88,6 +89,7 @@ fn portal(base_url: &str) -> String {
         title: "Hearth API",
         base_url,
         version: CURRENT_VERSION,
+        has_console,
         guides: &GUIDES,
         errors: ProblemType::ALL.map(row).into(),
     })

@@ -19,6 +19,10 @@ use super::tx::Tx;
 /// are among them, because a delete finds the records that refer to the deleted record.
 const INDEXED: [(&str, i64); 5] = [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5)];
 
+/// The number under which the due day of a task is stored once more, unless the task is done: the next tasks are then the first
+/// rows, however many tasks a home has.
+const NEXT_DUE: i64 = 6;
+
 /// The stored form of null. No value of an indexed field is empty.
 const NULL: &str = "";
 
@@ -39,7 +43,29 @@ pub(super) fn stored(value: Option<&str>) -> &str {
 pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item = Row> {
     let value = |field: &Field| stored(fields.get(field.name).and_then(Value::as_str)).to_owned();
     let indexed = resource(kind).fields.iter().filter_map(|field| Some((field, field_number(field.name)?)));
-    indexed.map(move |(field, number)| (kind, number, value(field), created))
+    let next = next_due(kind, fields).map(|day| (kind, NEXT_DUE, day.to_owned(), created));
+    indexed.map(move |(field, number)| (kind, number, value(field), created)).chain(next)
+}
+
+/// The due day of a task that is not done. None: another record, or no due day.
+fn next_due(kind: Kind, fields: &Fields) -> Option<&str> {
+    let word = |field: &str| fields.get(field).and_then(Value::as_str);
+    if kind == Kind::Task && word("status") != Some("done") { word("due_on") } else { None }
+}
+
+/// The JSON of the tasks that are not done and have a due day, the earliest day first, at most `limit`.
+pub fn next_tasks(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<Vec<String>, StoreError> {
+    // CROSS JOIN: SQLite would otherwise begin with all tasks.
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT e.body FROM field_values v
+         CROSS JOIN records r INDEXED BY records_by_creation
+           ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
+         CROSS JOIN events e ON e.event_rowid = ?1 + r.rev
+         WHERE v.home = ?2 AND v.kind = ?3 AND v.field = ?4 ORDER BY v.value, v.created LIMIT ?5",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let values = (home.event_rowid(0), home.0, number(Kind::Task), NEXT_DUE, limit);
+    Ok(statement.query_map(values, |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 /// Replaces the rows of a record. `before` and `after` are the fields around the write; None: the record does not exist.
@@ -104,12 +130,30 @@ pub fn all(tx: &Tx<'_>, home: HomeNumber) -> Result<HashSet<Row>, StoreError> {
 
 /// The name of an indexed field, for messages.
 pub fn field_name(stored: i64) -> &'static str {
+    if stored == NEXT_DUE {
+        return "due_on as a task that is not done";
+    }
     INDEXED.iter().find(|(_, number)| *number == stored).map_or("unknown field", |(name, _)| name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_tasks_that_are_not_done_are_next() {
+        let fields = |text: &str| serde_json::from_str::<Fields>(text).unwrap();
+        for (kind, text, next) in [
+            (Kind::Task, r#"{ "status": "open", "due_on": "2026-06-01" }"#, true),
+            (Kind::Task, r#"{ "status": "in_progress", "due_on": "2026-06-01" }"#, true),
+            (Kind::Task, r#"{ "status": "done", "due_on": "2026-06-01" }"#, false),
+            (Kind::Task, r#"{ "status": "open", "due_on": null }"#, false),
+            (Kind::Room, r#"{ "status": "open", "due_on": "2026-06-01" }"#, false),
+        ] {
+            let rows: Vec<Row> = rows_of(kind, 7, &fields(text)).collect();
+            assert_eq!(rows.contains(&(kind, NEXT_DUE, "2026-06-01".to_owned(), 7)), next, "{kind} {text}");
+        }
+    }
 
     #[test]
     fn every_reference_is_indexed() {

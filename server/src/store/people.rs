@@ -112,6 +112,12 @@ pub fn set_password(tx: &Tx<'_>, id: &str, password: &str) -> Result<(), StoreEr
     Ok(())
 }
 
+/// Replaces the password `before` of a person by `after`. False: the password has changed, or the person was removed.
+pub fn replace_password(tx: &Tx<'_>, id: &str, before: &str, after: &str) -> Result<bool, StoreError> {
+    let sql = "UPDATE people SET password = ?3 WHERE id = ?1 AND password = ?2 AND removed_at IS NULL";
+    Ok(tx.conn.execute(sql, (id, before, after))? > 0)
+}
+
 /// Changes the role of a person.
 pub fn set_role(tx: &Tx<'_>, id: &str, role: Role) -> Result<(), StoreError> {
     tx.conn.execute("UPDATE people SET role = ?2 WHERE id = ?1", (id, role.as_str()))?;

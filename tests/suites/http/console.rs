@@ -36,7 +36,7 @@ pub(super) async fn sign_up(server: &Server, team: &str, role: Role, name: &str)
 }
 
 /// The secret of a key in a page; empty without one.
-fn secret(page: &str) -> String {
+pub(super) fn secret(page: &str) -> String {
     let start = page.find("svc_").filter(|_| page.contains("id=\"secret\""));
     start.map(|start| page[start..].split('<').next().unwrap().to_owned()).unwrap_or_default()
 }
@@ -67,8 +67,14 @@ async fn every_page_keeps_its_role() {
         let created = operate::create_key(&app.db, &Clock::system(), new_key(&team, Environment::Test)).await.unwrap();
         let id = if page.path.contains("people") { &mia } else { &created.key.id };
         let path = page.path.replace("{id}", id).replace("{token}", "none");
-        let fields =
-            [("old", "now"), ("role", "member"), ("name", "new"), ("environment", "test"), ("scopes", "tasks:read")];
+        let fields = [
+            ("old", "now"),
+            ("new", "a new password"),
+            ("role", "member"),
+            ("name", "new"),
+            ("environment", "test"),
+            ("scopes", "tasks:read"),
+        ];
         let visit = async |browser: &Browser| match page.method == Method::POST {
             true => browser.submit(&path, &fields).await,
             false => browser.open(&path).await,
@@ -95,15 +101,15 @@ async fn every_page_keeps_its_role() {
         let is_sign_in =
             |(status, location): &(u16, String)| *status == 303 && location.starts_with("/console/sign-in");
         assert_eq!(is_sign_in(&signed_out), page.role().is_some(), "{about}: {signed_out:?}");
-        let is_wrong_password = page.operation == "console_sign_in";
+        let is_wrong_password = matches!(page.operation, "console_sign_in" | "console_change_password");
         assert_eq!(of_member.0 == 403, page.role() == Some(Role::Owner) || is_wrong_password, "{about}: {of_member:?}");
         let is_foreign = page.path.contains("{id}");
         assert_eq!(of_stranger.0 == 404, is_foreign, "{about}: {of_stranger:?}");
         let is_link = page.path.contains("{token}");
         let expected: &[u16] = if is_link {
             &[410]
-        } else if page.path == "/console/sign-in" {
-            &[200, 403]
+        } else if is_wrong_password {
+            &[403]
         } else if page.path == "/console/check" {
             // The check of the stranger may still run.
             &[303, 409]

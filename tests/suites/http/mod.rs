@@ -1,6 +1,8 @@
 //! The API over HTTP, against the real router and store. `contract.md` in this directory lists the tests of each
 //! section of the contract.
 
+mod access;
+mod account;
 mod authors;
 mod bulk;
 mod clock;

@@ -36,11 +36,12 @@ struct ScopeRow {
     is_ticked: bool,
 }
 
-/// `GET /console/keys/new`: the empty form, with the reading scopes ticked.
-pub(in crate::console) async fn new(_request: WebRequest, session: Session) -> Result<Reply, Refusal> {
+/// `GET /console/keys/new?environment=`: the empty form, with the reading scopes ticked. `test`: with the sandbox chosen.
+pub(in crate::console) async fn new(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let reading = SCOPES.iter().filter(|scope| scope.ends_with(":read"));
-    let fields = reading.map(|scope| ("scopes".to_owned(), (*scope).to_owned())).collect();
-    form(&session, 200, None, &Fields(fields))
+    let ticked = reading.map(|scope| ("scopes".to_owned(), (*scope).to_owned()));
+    let environment = ("environment".to_owned(), request.query_fields().text("environment").to_owned());
+    form(&session, 200, None, &Fields(ticked.chain([environment]).collect()))
 }
 
 /// The form with the values that a person sent, and what is wrong with them.
