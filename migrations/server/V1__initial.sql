@@ -190,10 +190,10 @@ CREATE TABLE partner_barriers (
     PRIMARY KEY (scope, id)
 ) STRICT, WITHOUT ROWID;
 
--- Requests of each key on each day, for the console. The server adds its counts at most once a minute, and deletes the rows
--- of days that the console no longer shows.
+-- Requests of each key, or grant of a partner, on each day, for the console. The server adds its counts at most once a
+-- minute, and deletes the rows of days that the console no longer shows.
 CREATE TABLE key_usage (
-    key     TEXT NOT NULL REFERENCES keys (id),
+    key     TEXT NOT NULL REFERENCES keys (id) ON DELETE CASCADE,
     day     INTEGER NOT NULL,                     -- days since 1970-01-01, in UTC
     reads   INTEGER NOT NULL,                     -- requests that the window counted, here and below
     writes  INTEGER NOT NULL,

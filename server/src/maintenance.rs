@@ -1,5 +1,5 @@
 //! Background work of a serving process: detect writes of other processes, remove events beyond the retention, expired
-//! receipts, expired exports and expired tokens of partners, store counts of requests. Must not know requests.
+//! receipts, expired exports and expired tokens of partners; store counts of requests. Must not know requests.
 
 use std::future::ready;
 use std::sync::Arc;

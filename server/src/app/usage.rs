@@ -8,7 +8,7 @@ use hearth_contract::formats::Timestamp;
 
 use super::limits::RateClass;
 use crate::store::usage::{self, Counts, Usage};
-use crate::store::{Db, StoreError};
+use crate::store::{Db, StoreError, keys};
 
 /// Days of which the database keeps the numbers, with today.
 pub const DAYS_KEPT: i64 = 30;
@@ -83,7 +83,7 @@ impl UsageCounter {
         let (team, since) = (team.to_owned(), first_day(now));
         let (keys, mut rows) = db
             .read(move |tx| {
-                let keys = crate::store::keys::list(tx, Some(&team))?;
+                let keys = keys::list_with_grants(tx, &team)?;
                 Ok((keys, usage::of_team(tx, &team, since)?))
             })
             .await?;

@@ -55,7 +55,8 @@ struct State {
 }
 
 struct ReaderRow {
-    key: String,
+    /// The id of the key. None: a grant, which has no page of this kind.
+    key: Option<String>,
     name: String,
     way: &'static str,
     position: i64,
@@ -90,7 +91,7 @@ pub(super) async fn tail(request: WebRequest, session: Session) -> Result<Reply,
 async fn state(request: &WebRequest, session: &Session) -> Result<State, Refusal> {
     let app = &request.app;
     let environment = Environment::parse(request.query_fields().text("home")).unwrap_or(Environment::Live);
-    let mut keys = operate::list_keys(&app.db, Some(session.team.clone())).await.map_err(refused)?;
+    let mut keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
     keys.retain(|key| key.environment == environment);
     let now = app.clock.now();
     let mut readers = app.readers.of_keys(|id| keys.iter().any(|key| key.id == id), now);
@@ -131,10 +132,10 @@ async fn read(
 }
 
 fn reader_row(reader: &Progress, lag: Lag, keys: &[Key], now: Timestamp) -> ReaderRow {
-    let name = keys.iter().find(|key| key.id == reader.key).map(|key| key.name.clone());
+    let key = keys.iter().find(|key| key.id == reader.key);
     ReaderRow {
-        key: reader.key.clone(),
-        name: name.unwrap_or_default(),
+        key: key.filter(|key| key.client.is_none()).map(|key| key.id.clone()),
+        name: key.map(|key| key.name.clone()).unwrap_or_default(),
         way: match (reader.way, reader.is_open) {
             (Way::Poll, _) => "poll",
             (Way::Stream, true) => "stream",

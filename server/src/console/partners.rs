@@ -60,8 +60,9 @@ impl GrantRow {
 /// `GET /console/partners`.
 pub(super) async fn list(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let (app, now) = (&request.app, request.app.clock.now());
-    let grants = operate::list_grants(&app.db, &session.team).await.map_err(refused)?;
-    let grants = grants.into_iter().rev().map(|grant| GrantRow::new(grant, now)).collect();
+    let callers = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
+    let grants = callers.into_iter().rev().filter(|caller| caller.client.is_some());
+    let grants = grants.map(|grant| GrantRow::new(grant, now)).collect();
     let access = app.config.partners.as_str();
     render(200, &PartnersPage { frame: Frame::of(&session, "Partners"), grants, access })
 }

@@ -34,8 +34,10 @@ struct RequestRow {
     status: u16,
     is_refused: bool,
     ms: String,
-    /// The id and the hint of the key. None: no valid key.
-    key: Option<(String, String)>,
+    /// The id of the key. None: no valid key, or a grant, which has no page of this kind.
+    key: Option<String>,
+    /// The hint of the key; of a grant its name.
+    hint: Option<String>,
     id: Box<str>,
 }
 
@@ -48,7 +50,7 @@ pub(super) async fn requests(request: WebRequest, session: Session) -> Result<Re
     let teams = [Some(&*session.team), None];
     let teams = if has_strangers { &teams[..] } else { &teams[..1] };
     let (found, has_more) = app.recent.page(teams, before.unwrap_or(u64::MAX), PAGE);
-    let keys = operate::list_keys(&app.db, Some(session.team.clone())).await.map_err(refused)?;
+    let keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
     let page = RequestsPage {
         frame: Frame::of(&session, "Requests"),
         older: found.last().filter(|_| has_more).map(|request| request.number),
@@ -69,7 +71,8 @@ fn row(request: Request, keys: &[Key]) -> RequestRow {
         status: request.status,
         is_refused: request.status >= 400,
         ms: format!("{:.1}", request.took.as_secs_f64() * 1000.0),
-        key: key.map(|key| (key.id.clone(), key.hint.clone())),
+        key: key.filter(|key| key.client.is_none()).map(|key| key.id.clone()),
+        hint: key.map(|key| if key.client.is_none() { key.hint.clone() } else { key.name.clone() }),
         id: request.request_id,
     }
 }

@@ -37,7 +37,7 @@ struct UsagePage {
 pub(super) async fn usage(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let (app, fields) = (&request.app, request.query_fields());
     let wanted = Some(fields.text("key")).filter(|id| !id.is_empty());
-    let known = operate::list_keys(&app.db, Some(session.team.clone())).await.map_err(refused)?;
+    let known = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
     let of_key = match wanted {
         Some(id) => {
             let found = known.iter().find(|key| key.id == id);

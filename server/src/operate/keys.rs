@@ -171,10 +171,10 @@ pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error>
     found.map_err(|team| Error::no_team(&team))
 }
 
-/// The grants of a team (id) to programs of partners, oldest first (contract 20). Ended grants are among them.
-pub async fn list_grants(db: &Db, team: &str) -> Result<Vec<Key>, Error> {
+/// The keys of a team (id) and the grants of its partners, the oldest first: everybody who calls the API.
+pub async fn list_callers(db: &Db, team: &str) -> Result<Vec<Key>, Error> {
     let team = team.to_owned();
-    Ok(db.read(move |tx| keys::list_grants(tx, Some(&team))).await?)
+    Ok(db.read(move |tx| keys::list_with_grants(tx, &team)).await?)
 }
 
 /// Revokes a key or a grant (id or unique name). Idempotent.

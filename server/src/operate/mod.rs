@@ -20,7 +20,7 @@ mod teams;
 
 pub use error::Error;
 pub use keys::{
-    CreatedKey, NewKey, create_key, list_grants, list_keys, parse_pin, parse_scopes, revoke_key, rotate_key, team_key,
+    CreatedKey, NewKey, create_key, list_callers, list_keys, parse_pin, parse_scopes, revoke_key, rotate_key, team_key,
     unflag_key,
 };
 pub use shell::shell_command;

@@ -127,6 +127,11 @@ pub fn list_grants(tx: &Tx<'_>, team: Option<&str>) -> Result<Vec<Key>, StoreErr
     list_where(tx, "k.client IS NOT NULL", team)
 }
 
+/// The keys and the grants of a team, the oldest first.
+pub fn list_with_grants(tx: &Tx<'_>, team: &str) -> Result<Vec<Key>, StoreError> {
+    list_where(tx, "true", Some(team))
+}
+
 fn list_where(tx: &Tx<'_>, condition: &str, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!(
         "{SELECT} {FROM} WHERE {condition} AND (?1 IS NULL OR k.team = ?1) ORDER BY k.created_at, k.id"

@@ -38,11 +38,11 @@ pub struct Usage {
     pub counts: Counts,
 }
 
-/// Adds to the stored numbers of a key and a day.
+/// Adds to the stored numbers of a key and a day. Does nothing when the key was deleted, as grants of partners are.
 pub fn add(tx: &Tx<'_>, usage: &Usage) -> Result<(), StoreError> {
     let Counts { reads, writes, bulk, refused } = usage.counts;
     let mut statement = tx.conn.prepare_cached(
-        "INSERT INTO key_usage (key, day, reads, writes, bulk, refused) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        "INSERT INTO key_usage (key, day, reads, writes, bulk, refused) SELECT id, ?2, ?3, ?4, ?5, ?6 FROM keys WHERE id = ?1
          ON CONFLICT (key, day) DO UPDATE SET reads = reads + excluded.reads, writes = writes + excluded.writes,
              bulk = bulk + excluded.bulk, refused = refused + excluded.refused",
     )?;

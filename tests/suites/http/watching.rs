@@ -196,6 +196,15 @@ async fn usage_is_counted_by_key_and_day_and_survives_a_restart() {
     let team = operate::teams(&app.db).await.unwrap()[0].id.clone();
     let stored = app.db.read(move |tx| hearth_server::store::usage::of_team(tx, &team, 0)).await.unwrap();
     assert_eq!(stored.len(), 2, "{stored:?}");
+
+    // Numbers of a key that is deleted, as grants of partners are, go with it and do not hold up the others.
+    let delete = format!("PRAGMA foreign_keys = ON; DELETE FROM keys WHERE id = '{id}'");
+    let sqlite = std::process::Command::new("sqlite3").arg(dir.path().join("hearth.db")).arg(delete).status();
+    assert!(sqlite.expect("sqlite3").success());
+    phone.get("/v1/rooms").await;
+    app.usage.count(&id, hearth_server::app::usage::Counted::Refused, app.clock.now());
+    app.usage.store(&app.db, app.clock.now()).await.unwrap();
+    assert!(anna.open("/console/usage").await.text.contains("There were no requests"));
     running.stop().await;
 }
 
