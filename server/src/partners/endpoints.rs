@@ -105,6 +105,10 @@ fn seconds_left(key: &Key, now: Timestamp) -> i64 {
 
 /// `POST /oauth/device_authorization`.
 pub async fn device_authorization(request: WebRequest) -> Result<Reply, Refusal> {
+    if !request.app.config.has_console {
+        let text = "This server has no console, so no owner can approve a device. Use an API key.";
+        return Ok(error(404, "invalid_request", text));
+    }
     let mut fields = form(&request)?;
     let is_ours = |value: &str| value == &*request.app.base_url;
     fields.0.retain(|(name, value)| name != "resource" || !is_ours(value));

@@ -80,6 +80,15 @@ async fn owner_narrows_what_a_program_gets() {
 }
 
 #[tokio::test]
+async fn device_gets_no_code_without_console() {
+    let server = Server::start_with(|config| config.has_console = false).await;
+    let form = [("client_id", "hearth-replica"), ("device_name", "Phone")];
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let asked = http.post(format!("{}/oauth/device_authorization", server.url)).form(&form).send().await.unwrap();
+    assert_eq!(asked.status(), 404, "nobody could approve it");
+}
+
+#[tokio::test]
 async fn owner_ends_grant_on_page() {
     let (server, _, partner) = start().await;
     let tokens = Tokens::of(&partner.redeem(&partner.code().await, &[]).await);
