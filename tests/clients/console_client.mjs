@@ -1,7 +1,10 @@
 // Two people use the console in Chromium. Arguments: a file that gets the secrets that were shown, one in each line.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
+import { once } from "node:events";
 import { appendFileSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { chromium } from "playwright-core";
 
 const [secrets] = process.argv.slice(2);
@@ -191,6 +194,55 @@ await mia.locator("#changed").waitFor();
 await judge(mia, "changed password");
 await mia.goto(`${base}/console`);
 await judge(mia, "owners only");
+
+// A program of a partner asks for access. The owner takes a scope away, and ends the access later.
+const program = createServer((_, response) => response.end("the program has its answer")).listen(0, "127.0.0.1");
+await once(program, "listening");
+const redirect = `http://127.0.0.1:${program.address().port}/callback`;
+const post = async (path, body) => (await fetch(base + path, { method: "POST", ...body })).json();
+const about = { client_name: "Shelf App", redirect_uris: [redirect], grant_types: ["authorization_code", "refresh_token"] };
+const headers = { "content-type": "application/json" };
+const { client_id } = await post("/oauth/register", { headers, body: JSON.stringify(about) });
+const verifier = "a-verifier-of-a-test-with-more-than-43-characters";
+const code_challenge = createHash("sha256").update(verifier).digest("base64url");
+const asked = { response_type: "code", client_id, redirect_uri: redirect, scope: "rooms:read tasks:read", state: "s" };
+const query = new URLSearchParams({ ...asked, code_challenge, code_challenge_method: "S256" });
+await anna.goto(`${base}/oauth/authorize?${query}`);
+await judge(anna, "consent");
+await anna.getByRole("checkbox", { name: /tasks:read/ }).uncheck();
+await anna.getByRole("radio", { name: /^test/ }).check();
+await press(anna, "Give access");
+await anna.waitForURL(`${redirect}?*`);
+const code = new globalThis.URL(anna.url()).searchParams.get("code");
+const redeemed = { grant_type: "authorization_code", code, client_id, redirect_uri: redirect, code_verifier: verifier };
+const tokens = await post("/oauth/token", { body: new URLSearchParams(redeemed) });
+keep(tokens.access_token);
+keep(tokens.refresh_token);
+assert.equal(tokens.scope, "rooms:read");
+assert.equal((await me(tokens.access_token)).status, 200);
+await anna.goto(`${base}/console/partners`);
+await judge(anna, "partners with a grant");
+await press(anna, "End the access of Shelf App");
+await anna.waitForURL(`${base}/console/partners`);
+assert.equal((await me(tokens.access_token)).status, 401);
+await judge(anna, "partners with an ended grant");
+program.close();
+
+// A replica gets its key by a code.
+const device = { client_id: "hearth-replica", device_name: "Tablet" };
+const { user_code, device_code } = await post("/oauth/device_authorization", { body: new URLSearchParams(device) });
+await anna.goto(`${base}/oauth/device`);
+await judge(anna, "code of a device");
+await anna.getByLabel("The code that the device shows").fill(user_code.toLowerCase());
+await press(anna, "Go on");
+await judge(anna, "device");
+await press(anna, "Give access");
+await anna.getByRole("heading", { level: 1 }).waitFor();
+await judge(anna, "approved device");
+const polled = { client_id: "hearth-replica", device_code, grant_type: "urn:ietf:params:oauth:grant-type:device_code" };
+const { access_token } = await post("/oauth/token", { body: new URLSearchParams(polled) });
+keep(access_token);
+assert.equal((await (await me(access_token)).json()).data.key.name, "Tablet");
 
 // Sign-out everywhere ends the other browser too.
 const other = await visitor();
