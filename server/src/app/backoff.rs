@@ -1,5 +1,5 @@
-//! Slows down whoever guesses passwords: after some failures, each further attempt must wait longer. Must not know what is
-//! guessed.
+//! Slows down the guessing of passwords: after some failures, each further attempt must wait longer. Must not know how a
+//! password is checked.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,10 +14,10 @@ const FIRST_WAIT: Duration = Duration::from_secs(10);
 const WAIT_MAX: Duration = Duration::from_secs(15 * 60);
 /// Time after the last failure at which the failures are forgotten.
 const MEMORY_TIME: Duration = Duration::from_secs(60 * 60);
-/// Remembered guessers, at most. Beyond, the one whose last failure is oldest is forgotten.
+/// Remembered clients and names, at most. The entry with the oldest failure makes room for a new entry.
 const GUESSERS_MAX: usize = 10_000;
 
-/// Who guesses, or what is guessed.
+/// The client or the name whose failures are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Guesser {
     /// The network address of the client.

@@ -35,26 +35,26 @@ struct KeyPage {
     key: KeyRow,
 }
 
-/// A key as the pages show it.
-struct KeyRow {
-    id: String,
-    name: String,
-    environment: &'static str,
-    hint: String,
+/// A key, or the grant of a partner, as the pages show it.
+pub(super) struct KeyRow {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) environment: &'static str,
+    pub(super) hint: String,
     /// `good`, `flagged`, `expired` or `revoked`.
-    state: &'static str,
-    is_valid: bool,
-    is_flagged: bool,
-    scopes: Vec<String>,
-    networks: Vec<String>,
-    pinned: String,
-    created: String,
-    last_used: String,
-    expires: String,
+    pub(super) state: &'static str,
+    pub(super) is_valid: bool,
+    pub(super) is_flagged: bool,
+    pub(super) scopes: Vec<String>,
+    pub(super) networks: Vec<String>,
+    pub(super) pinned: String,
+    pub(super) created: String,
+    pub(super) last_used: String,
+    pub(super) expires: String,
 }
 
 impl KeyRow {
-    fn new(key: Key, now: Timestamp) -> KeyRow {
+    pub(super) fn new(key: Key, now: Timestamp) -> KeyRow {
         let ended = key.end_reason(now);
         let is_flagged = key.flagged_at.is_some() && ended.is_none();
         KeyRow {

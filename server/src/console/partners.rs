@@ -4,8 +4,8 @@
 use askama::Template;
 use hearth_contract::formats::Timestamp;
 
+use super::keys::KeyRow;
 use super::page::{Frame, not_found, refused, render};
-use super::words::{moment, moment_or_never};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::scopes::scope_about;
 use crate::http::web::{WebRequest, redirect};
@@ -27,33 +27,19 @@ struct PartnersPage {
 
 /// A grant as the page shows it.
 struct GrantRow {
-    id: String,
-    name: String,
+    key: KeyRow,
+    /// The client id of the program.
     client: String,
-    environment: &'static str,
-    state: &'static str,
-    is_good: bool,
+    /// What the program may do, in words.
     scopes: Vec<String>,
-    since: String,
-    last_used: String,
-    expires: String,
 }
 
 impl GrantRow {
-    fn new(grant: Key, now: Timestamp) -> GrantRow {
-        let ended = grant.end_reason(now);
-        GrantRow {
-            state: ended.unwrap_or("good"),
-            is_good: ended.is_none(),
-            scopes: grant.scopes.iter().map(|scope| scope_about(scope)).collect(),
-            environment: grant.environment.as_str(),
-            since: moment(grant.created_at),
-            last_used: moment_or_never(grant.last_used_at),
-            expires: moment_or_never(grant.expires_at),
-            client: grant.client.unwrap_or_default(),
-            name: grant.name,
-            id: grant.id,
-        }
+    /// None: the key is no grant.
+    fn new(key: Key, now: Timestamp) -> Option<GrantRow> {
+        let client = key.client.clone()?;
+        let scopes = key.scopes.iter().map(|scope| scope_about(scope)).collect();
+        Some(GrantRow { client, scopes, key: KeyRow::new(key, now) })
     }
 }
 
@@ -61,8 +47,7 @@ impl GrantRow {
 pub(super) async fn list(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let (app, now) = (&request.app, request.app.clock.now());
     let callers = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
-    let grants = callers.into_iter().rev().filter(|caller| caller.client.is_some());
-    let grants = grants.map(|grant| GrantRow::new(grant, now)).collect();
+    let grants = callers.into_iter().rev().filter_map(|caller| GrantRow::new(caller, now)).collect();
     let access = app.config.partners.as_str();
     render(200, &PartnersPage { frame: Frame::of(&session, "Partners"), grants, access })
 }

@@ -5,6 +5,7 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::http::Request;
 use tokio::sync::Notify;
 
 use crate::random::unique_bytes;
@@ -16,6 +17,27 @@ pub struct Peer(pub SocketAddr);
 /// The mark of a request that came over TLS. A listener with TLS sets it.
 #[derive(Clone, Copy, Debug)]
 pub struct Secure;
+
+/// What the requests of a connection have in common.
+#[derive(Clone)]
+pub(super) struct ConnectionMarks {
+    pub(super) peer: Peer,
+    pub(super) hangup: Hangup,
+    /// Whether the connection has TLS.
+    pub(super) is_secure: bool,
+}
+
+impl ConnectionMarks {
+    /// Puts the marks into a request.
+    pub(super) fn set<B>(&self, request: &mut Request<B>) {
+        let marks = request.extensions_mut();
+        marks.insert(self.peer);
+        marks.insert(self.hangup.clone());
+        if self.is_secure {
+            marks.insert(Secure);
+        }
+    }
+}
 
 /// A switch that closes the connection of a request without a response.
 #[derive(Clone, Default)]

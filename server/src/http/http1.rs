@@ -18,7 +18,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 
-use super::connection::{Hangup, Peer, Secure};
+use super::connection::{ConnectionMarks, Hangup, Peer};
 use super::edge::Edge;
 use super::idle::OpenConnection;
 use super::rules::Rules;
@@ -43,16 +43,12 @@ pub(super) async fn serve(
     rules: Rules,
     mut shutdown: Shutdown,
 ) -> Option<(Channel, Response)> {
-    let is_secure = channel.is_secure();
+    let marks = ConnectionMarks { peer, hangup: Hangup::default(), is_secure: channel.is_secure() };
     let handover = Arc::new(Handover::new(channel.full_flag()));
-    let (hangup, open) = (Hangup::default(), Arc::new(open));
-    let (handover_of_request, hangup_of_request, activity) = (handover.clone(), hangup.clone(), open.clone());
+    let (hangup, open) = (marks.hangup.clone(), Arc::new(open));
+    let (handover_of_request, activity) = (handover.clone(), open.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(peer);
-        request.extensions_mut().insert(hangup_of_request.clone());
-        if is_secure {
-            request.extensions_mut().insert(Secure);
-        }
+        marks.set(&mut request);
         answer(edge.clone(), request, handover_of_request.clone(), activity.clone())
     });
     let mut connection = http1::Builder::new()

@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::time::MissedTickBehavior;
 
-use super::connection::{Hangup, Peer, Secure};
+use super::connection::{ConnectionMarks, Hangup, Peer};
 use super::edge::Edge;
 use super::idle::OpenConnection;
 use super::paced_body::{PacedBody, Responses};
@@ -56,13 +56,12 @@ pub(super) async fn serve(
     mut shutdown: Shutdown,
 ) {
     let is_full = channel.full_flag();
-    let (hangup, responses) = (Hangup::default(), Responses::new(open));
-    let (hangup_of_request, responses_of_request) = (hangup.clone(), responses.clone());
+    let marks = ConnectionMarks { peer, hangup: Hangup::default(), is_secure: channel.is_secure() };
+    let (hangup, responses) = (marks.hangup.clone(), Responses::new(open));
+    let responses_of_request = responses.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = like_http1(request);
-        request.extensions_mut().insert(peer);
-        request.extensions_mut().insert(hangup_of_request.clone());
-        request.extensions_mut().insert(Secure);
+        marks.set(&mut request);
         answer(edge.clone(), request, responses_of_request.clone())
     });
     let connection = http2::Builder::new(TokioExecutor::new())

@@ -23,8 +23,8 @@ use crate::store::StoreError;
 use crate::store::people::Role;
 use crate::store::sessions::Session;
 
-/// The parameters of a request that the form repeats.
-const REPEATED: [&str; 8] = [
+/// The parameters of a request that the form sends again, in hidden fields.
+const KEPT_IN_FORM: [&str; 8] = [
     "response_type",
     "client_id",
     "redirect_uri",
@@ -175,14 +175,14 @@ async fn page(
     };
     let kept: Vec<String> = fields.all("grant").map(str::to_owned).collect();
     let origin = redirect_origin(&validated.redirect_uri);
-    let is_repeated = |name: &str| REPEATED.contains(&name) || name == "request_uri";
+    let is_kept = |name: &str| KEPT_IN_FORM.contains(&name) || name == "request_uri";
     let page = ConsentPage {
         frame: Frame::of(owner, "Give access?"),
         client: client.name.clone().unwrap_or_else(|| "A program without a name".to_owned()),
         host: origin.split_once("://").map_or(&*origin, |(_, host)| host).to_owned(),
         scopes: scope_rows(&validated.scope, fault.is_some().then_some(&*kept)),
         fault,
-        fields: fields.0.into_iter().filter(|(name, _)| is_repeated(name)).collect(),
+        fields: fields.0.into_iter().filter(|(name, _)| is_kept(name)).collect(),
         is_test: environment == Environment::Test,
         lifetimes: lifetimes(),
     };

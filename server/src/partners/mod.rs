@@ -1,13 +1,13 @@
-//! Partner authorization (contract 20): other programs get access that an owner has agreed to. The library `oauth-as`
-//! speaks the protocol; this module stores its records, decides what it leaves open, and shows the pages for people. Must
-//! not know records of a home.
+//! Partner authorization (contract 20): an owner gives a program of another party access to a home. The library `oauth-as`
+//! speaks the protocol. This folder stores the library's records, sets its policies and shows pages to owners. Must not know
+//! records of a home.
 //!
-//! - [`consent`], [`device`]: the pages on which owners agree. `grants`: what they give. [`pages`]: what the pages share.
-//! - [`endpoints`]: what programs call with forms. [`registration`]: how a program becomes a client. [`metadata`]: how it
-//!   finds the endpoints. `documents`: clients that a web address describes.
-//! - `service`: the library with our settings. [`wire`]: between its tokens and forms and those that clients see.
-//! - [`storage`]: the library's storage on our database. `records`: values of the library as rows. `sealing`: what is
-//!   stored cannot be read without the secret.
+//! - [`consent`], [`device`]: the pages on which owners agree. `grants`: the choices of an owner. [`pages`]: parts of both pages.
+//! - [`endpoints`]: token, device, pushed request, revocation and introspection. [`registration`]: makes a program a client.
+//!   [`metadata`]: the addresses of the endpoints. `documents`: clients that are described by a document at a web address.
+//! - `service`: the library with the settings of this server. [`wire`]: translates tokens and forms between library and clients.
+//! - [`storage`]: the library's storage on the server's database. `records`: the library's values as rows. `sealing`: encrypts a
+//!   stored record under the secret that names the record.
 
 pub mod consent;
 pub mod device;

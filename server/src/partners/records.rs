@@ -1,4 +1,4 @@
-//! From the values of the protocol library to rows, inside one transaction, and the rule of which write comes too late.
+//! Turns values of the protocol library into rows, inside one transaction, and decides which write comes after a revocation.
 //! Must not know when the library reads or writes.
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -24,12 +24,12 @@ use crate::store::{Db, StoreError, Tx, keys};
 /// Expired records that one transaction deletes.
 const SWEPT_PER_STEP: u32 = 1000;
 
-/// The lifetimes that the library does not know. None each: the storage does nothing beyond its contract with the library.
+/// Lifetimes that the library has no setting for. With None in both fields, the storage only fulfils the library's contract.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lifetimes {
-    /// Time without use after which a refresh token ends. None: never.
+    /// Idle time after which a refresh token ends. None: never.
     pub(crate) refresh_idle: Option<Duration>,
-    /// Time after which a registered client that nobody has used ends. None: never.
+    /// Lifetime of a registered client without a grant. None: unlimited.
     pub(crate) unused_client: Option<Duration>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct PartnerStorage {
     db: Db,
     clock: crate::clock::Clock,
     lifetimes: Lifetimes,
-    /// True after a token, a family or a client was ended through this value or its clones.
+    /// Set when this storage, or a clone, ended a token, a family or a client.
     ended: Arc<AtomicBool>,
 }
 
@@ -49,12 +49,12 @@ impl PartnerStorage {
         PartnerStorage { db, clock, lifetimes, ended: Arc::default() }
     }
 
-    /// Whether a token, a family or a client was ended through this value or its clones.
+    /// Whether this storage, or a clone, ended a token, a family or a client.
     pub(crate) fn has_ended_access(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// As `write`, for a change that ends access.
+    /// Writes a change that ends access.
     async fn end<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -64,7 +64,7 @@ impl PartnerStorage {
         done
     }
 
-    /// The moment that lies an interval ahead, in nanoseconds.
+    /// Now plus an interval, in nanoseconds since 1970.
     fn after(&self, interval: Option<Duration>) -> Option<i64> {
         let now = nanos_of(self.clock.now());
         interval.map(|interval| now.saturating_add(i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX)))
@@ -77,7 +77,7 @@ impl PartnerStorage {
         self.db.write(job).await.map_err(fault)
     }
 
-    /// A pushed request, which stays.
+    /// Reads a pushed request, and keeps the request stored.
     pub(crate) async fn pushed_request(
         &self,
         request_uri: &str,
@@ -95,7 +95,7 @@ impl PartnerStorage {
         let (secret, now) = (secret.to_owned(), nanos_of(self.clock.now()));
         let found = self.db.read(move |tx| {
             let found = partners::get(tx, kind, &lookup(kind, &secret))?;
-            // The library checks all other ends itself.
+            // The library checks every other expiry.
             let found = found.filter(|record| !ends_when_idle || record.expires_at.is_none_or(|end| now < end));
             found.map(|record| open_json(&secret, &record.body).map(Arc::new)).transpose()
         });
@@ -131,7 +131,7 @@ impl Storage for PartnerStorage {
             // A client that names no scopes may ask for each, and gets all reads if it asks for none.
             (client.allowed_scopes, client.default_scopes) = (records::all_scopes(), records::reading_scopes());
         }
-        // A client stays only if an owner agrees to it.
+        // The client expires unless an owner gives a grant to the client.
         let expires_at = self.after(self.lifetimes.unused_client);
         self.write(move |tx| records::put_client(tx, &client, expires_at)).await
     }

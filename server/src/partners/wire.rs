@@ -14,9 +14,9 @@ use crate::app::App;
 use crate::http::reply::{Refusal, Reply, ResponseContext};
 use crate::http::web::{self, Fields};
 
-/// The fields of a form that the standards allow once at most. A second one is refused, because two programs could read two
+/// The fields of a form that may stand several times. Another field that stands twice is refused, because two programs could read two
 /// different values.
-const REPEATED: [&str; 2] = ["resource", "grant"];
+const MAY_REPEAT: [&str; 2] = ["resource", "grant"];
 
 /// A refusal: `{error, error_description}`.
 pub(super) fn error(status: u16, code: &str, description: &str) -> Reply {
@@ -44,7 +44,7 @@ pub fn refuse(_: &ResponseContext, problem: &Problem) -> Reply {
 pub(super) fn read_fields(app: &App, fields: Fields) -> Result<Fields, Reply> {
     let mut read: Vec<(String, String)> = Vec::with_capacity(fields.0.len());
     for (name, value) in fields.0 {
-        if !REPEATED.contains(&&*name) && read.iter().any(|(known, _)| *known == name) {
+        if !MAY_REPEAT.contains(&&*name) && read.iter().any(|(known, _)| *known == name) {
             return Err(error(400, "invalid_request", &format!("The parameter {} stands twice.", shown(&name))));
         }
         let value = match &*name {

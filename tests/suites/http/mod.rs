@@ -8,6 +8,7 @@ mod bulk;
 mod clock;
 mod console;
 mod cors;
+mod devices;
 mod discovery;
 mod envelope;
 mod exports;
