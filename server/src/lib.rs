@@ -19,12 +19,13 @@
 //! - `compression`: codings of bodies, off the async threads.
 //! - `listening`: the address of the service, and warnings about it.
 //! - [`open_files`]: how many connections the limits of the machine allow.
+//! - [`scopes`]: the scopes of keys.
 //! - [`config`], [`clock`], [`random`], [`app`]: the values that the modules above receive.
 //! - [`core_dumps`]: switches them off.
 //! - [`interceptor`]: the hook for tests in front of every request.
 //! - [`mod@bench`]: the test bench for developers of clients. Only the command line and tests import `bench`.
 //!
-//! Imports point one way: `routes → api → portal → openapi → http → app → home → store`. Each write notifies `store::notifier`, and the streams read on.
+//! Imports point one way: `routes → partners → console → api → portal → openapi → http → app → operate → home → store`. Each write notifies `store::notifier`, and the streams read on.
 
 pub mod api;
 pub mod app;
@@ -49,6 +50,7 @@ pub mod passwords;
 pub mod portal;
 pub mod random;
 pub mod routes;
+pub mod scopes;
 pub mod shutdown;
 pub mod store;
 pub mod versions;

@@ -20,7 +20,7 @@ use crate::http::parameters::{
     list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
-use crate::http::scopes::reading;
+use crate::scopes::reading;
 
 /// Every operation of the API.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {

@@ -15,7 +15,7 @@ use hearth_replica::sync::{HttpRequest, HttpResponse};
 use hearth_server::InProcess;
 use hearth_server::clock::Clock;
 use hearth_server::config::Config;
-use hearth_server::http::scopes::SCOPES;
+use hearth_server::scopes::SCOPES;
 use http_body_util::BodyExt;
 use rusqlite::Connection;
 use tokio::runtime::Runtime;

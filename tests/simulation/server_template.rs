@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::key::{Environment, key_text};
-use hearth_server::http::scopes::SCOPES;
+use hearth_server::scopes::SCOPES;
 use hearth_server::store::homes::{self, Plan, Team};
 use hearth_server::store::keys::{self, Key};
 use hearth_server::store::notifier::Notifier;

@@ -24,6 +24,8 @@ const LAYERS: &[&[&str]] = &[
         "server/src/portal",
         "server/src/openapi",
         "server/src/http",
+        "server/src/app",
+        "server/src/operate",
         "server/src/home",
         "server/src/store",
     ],

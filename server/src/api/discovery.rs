@@ -13,7 +13,7 @@ use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::PublicRequest;
 use crate::http::parameters::{LIST, Parameter, ParameterType, RECORDS_PAGE};
 use crate::http::reply::{Refusal, Reply};
-use crate::http::scopes::{SCOPES, scope_about};
+use crate::scopes::{SCOPES, scope_about};
 use crate::versions::{self, STABILITY};
 
 /// `GET /v1`: resources, conventions, formats and links.

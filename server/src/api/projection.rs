@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::app::keyring::Principal;
 use crate::http::query::Query;
-use crate::http::scopes::reading;
+use crate::scopes::reading;
 use crate::store::records::{self, Image};
 use crate::store::{HomeNumber, StoreError, Tx};
 

@@ -23,7 +23,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
     let Some(question) = call.query.get("q") else {
         return Err(Problem::parameter("q", "", None, "The parameter `q` says what to look for; it is missing.").into());
     };
-    let terms = terms(question)?;
+    let terms = terms(question).map_err(|bad| Problem::parameter("q", question, None, bad.sentence("q")))?;
     let named = call.query.choices("types", &Kind::COLLECTIONS.map(|kind| (kind.as_str(), kind)))?;
     // In a fixed order, because the cursor is bound to the list of kinds.
     let mut kinds: Vec<Kind> = Kind::COLLECTIONS.into_iter().filter(|kind| named.contains(kind)).collect();

@@ -56,7 +56,7 @@ impl AddressLimits {
 }
 
 /// The part of an address that one customer of a network has: an IPv6 address counts by its first 64 bits.
-fn network_of(address: IpAddr) -> IpAddr {
+pub(super) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::from((u128::from(v6) >> 64 << 64).to_be_bytes()),
         v4 => v4,

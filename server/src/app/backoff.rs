@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::address_limits::network_of;
+
 /// Failures without a wait.
 const FREE_FAILURES: u32 = 5;
 /// The wait after the last free failure. Each further failure doubles it.
@@ -29,10 +31,7 @@ pub enum Guesser {
 impl Guesser {
     /// The client with this address. An IPv6 client has a whole network of 64 bits, so the network counts.
     pub fn at(address: IpAddr) -> Guesser {
-        Guesser::Address(match address {
-            IpAddr::V4(_) => address,
-            IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
-        })
+        Guesser::Address(network_of(address))
     }
 }
 
@@ -46,6 +45,8 @@ pub struct Backoff {
 struct Failures {
     count: u32,
     last: Duration,
+    /// The failure before the last, to which a taken back attempt leads back.
+    before: Duration,
 }
 
 impl Failures {
@@ -66,9 +67,10 @@ impl Backoff {
         }
         for guesser in guessers {
             make_room(&mut failures, guesser, now);
-            let known = failures.entry(guesser.clone()).or_insert(Failures { count: 0, last: now });
+            let known = failures.entry(guesser.clone()).or_insert(Failures { count: 0, last: now, before: now });
             let is_old = now.saturating_sub(known.last) >= MEMORY_TIME;
-            *known = Failures { count: if is_old { 1 } else { known.count.saturating_add(1) }, last: now };
+            let count = if is_old { 1 } else { known.count.saturating_add(1) };
+            *known = Failures { count, last: now, before: known.last };
         }
         Ok(())
     }
@@ -84,6 +86,7 @@ impl Backoff {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = failures.get_mut(client) {
             known.count = known.count.saturating_sub(1);
+            known.last = known.before;
         }
     }
 }
@@ -142,8 +145,9 @@ mod tests {
         }
         let neighbour = Guesser::at("2001:db8::ffff".parse().unwrap());
         assert!(backoff.begin(&[neighbour, name("new")], SECOND).is_err());
+        assert_eq!(backoff.begin(&[here.clone()], SECOND * 11), Ok(()));
         backoff.take_back(&here);
-        assert_eq!(backoff.begin(&[here, name("new")], SECOND), Ok(()));
+        assert_eq!(backoff.begin(&[here, name("new")], SECOND * 11), Ok(()), "a success starts no wait");
         assert_eq!(backoff.begin(&[name("0")], SECOND), Ok(()));
         backoff.forgive(&name("0"));
         assert!(!backoff.failures.lock().unwrap().contains_key(&name("0")));

@@ -3,6 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io;
+use std::num::ParseIntError;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -97,12 +98,19 @@ impl ClockGuard {
 
 /// The stored time. None: no server has run here, or the file cannot be read; the log says so.
 fn read(file: &Path) -> Option<Timestamp> {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| error.to_string());
-    let stored = text.trim().parse().ok().map(Timestamp::from_millis);
-    if stored.is_none() && !text.trim().is_empty() {
-        tracing::warn!(file = %file.display(), "the time of the last run cannot be read: a leap of the clock since then goes unnoticed");
-    }
-    stored
+    let stored = match std::fs::read_to_string(file) {
+        Ok(text) if text.trim().is_empty() => return None,
+        Ok(text) => text.trim().parse().map_err(|error: ParseIntError| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let warn = |error: &String| {
+        tracing::warn!(
+            file = %file.display(), error,
+            "the time of the last run cannot be read, so a leap of the clock since then goes unnoticed; check the clock of this \
+             machine"
+        );
+    };
+    stored.map(Timestamp::from_millis).inspect_err(warn).ok()
 }
 
 fn refusal(now: Timestamp, expected: Timestamp) -> Problem {

@@ -25,6 +25,8 @@ const HITS_MAX: usize = 30;
 const TASKS_MAX: usize = 30;
 /// Rooms that the page shows, at most.
 const ROOMS_MAX: usize = 100;
+/// What a person does after a search that took too long.
+const SLOW: &str = "The search took too long. Ask for fewer or longer words.";
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -51,17 +53,23 @@ pub(super) async fn home(request: WebRequest, session: Session) -> Result<Reply,
     let (words, fault) = match terms(&question) {
         _ if question.is_empty() => (None, None),
         Ok(words) => (Some(words), None),
-        Err(problem) => (None, Some(problem.message.replacen("q ", "The question ", 1))),
+        Err(bad) => (None, Some((400, bad.sentence("The question")))),
     };
-    let team = session.team.clone();
-    let deadline = Instant::now() + request.app.config.search_time_max;
-    let read = request.app.db.read_until(deadline, move |tx| {
+    let (team, db) = (session.team.clone(), &request.app.db);
+    let read = db.read(move |tx| {
         let number = homes::home_of_team(tx, &team, Environment::Live)?.number;
-        let hits = words.map(|words| found(tx, number, &words)).transpose()?;
-        Ok((hits, next_tasks(tx, number)?, rooms(tx, number)?))
+        Ok((number, next_tasks(tx, number)?, rooms(tx, number)?))
     });
-    let (hits, tasks, rooms) = read.await?;
-    let status = if fault.is_some() { 400 } else { 200 };
+    let (number, tasks, rooms) = read.await?;
+    let deadline = Instant::now() + request.app.config.search_time_max;
+    let (hits, fault) = match words {
+        None => (None, fault),
+        Some(words) => match db.read_until(deadline, move |tx| found(tx, number, &words)).await {
+            Err(StoreError::TimeUp) => (None, Some((503, SLOW.to_owned()))),
+            hits => (Some(hits?), fault),
+        },
+    };
+    let (status, fault) = fault.map_or((200, None), |(status, fault)| (status, Some(fault)));
     let frame = Frame::of(&session, "Home");
     render(status, &HomePage { frame, fault, question, hits, tasks, rooms, question_max: QUESTION.1 })
 }

@@ -44,9 +44,9 @@ pub(super) async fn overview(request: WebRequest, session: Session) -> Result<Re
             Ok(vec![row(Environment::Live, "Live home")?, row(Environment::Test, "Sandbox")?])
         })
         .await?;
-    let keys = operate::list_keys(&app.db, Some(session.team.clone())).await.map_err(refused)?;
+    let callers = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
     let now = app.clock.now();
-    let valid = || keys.iter().filter(|key| key.end_reason(now).is_none());
+    let valid = || callers.iter().filter(|key| key.client.is_none() && key.end_reason(now).is_none());
     let page = OverviewPage {
         frame: Frame::of(&session, "Overview"),
         base_url: app.base_url.to_string(),
@@ -54,7 +54,7 @@ pub(super) async fn overview(request: WebRequest, session: Session) -> Result<Re
         valid_keys: valid().count(),
         flagged_keys: valid().filter(|key| key.flagged_at.is_some()).count(),
         people: people::list_people(&app.db, &session.team).await.map_err(refused)?.len(),
-        open_streams: app.streams.count_of(|id| keys.iter().any(|key| key.id == id)),
+        open_streams: app.streams.count_of(|id| callers.iter().any(|key| key.id == id)),
     };
     render(200, &page)
 }

@@ -7,9 +7,9 @@ use hearth_contract::formats::Timestamp;
 use super::keys::KeyRow;
 use super::page::{Frame, not_found, refused, render};
 use crate::http::reply::{Refusal, Reply};
-use crate::http::scopes::scope_about;
 use crate::http::web::{WebRequest, redirect};
 use crate::operate;
+use crate::scopes::scope_about;
 use crate::store::keys::Key;
 use crate::store::sessions::Session;
 

@@ -76,17 +76,18 @@ pub(super) async fn check(
     if let Err(wait) = sign_ins.begin(&guessers, request.app.clock.elapsed()) {
         return Ok(Err(Failure::Guessing(wait)));
     }
-    Ok(match verified(request, name, password).await? {
+    let verified = verified(request, name, password).await;
+    // Only a wrong password is a failure; neither a success nor a fault of the server.
+    if !matches!(verified, Ok(Ok(None))) {
+        guessers.iter().for_each(|guesser| sign_ins.take_back(guesser));
+    }
+    Ok(match verified? {
         Ok(Some(person)) => {
-            client.iter().for_each(|client| sign_ins.take_back(client));
             sign_ins.forgive(&guessed);
             Ok(person)
         }
         Ok(None) => Err(Failure::Wrong),
-        Err(Busy) => {
-            guessers.iter().for_each(|guesser| sign_ins.take_back(guesser));
-            Err(Failure::Busy)
-        }
+        Err(Busy) => Err(Failure::Busy),
     })
 }
 

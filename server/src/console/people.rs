@@ -60,9 +60,13 @@ pub(super) async fn invite(request: WebRequest, session: Session) -> Result<Repl
         let fault = "Choose what the person may do: owner or member.".to_owned();
         return people_page(&request, &session, 400, Some(fault), name).await;
     };
-    if people::find_person(&request.app.db, name).await.map_err(refused)?.is_some() {
+    if people::find_person(&request.app.db, name)
+        .await
+        .map_err(refused)?
+        .is_some_and(|person| person.team == session.team)
+    {
         let fault =
-            "Somebody on this server has this name. Choose another name, or make a link for a new password below.";
+            "Your team has a person with this name. Choose another name, or make a link for a new password below.";
         return people_page(&request, &session, 409, Some(fault.to_owned()), name).await;
     }
     let named = Some(name.to_owned()).filter(|name| !name.is_empty());

@@ -59,8 +59,10 @@ pub async fn begin(request: &WebRequest, person: &Person, next: String) -> Resul
 
 /// Ends the session of the browser, if there is one.
 pub async fn end(request: &WebRequest) -> Result<(), Refusal> {
-    match request.cookie(cookie_name(request)) {
-        Some(secret) => sessions::end_session(&request.app.db, secret).await.map_err(refused),
+    let (app, Some(secret)) = (&request.app, request.cookie(cookie_name(request))) else { return Ok(()) };
+    // A read first: a stranger with a made-up cookie must not occupy the writer.
+    match sessions::find_session(&app.db, &app.clock, secret).await.map_err(refused)? {
+        Some(_) => sessions::end_session(&app.db, secret).await.map_err(refused),
         None => Ok(()),
     }
 }

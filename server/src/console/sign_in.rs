@@ -8,7 +8,7 @@ use super::password::{self, Failure};
 use super::session::{self, safe_next};
 use crate::app::backoff::Guesser;
 use crate::http::reply::{Refusal, Reply};
-use crate::http::web::WebRequest;
+use crate::http::web::{WebRequest, redirect};
 
 /// What a person does who cannot sign in.
 const WRONG: &str = "The name or the password is wrong. An owner of your team, or the operator with `hearth-server console \
@@ -30,7 +30,11 @@ fn sign_in_page(status: u16, fault: Option<String>, name: &str, next: &str) -> R
 /// `GET /console/sign-in`: the form. A person who is signed in goes on.
 pub(super) async fn form(request: WebRequest) -> Result<Reply, Refusal> {
     guard::check_connection(&request)?;
-    sign_in_page(200, None, "", request.query_fields().text("next"))
+    let query = request.query_fields();
+    if let Some(session) = session::current(&request).await? {
+        return Ok(redirect(safe_next(query.text("next"), session.role)));
+    }
+    sign_in_page(200, None, "", query.text("next"))
 }
 
 /// `POST /console/sign-in` (`name`, `password`, `next`). An unknown name and a wrong password get the same sentence after the

@@ -20,7 +20,7 @@ const KEYS_SHOWN: usize = 80;
 struct VersionsPage {
     frame: Frame,
     versions: Vec<VersionRow>,
-    keys: Vec<KeyRow>,
+    keys: Vec<PinRow>,
     /// Keys that are not shown.
     keys_left: usize,
 }
@@ -34,8 +34,10 @@ struct VersionRow {
     keys: usize,
 }
 
-struct KeyRow {
-    id: String,
+/// A key or a grant, with its pin.
+struct PinRow {
+    /// The id of the key. None: a grant, which has no page of this kind.
+    id: Option<String>,
     name: String,
     pinned: String,
     /// The version that answers requests without a version header.
@@ -47,15 +49,15 @@ struct KeyRow {
 /// `GET /console/versions`.
 pub(super) async fn versions(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let (app, now) = (&request.app, request.app.clock.now());
-    let mut keys = operate::list_keys(&app.db, Some(session.team.clone())).await.map_err(refused)?;
+    let mut keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
     keys.retain(|key| key.end_reason(now).is_none());
     keys.sort_by(|one, other| one.pinned.cmp(&other.pinned));
     let versions = VERSIONS.iter().rev().map(|version| version_row(version, &keys)).collect();
     let keys_left = keys.len().saturating_sub(KEYS_SHOWN);
     let row = |key: Key| {
         let answers = Version::from_pin(&key.pinned, now);
-        KeyRow {
-            id: key.id,
+        PinRow {
+            id: key.client.is_none().then_some(key.id),
             name: key.name,
             pinned: key.pinned,
             answers: answers.name,

@@ -1,6 +1,5 @@
 //! How a question becomes terms, and how a hit is shown (contract 8). Pure; must not know the index.
 
-use hearth_contract::problem::Problem;
 use hearth_contract::record::Record;
 use hearth_contract::search_text::letters::is_sign;
 use hearth_contract::search_text::{self, marked};
@@ -17,20 +16,43 @@ const SNIPPET_WORDS: usize = 16;
 /// page has 100 records.
 const SNIPPET_TEXT_MAX: usize = 8 << 10;
 
+/// Why a question cannot be searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadQuestion {
+    /// The question is too short or too long.
+    Length,
+    /// The question has no letter, digit or sign.
+    NoWord,
+    /// The question has this number of words, more than [`TERMS_MAX`].
+    TooManyWords(usize),
+}
+
+impl BadQuestion {
+    /// A sentence. `subject`: how the reader calls the question.
+    pub fn sentence(self, subject: &str) -> String {
+        match self {
+            BadQuestion::Length => format!("{subject} must have {} to {} characters.", QUESTION.0, QUESTION.1),
+            BadQuestion::NoWord => format!("{subject} must have a word to look for."),
+            BadQuestion::TooManyWords(count) => {
+                format!("{subject} has {count} words; it may have {TERMS_MAX} at most.")
+            }
+        }
+    }
+}
+
 /// The terms of a question, folded as in the index.
-pub fn terms(question: &str) -> Result<Vec<String>, Problem> {
-    let refuse = |message: String| Err(Problem::parameter("q", question, None, message));
+pub fn terms(question: &str) -> Result<Vec<String>, BadQuestion> {
     let length = question.trim().chars().count();
     let is_long_enough = length >= QUESTION.0 || question.chars().any(is_sign);
     if !is_long_enough || length > QUESTION.1 {
-        return refuse(format!("q must have {} to {} characters.", QUESTION.0, QUESTION.1));
+        return Err(BadQuestion::Length);
     }
     let terms = search_text::terms(question);
     if terms.is_empty() {
-        return refuse("q must have a word to look for.".to_owned());
+        return Err(BadQuestion::NoWord);
     }
     if terms.len() > TERMS_MAX {
-        return refuse(format!("q has {} words; it may have {TERMS_MAX} at most.", terms.len()));
+        return Err(BadQuestion::TooManyWords(terms.len()));
     }
     Ok(without_redundant(&terms))
 }

@@ -99,7 +99,8 @@ pub(super) async fn serve(
                     tracing::debug!("a client did not read a response, and its connection is closed");
                     return;
                 }
-                let idle_time = match responses.open.is_idle() {
+                // hyper hands a response over before all of its bytes are sent.
+                let idle_time = match responses.open.is_idle() && !is_full.load(Ordering::Relaxed) {
                     true => now - *idle_since.get_or_insert(now),
                     false => {
                         idle_since = None;

@@ -9,7 +9,7 @@
 //! - [`connection`]: peer address, hangup switch and request id, which travel inside a request.
 //! - [`edge`]: the steps around every request. `pipeline`: the steps before the handler. `parts` checks headers and body, `headers` reads one.
 //!   `cors`: preflights and headers for web pages of other origins.
-//! - [`auth`]: from the Authorization header to a verified key; [`scopes`]: all scopes.
+//! - [`auth`]: from the Authorization header to a verified key.
 //! - [`route`]: one operation with its [`parameters`] and [`bodies`]; [`map`]: finds the routes of a path.
 //! - [`call`]: a request as the handler receives it; [`query`], [`json`] and [`accept`] parse its parts strictly.
 //! - [`web`]: a request to a route outside of the API, such as a page or a form.
@@ -39,7 +39,6 @@ pub mod query;
 pub mod reply;
 pub mod route;
 pub mod rules;
-pub mod scopes;
 mod seen;
 mod socket;
 pub(crate) mod streaming;

@@ -11,10 +11,10 @@ use super::bodies::{RequestBody, ResponseBody};
 use super::call::{Call, PublicRequest};
 use super::parameters::Parameter;
 use super::reply::{Challenge, Refusal, Reply, ResponseContext};
-use super::scopes::ALL_SCOPES;
 use super::web::WebRequest;
 use crate::app::keyring::Principal;
 use crate::app::limits::RateClass;
+use crate::scopes::ALL_SCOPES;
 
 /// The pending result of a handler.
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send>>;

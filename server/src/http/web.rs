@@ -73,8 +73,7 @@ impl WebRequest {
             target: parts.uri.path_and_query().map_or_else(String::new, |target| target.as_str().to_owned()),
             segment,
             query: parts.uri.query().unwrap_or_default().to_owned(),
-            // HTTP/2 sends the host in the target.
-            headers: with_host(parts.headers, parts.uri.authority().map(|authority| authority.as_str())),
+            headers: parts.headers,
             body,
             context,
             app,
@@ -112,15 +111,6 @@ impl WebRequest {
     pub fn query_fields(&self) -> Fields {
         Fields::parse(self.query.as_bytes())
     }
-}
-
-fn with_host(mut headers: HeaderMap, authority: Option<&str>) -> HeaderMap {
-    if !headers.contains_key(HOST)
-        && let Some(host) = authority.and_then(|host| host.parse().ok())
-    {
-        headers.insert(HOST, host);
-    }
-    headers
 }
 
 /// The names and values of a form or a query, in their order. A name may occur several times.
@@ -168,8 +158,6 @@ pub fn redirect(to: String) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderName;
-
     use super::*;
 
     #[test]
@@ -177,13 +165,5 @@ mod tests {
         let fields = Fields::parse(b"scopes=a&name=J%C3%B6rg+M&scopes=b&empty=");
         assert_eq!((fields.text("name"), fields.text("empty"), fields.text("none")), ("J\u{f6}rg M", "", ""));
         assert_eq!(fields.all("scopes").collect::<Vec<_>>(), ["a", "b"]);
-    }
-
-    #[test]
-    fn host_of_target_stands_in_for_the_header() {
-        let host = |headers: HeaderMap, authority| with_host(headers, authority).get(HOST).cloned();
-        assert_eq!(host(HeaderMap::new(), Some("a.example:1")).unwrap(), "a.example:1");
-        let sent = HeaderMap::from_iter([(HeaderName::from_static("host"), "b.example".parse().unwrap())]);
-        assert_eq!(host(sent, Some("a.example:1")).unwrap(), "b.example");
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::examples;
 use crate::http::bodies::ResponseBody;
 use crate::http::route::Route;
-use crate::http::scopes::SCOPES;
+use crate::scopes::SCOPES;
 use crate::versions::STABILITY;
 
 /// The body of the example answer in a media type: a value for JSON and YAML, or a string with the text of another media type.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::examples;
 use super::schema::{array, envelope, object, reference};
-use crate::http::scopes::SCOPES;
+use crate::scopes::SCOPES;
 use crate::versions::VERSIONS;
 
 /// Pairs of schema name and schema.

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use super::error::Error;
 use super::teams::{NAME_RULE, is_valid_name};
 use crate::clock::Clock;
-use crate::http::scopes::SCOPES;
 use crate::random::{fresh_id, random_bytes};
+use crate::scopes::SCOPES;
 use crate::store::homes;
 use crate::store::keys::{self, Key};
 use crate::store::{Db, StoreError, Tx};
@@ -152,9 +152,7 @@ pub async fn unflag_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
 /// The key with this id, if it belongs to the team (id).
 pub async fn team_key(db: &Db, team: &str, id: &str) -> Result<Option<Key>, Error> {
     let (team, id) = (team.to_owned(), id.to_owned());
-    let found = db.read(move |tx| keys::find_by_id_or_name(tx, &id).map(|found| (found, id))).await?;
-    let (found, id) = found;
-    Ok(found.into_iter().find(|key| key.id == id && key.team == team))
+    Ok(db.read(move |tx| keys::find_by_id(tx, &id)).await?.filter(|key| key.team == team))
 }
 
 /// The keys of one team (id or name) or of all teams, oldest first.
@@ -195,8 +193,8 @@ pub async fn revoke_key(db: &Db, clock: &Clock, word: String) -> Result<Key, Err
     found.map_err(Error::Refused)
 }
 
-/// Finds a key by id or name. A name prefers valid keys, then the newest of the keys that have ended: therefore a name
-/// stays unique after a rotation. Err: a sentence that says why no single key was found.
+/// Finds a key by id or name. A name prefers valid keys, then the newest of the keys that have ended. After a rotation with
+/// overlap two valid keys have the name: the id is needed then. Err: a sentence that says why no single key was found.
 fn find_key(tx: &Tx<'_>, word: &str, now: Timestamp) -> Result<Result<Key, String>, StoreError> {
     let mut found = keys::find_by_id_or_name(tx, word)?;
     if found.iter().any(|key| key.id == word) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
+use hearth_contract::schema::AUTHOR_MAX;
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
@@ -20,7 +21,7 @@ pub const PASSWORD_CHARACTERS_MIN: usize = 10;
 /// Longest password, in bytes. Hashing a longer one would only cost time.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
 /// Longest name of a person, in characters.
-pub const NAME_CHARACTERS_MAX: usize = 100;
+pub const NAME_CHARACTERS_MAX: usize = AUTHOR_MAX;
 /// Unused links of a team, at most.
 const OPEN_LINKS_MAX: i64 = 100;
 /// People of a team, at most.
@@ -174,19 +175,28 @@ pub async fn list_people(db: &Db, team: &str) -> Result<Vec<Person>, Error> {
     Ok(db.read(move |tx| people::list(tx, &team)).await?)
 }
 
-/// Removes a person (id) of a team (id) and ends the person's sessions. Refused for the last owner.
+/// Removes a person (id) of a team (id), and ends the person's sessions and the unused links of the team. Refused for the last
+/// owner.
 pub async fn remove_person(db: &Db, clock: &Clock, team: &str, id: &str) -> Result<Person, Error> {
     let now = clock.now();
     change_person(db, team, id, Role::Member, move |tx, person| {
         people::remove(tx, &person.id, now)?;
+        people::end_links(tx, &person.team)?;
         sessions::end_all(tx, &person.id).map(drop)
     })
     .await
 }
 
-/// Changes the role of a person (id) of a team (id). Refused for the last owner.
+/// Changes the role of a person (id) of a team (id), and ends the unused links of the team if the person becomes a member. Refused for
+/// the last owner.
 pub async fn set_role(db: &Db, team: &str, id: &str, role: Role) -> Result<Person, Error> {
-    change_person(db, team, id, role, move |tx, person| people::set_role(tx, &person.id, role)).await
+    change_person(db, team, id, role, move |tx, person| {
+        if role == Role::Member {
+            people::end_links(tx, &person.team)?;
+        }
+        people::set_role(tx, &person.id, role)
+    })
+    .await
 }
 
 /// Finds a person of a team and makes a change. `becomes`: the role after the change; a removed person counts as a
@@ -222,9 +232,6 @@ fn check_name(name: &str) -> Result<String, Error> {
     let name = name.trim();
     if !is_valid_name(name) {
         return Err(Error::Refused(NAME_RULE.to_owned()));
-    }
-    if name.chars().count() > NAME_CHARACTERS_MAX {
-        return Err(Error::Refused(format!("a name has at most {NAME_CHARACTERS_MAX} characters")));
     }
     Ok(name.to_owned())
 }

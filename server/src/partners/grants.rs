@@ -9,9 +9,9 @@ use oauth_as::scope::ScopeSet;
 
 use super::sealing::digest;
 use crate::app::App;
-use crate::http::scopes::{SCOPES, scope_about};
 use crate::http::web::Fields;
 use crate::random::fresh_id;
+use crate::scopes::{SCOPES, scope_about};
 use crate::store::homes::{self, Plan};
 use crate::store::keys::{self, Key};
 use crate::store::sessions::Session;

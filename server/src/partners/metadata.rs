@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::service;
 use crate::http::reply::{Refusal, Reply};
-use crate::http::scopes::SCOPES;
 use crate::http::web::{self, WebRequest};
+use crate::scopes::SCOPES;
 use crate::store::StoreError;
 
 /// `GET /.well-known/oauth-protected-resource`, also with `/v1` and `/mcp` appended: `resource` is the address that was

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::sealing::{digest, lookup, open_json, seal, seal_json, to_json, to_shown, token_bytes};
-use crate::http::scopes::SCOPES;
+use crate::scopes::SCOPES;
 use crate::store::partners::{self, BarrierScope, Record, RecordKind};
 use crate::store::{StoreError, Tx, keys};
 

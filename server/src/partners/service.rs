@@ -17,7 +17,7 @@ use super::storage::{Lifetimes, PartnerStorage};
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::PartnerAccess;
-use crate::http::scopes::SCOPES;
+use crate::scopes::SCOPES;
 use crate::store::StoreError;
 
 /// Lifetime of an authorization code.

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::api::mcp::tools::TOOLS;
-use crate::http::scopes::SCOPES;
 use crate::openapi;
+use crate::scopes::SCOPES;
 
 #[test]
 fn mcp_tools_name_routes_with_a_scope() {

@@ -188,6 +188,12 @@ pub fn use_link(tx: &Tx<'_>, hash: &[u8; 32], at: Timestamp) -> Result<(), Store
     Ok(())
 }
 
+/// Ends the unused links of a team. A person who loses a role may hold some of them.
+pub fn end_links(tx: &Tx<'_>, team: &str) -> Result<(), StoreError> {
+    tx.conn.execute("DELETE FROM console_links WHERE team = ?1 AND used_at IS NULL", [team])?;
+    Ok(())
+}
+
 /// Ends all sessions and links, when a backup is restored: some of them ended after the backup.
 pub fn clear_access(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.conn.execute_batch("DELETE FROM sessions; DELETE FROM console_links;")?;

@@ -30,7 +30,6 @@ pub(super) async fn link(server: &Server, team: &str, role: Role, name: Option<&
 pub(super) async fn sign_up(server: &Server, team: &str, role: Role, name: &str) -> Browser {
     let browser = Browser::new(&server.url);
     let path = link(server, team, role, Some(name)).await;
-    // A server behind a base URL answers to its address too.
     assert_eq!(browser.submit(&path, &[("password", PASSWORD)]).await.status, 303);
     browser
 }
@@ -60,12 +59,20 @@ async fn every_page_keeps_its_role() {
     let team = operate::teams(&app.db).await.unwrap()[0].id.clone();
     let mia = people::list_people(&app.db, &team).await.unwrap()[1].id.clone();
     for page in PAGES {
-        // Forms that end sessions have a test of their own.
-        if page.path.contains("sign-out") || page.path.contains("/remove") {
+        // Forms that end the sessions of a browser have a test of their own.
+        if page.path.contains("sign-out") {
             continue;
         }
         let created = operate::create_key(&app.db, &Clock::system(), new_key(&team, Environment::Test)).await.unwrap();
-        let id = if page.path.contains("people") { &mia } else { &created.key.id };
+        let spare = format!("Spare {}", page.operation);
+        sign_up(&server, "My home", Role::Member, &spare).await;
+        let people = people::list_people(&app.db, &team).await.unwrap();
+        let spare = people.iter().find(|person| person.name == spare).unwrap().id.clone();
+        let id = match page.path {
+            path if path.ends_with("/remove") => &spare,
+            path if path.contains("people") => &mia,
+            _ => &created.key.id,
+        };
         let path = page.path.replace("{id}", id).replace("{token}", "none");
         let fields = [
             ("old", "now"),
@@ -124,6 +131,23 @@ async fn every_page_keeps_its_role() {
             "{about}: {of_owner:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn removed_person_cannot_use_an_open_link() {
+    let server = Server::start().await;
+    let db = &server.running.app.db;
+    let anna = sign_up(&server, "My home", Role::Owner, "Anna").await;
+    let ben = sign_up(&server, "My home", Role::Owner, "Ben").await;
+    let team = operate::teams(db).await.unwrap()[0].id.clone();
+    let id = people::find_person(db, "Ben").await.unwrap().unwrap().id;
+    let own = link(&server, "My home", Role::Owner, Some("Ben")).await;
+    let invitation = link(&server, "My home", Role::Owner, None).await;
+    assert_eq!(anna.submit(&format!("/console/people/{id}/remove"), &[]).await.status, 303);
+    for path in [own, invitation] {
+        assert_eq!(ben.submit(&path, &[("name", "Ben again"), ("password", PASSWORD)]).await.status, 410);
+    }
+    assert_eq!(people::list_people(db, &team).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -230,7 +254,7 @@ async fn people_are_invited_promoted_and_removed() {
         assert_eq!(anna.submit(&format!("/console/people/{id}/{path}"), &fields).await.status, 400);
     }
     let taken = anna.submit("/console/people", &[("name", "ben"), ("role", "member")]).await;
-    assert!(taken.status == 409 && taken.text.contains("has this name"), "{}", taken.text);
+    assert!(taken.status == 409 && taken.text.contains("with this name"), "{}", taken.text);
     assert_eq!(anna.submit(&format!("/console/people/{id}/remove"), &[]).await.status, 303);
     assert_eq!(ben.open("/console").await.status, 303);
     let free = anna.submit("/console/people", &[("name", "ben"), ("role", "member")]).await;

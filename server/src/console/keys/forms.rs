@@ -6,15 +6,13 @@ use hearth_contract::key::Environment;
 use ipnet::IpNet;
 
 use crate::config::parse_network;
-use crate::console::page::{Frame, render};
+use crate::console::page::{Frame, as_sentence, render};
 use crate::http::reply::{Refusal, Reply};
-use crate::http::scopes::{SCOPES, scope_about};
 use crate::http::web::{Fields, WebRequest};
-use crate::operate::{self, NewKey};
+use crate::operate::{self, NAME_RULE, NewKey};
+use crate::scopes::{SCOPES, scope_about};
 use crate::store::sessions::Session;
 
-/// Longest name of a key, in characters.
-const NAME_CHARACTERS_MAX: usize = 100;
 /// Networks of a key, at most.
 const NETWORKS_MAX: usize = 50;
 
@@ -66,8 +64,8 @@ pub(super) fn form(session: &Session, status: u16, fault: Option<String>, sent: 
 /// The key that a form describes. Err: a sentence about the first wrong field.
 pub(super) fn read(form: &Fields, team: &str, now: Timestamp) -> Result<NewKey, String> {
     let name = form.text("name").trim();
-    if !operate::is_valid_name(name) || name.chars().count() > NAME_CHARACTERS_MAX {
-        return Err(format!("Give the key a name of one line, with at most {NAME_CHARACTERS_MAX} characters."));
+    if !operate::is_valid_name(name) {
+        return Err(as_sentence(NAME_RULE));
     }
     let environment = Environment::parse(form.text("environment"));
     let environment = environment.ok_or("Choose the home of the key: live or test.")?;
