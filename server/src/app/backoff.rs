@@ -145,7 +145,7 @@ mod tests {
         }
         let neighbour = Guesser::at("2001:db8::ffff".parse().unwrap());
         assert!(backoff.begin(&[neighbour, name("new")], SECOND).is_err());
-        assert_eq!(backoff.begin(&[here.clone()], SECOND * 11), Ok(()));
+        assert_eq!(backoff.begin(std::slice::from_ref(&here), SECOND * 11), Ok(()));
         backoff.take_back(&here);
         assert_eq!(backoff.begin(&[here, name("new")], SECOND * 11), Ok(()), "a success starts no wait");
         assert_eq!(backoff.begin(&[name("0")], SECOND), Ok(()));
