@@ -49,7 +49,7 @@ const BANS: &[Ban] = &[
         imports: &["std::fs", "std::net", "std::io", "tokio", "reqwest", "hyper", "axum"],
     },
     Ban {
-        files: &["contract/src", "simulated/src", "server/src", "replica/src", "tui/src"],
+        files: &["contract/src", "exchange/src", "simulated/src", "server/src", "replica/src", "tui/src"],
         except: SQL,
         imports: &["rusqlite"],
     },
@@ -153,14 +153,14 @@ fn sql_stands_in_stores_only() {
 
 #[test]
 fn pure_code_reads_no_clock_or_random() {
-    let pure = [&["contract/src", "server/src/home", "replica/src/sync/core"], SCREENS].concat();
+    let pure = [&["contract/src", "exchange/src", "server/src/home", "replica/src/sync/core"], SCREENS].concat();
     let impure = ["SystemTime::now", "Instant::now", "now_utc", "new_v4", "now_v7", "getrandom", "async"];
     forbid_words(&pure, &[], &impure);
 }
 
 #[test]
 fn files_open_with_their_purpose() {
-    for under in ["contract", "server/src", "replica/src", "tui/src", "tests"] {
+    for under in ["contract", "exchange", "server/src", "replica/src", "tui/src", "tests"] {
         for (name, text) in files(under) {
             assert!(text.starts_with("//! "), "{name} does not open with `//! ` and its purpose");
         }
@@ -170,7 +170,7 @@ fn files_open_with_their_purpose() {
 /// An error printed with its sources would repeat a source that stands in its own text.
 #[test]
 fn error_text_leaves_out_its_source() {
-    for under in ["contract/src", "server/src", "replica/src", "tui/src"] {
+    for under in ["contract/src", "exchange/src", "server/src", "replica/src", "tui/src"] {
         for (name, text) in files(under) {
             for (message, rest) in text.split("#[error(").skip(1).filter_map(|rest| rest.split_once(")]")) {
                 let variant = rest.split(",\n").next().unwrap_or_default();
