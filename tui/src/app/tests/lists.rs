@@ -199,7 +199,7 @@ fn metric_home_reads_and_filters_in_its_units() {
     scene.types("4");
     let text = screen(&mut scene, 130, 40);
     assert!(text.contains("Area, m²") && text.contains("19.9") && text.contains("46.45"), "{text}");
-    scene.types("/area>=20\n");
+    scene.types("farea>=20\n");
     assert_eq!(scene.app.list(Kind::Room).unwrap().total, 1);
     scene.types("e");
     let text = screen(&mut scene, 130, 40);
