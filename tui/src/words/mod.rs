@@ -17,7 +17,7 @@ use hearth_contract::formats::parse_date;
 use hearth_contract::recurrence;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind};
-use hearth_contract::units::Units;
+use hearth_contract::units::{AreaUnit, Units};
 use hearth_replica::{Row, WORTH};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use crate::now::Now;
 use crate::words::glyphs::Sign;
 
 pub use days::{Due, age, day, distance, due, full_day, moment, moment_by, month_name};
-pub use units::{AREA_EXAMPLES, area, area_sign, form_label, with_unit};
+pub use units::{AREA_EXAMPLES, area, area_sign, grouped, with_unit};
 pub use writes::{GONE, edit_progress, method, rebuilt_sentence};
 
 /// Examples of the sums that a person can type.
@@ -118,6 +118,12 @@ pub fn label(kind: Kind, field: &Field) -> String {
     }
 }
 
+/// The name of a field beside a line for typing. An area has its unit: `Area, m²`.
+pub fn form_label(kind: Kind, field: &Field, unit: AreaUnit, ascii: bool) -> String {
+    let label = label(kind, field);
+    if field.is_area() { format!("{label}, {}", area_sign(unit, ascii)) } else { label }
+}
+
 /// The name of a field in a sentence: `hvac_make` is `HVAC make`.
 pub fn field_word(field: &Field) -> String {
     match field.name {
@@ -149,19 +155,6 @@ pub fn choice_meant(words: &[&'static str], typed: &str) -> Option<&'static str>
     // The contract's words come first: `do` is `done`, not `doing`.
     let first = || words.iter().find(|word| word.starts_with(&typed));
     words.iter().find(is).or_else(first).or_else(|| words.iter().find(begins)).copied()
-}
-
-/// A whole number in groups of three digits.
-pub fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if number < 0 { format!("-{out}") } else { out }
 }
 
 /// A count in groups of three digits: `1,200`.
@@ -308,6 +301,14 @@ mod tests {
         assert_eq!(label(Kind::Property, "hvac_make"), "HVAC make");
         assert_eq!(label(Kind::Vehicle, "vin"), "VIN");
         assert_eq!(label(Kind::Task, "due_on"), "Due on");
+    }
+
+    #[test]
+    fn label_of_area_has_the_unit_only_in_forms() {
+        let field = resource(Kind::Property).field("living_area_sq_ft").unwrap();
+        assert_eq!(form_label(Kind::Property, field, AreaUnit::SquareMetres, false), "Living area, m²");
+        assert_eq!(form_label(Kind::Property, field, AreaUnit::SquareMetres, true), "Living area, sq m");
+        assert_eq!(label(Kind::Property, field), "Living area");
     }
 
     #[test]

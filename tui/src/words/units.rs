@@ -1,13 +1,24 @@
-//! Areas and sums with their units, as people read them. The conversion belongs to the contract. Must not know where the units
+//! Whole numbers in groups, areas and sums with their units, as people read them. The conversion belongs to the contract. Must not know where the units
 //! of a home are stored.
 
-use hearth_contract::schema::{Field, Format, Kind};
+use hearth_contract::schema::{Field, Format};
 use hearth_contract::units::{AreaUnit, Units};
-
-use super::{grouped, label};
 
 /// Examples of the areas that a person can type in any home.
 pub const AREA_EXAMPLES: &str = "215 sq ft or 19.9 m2";
+
+/// A whole number in groups of three digits.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if number < 0 { format!("-{out}") } else { out }
+}
 
 /// An area of whole square feet in a unit, without the sign of the unit: `1,234.5`.
 pub fn area(unit: AreaUnit, square_feet: i64) -> String {
@@ -37,15 +48,10 @@ pub fn with_unit(field: &Field, units: Units, text: String, ascii: bool) -> Stri
     }
 }
 
-/// The name of a field beside a line for typing. An area has its unit: `Area, m²`.
-pub fn form_label(kind: Kind, field: &Field, unit: AreaUnit, ascii: bool) -> String {
-    let label = label(kind, field);
-    if field.is_area() { format!("{label}, {}", area_sign(unit, ascii)) } else { label }
-}
-
 #[cfg(test)]
 mod tests {
     use hearth_contract::resources::resource;
+    use hearth_contract::schema::Kind;
 
     use super::*;
 
@@ -62,9 +68,5 @@ mod tests {
         ] {
             assert_eq!(with_unit(resource(kind).field(name).unwrap(), units, text, false), expected);
         }
-        let field = resource(Kind::Property).field("living_area_sq_ft").unwrap();
-        assert_eq!(form_label(Kind::Property, field, AreaUnit::SquareMetres, false), "Living area, m²");
-        assert_eq!(form_label(Kind::Property, field, AreaUnit::SquareMetres, true), "Living area, sq m");
-        assert_eq!(label(Kind::Property, field), "Living area");
     }
 }
