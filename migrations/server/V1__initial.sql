@@ -102,7 +102,8 @@ CREATE TABLE field_values (
     home    INTEGER NOT NULL REFERENCES homes (number),
     kind    INTEGER NOT NULL,
     field   INTEGER NOT NULL,                     -- 1 status, 2 due_on, 3 room_id, 4 subject_id, 5 category,
-                                                  -- 6 due_on of a task that is not done
+                                                  -- 6 due_on of a task that is not done, 7 file_sha256,
+                                                  -- 8 import_ref unless null
     value   TEXT NOT NULL,                        -- as in the JSON of the record; empty for null
     created INTEGER NOT NULL,                     -- event id that created the record
     PRIMARY KEY (home, kind, field, value, created)
@@ -151,9 +152,12 @@ CREATE TABLE keys (
     expires_at   INTEGER,
     revoked_at   INTEGER,
     flagged_at   INTEGER,                         -- the key was flagged for repeated refusals
-    client       TEXT                             -- the row is the grant of this partner's client; null: an ordinary key
+    client       TEXT,                            -- the row is the grant of this partner's client; null: an ordinary key
+    is_device    INTEGER NOT NULL DEFAULT 0 CHECK (is_device IN (0, 1)) -- 1: an owner approved a device, which got this key
 ) STRICT;
 
+-- The order of the console's lists. The ids rise with the moment of creation.
+CREATE INDEX keys_by_team ON keys (team, (client IS NULL), (revoked_at IS NULL), id);
 CREATE INDEX keys_of_clients ON keys (client) WHERE client IS NOT NULL;
 
 -- Partner authorization (contract 20): registered clients, and what they hold for a short or long time. A grant is a row
