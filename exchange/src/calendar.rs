@@ -69,6 +69,11 @@ impl Calendar {
         }
     }
 
+    /// The number of events so far.
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
     /// The complete text.
     pub fn finish(mut self) -> String {
         line(&mut self.text, "END", "VCALENDAR");

@@ -50,7 +50,9 @@ for line in data.split(b"\r\n"):
 # icalendar keeps what it could not parse in `errors`.
 calendar = icalendar.Calendar.from_ical(data)
 assert not calendar.errors and calendar["PRODID"] and calendar["VERSION"] == "2.0"
-assert calendar["X-WR-CALNAME"] == "Home; sweet, home"
+# Newer versions of the library leave properties outside of RFC 5545 as they stand.
+for name in ("NAME", "X-WR-CALNAME"):
+    assert str(calendar[name]).replace("\\", "") == "Home; sweet, home", calendar[name]
 events = {str(event["UID"]): event for event in calendar.walk("VEVENT")}
 assert len(events) == len(calendar.walk("VEVENT")), "each UID once"
 for event in events.values():
@@ -80,7 +82,9 @@ for record, what, day, summary in [
 other = ics.Calendar(data.decode())
 assert len(other.events) == len(events)
 assert {event.uid for event in other.events} == set(events) and all(event.all_day for event in other.events)
-assert {event.name for event in other.events} >= {title for title in TITLES if title == title.strip()}
+# This library strips spaces, and reads an escaped backslash before a letter as another escape.
+plain = {title for title in TITLES if title == title.strip() and "\\" not in title}
+assert plain and {event.name for event in other.events} >= plain
 
 # What a program shows on one day.
 shown = recurring_ical_events.of(calendar).at(datetime.date(2031, 2, 28))

@@ -49,6 +49,8 @@ struct Page<'a> {
 struct Section<'a> {
     title: String,
     things: Vec<&'a Thing>,
+    /// A paper of one of the things is a picture.
+    has_photos: bool,
     total: Total,
 }
 
@@ -118,21 +120,23 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = rooms
         .into_iter()
         .map(|((_, _, room), things)| {
-            Section::new(report.rooms.get(room).cloned().unwrap_or_else(|| NO_ROOM.to_owned()), things)
+            Section::new(report, report.rooms.get(room).cloned().unwrap_or_else(|| NO_ROOM.to_owned()), things)
         })
         .collect();
     if !report.vehicles.is_empty() {
-        sections.push(Section::new("Vehicles".to_owned(), report.vehicles.iter().collect()));
+        sections.push(Section::new(report, "Vehicles".to_owned(), report.vehicles.iter().collect()));
     }
     sections
 }
 
 impl<'a> Section<'a> {
-    fn new(title: String, mut things: Vec<&'a Thing>) -> Section<'a> {
+    fn new(report: &Report, title: String, mut things: Vec<&'a Thing>) -> Section<'a> {
         things.sort_by_cached_key(|thing| thing.name.to_lowercase());
         let mut total = Total::default();
         things.iter().for_each(|thing| total.add(thing));
-        Section { title, things, total }
+        let has_photo = |thing: &&Thing| report.papers.get(&thing.id).is_some_and(|papers| papers.photo.is_some());
+        let has_photos = things.iter().any(has_photo);
+        Section { title, things, has_photos, total }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Carries out each effect on the [`Replica`] and gives the answer. One table lists all effects. Must not decide
 //! anything, and must not know the thread.
 
-use hearth_replica::{EditError, Replica, RowQuery, StoreError};
+use hearth_replica::{EditError, Replica, RowQuery, StoreError, Weeks};
 use time::Date;
 
 use super::context::EdgeContext;
@@ -78,7 +78,7 @@ fn page(replica: &Replica, ticket: u64, query: &RowQuery) -> Answer {
 }
 
 fn totals(replica: &Replica, ticket: u64, query: &RowQuery, today: Date) -> Answer {
-    let totals = replica.totals(query, &weeks(today));
+    let totals = replica.totals(query, &Weeks::of(today));
     Answer::Totals { ticket, kind: query.kind, totals: with_text(replica, totals) }
 }
 
