@@ -12,7 +12,6 @@ use super::undo::UndoHistory;
 use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
 use super::{export, session_file};
 use crate::message::{Answer, Effect, RowPosition, Write};
-use crate::state::home::weeks;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
 use crate::state::session::Session;
