@@ -44,6 +44,12 @@ pub const GUIDE: &str = "/docs/guides/{guide}";
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Export jobs (contract 16).
 pub const EXPORTS: &str = "/v1/exports";
+/// Calendars of the home (contract 23).
+pub const CALENDARS: &str = "/v1/calendars";
+/// The file of a calendar, outside of the API. The segment `{token}` ends with [`CALENDAR_ENDING`].
+pub const CALENDAR_FILE: &str = "/calendar/{token}";
+/// The ending of the address of a calendar.
+pub const CALENDAR_ENDING: &str = ".ics";
 /// The console for people, outside of the API (contract 19).
 pub const CONSOLE: &str = "/console";
 /// What programs of partners must know of the API (RFC 9728); also with `/v1` and `/mcp` appended.
@@ -88,6 +94,16 @@ pub fn guide(name: &str) -> String {
 /// The path of an export job.
 pub fn export(id: Uuid) -> String {
     format!("{EXPORTS}/{id}")
+}
+
+/// The path of a calendar's link. `id`: letters, digits and hyphens.
+pub fn calendar(id: &str) -> String {
+    format!("{CALENDARS}/{id}")
+}
+
+/// The path of a calendar's file. `token`: the secret part.
+pub fn calendar_file(token: &str) -> String {
+    format!("{}{CALENDAR_ENDING}", CALENDAR_FILE.replace("{token}", token))
 }
 
 /// The path of a record. The path of the profile has no id.

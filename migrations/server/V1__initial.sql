@@ -213,7 +213,9 @@ CREATE TABLE exports (
     number      INTEGER PRIMARY KEY AUTOINCREMENT, -- order of creation
     id          TEXT NOT NULL UNIQUE,
     home        INTEGER NOT NULL REFERENCES homes (number),
-    format      TEXT NOT NULL CHECK (format IN ('json', 'csv', 'sqlite')),
+    format      TEXT NOT NULL CHECK (format IN ('json', 'csv', 'sqlite', 'html')),
+    names       INTEGER NOT NULL DEFAULT 0 CHECK (names IN (0, 1)), -- csv: a column with the name beside each id
+    bom         INTEGER NOT NULL DEFAULT 0 CHECK (bom IN (0, 1)), -- csv: each file begins with a byte order mark
     kinds       TEXT NOT NULL,                    -- words of the kinds, separated by spaces
     version     TEXT NOT NULL,                    -- API version in which the file is written: YYYY-MM-DD
     status      TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'expired')),
@@ -268,6 +270,25 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_by_person ON sessions (person, last_seen_at);
+
+-- Links under which calendar programs read a home's days (contract 23). The text of a link is not stored. A link lives as long as
+-- its maker: the key is valid, or the person is no removed one.
+CREATE TABLE calendars (
+    id           TEXT PRIMARY KEY,
+    hash         BLOB NOT NULL UNIQUE,            -- SHA-256 of the secret part of the link
+    home         INTEGER NOT NULL REFERENCES homes (number),
+    name         TEXT NOT NULL,
+    kinds        TEXT NOT NULL,                   -- words of the kinds that the calendar shows, separated by spaces
+    key          TEXT REFERENCES keys (id) ON DELETE CASCADE,
+    person       TEXT REFERENCES people (id),
+    created_at   INTEGER NOT NULL,                -- moments, here and below
+    last_used_at INTEGER,                         -- updated at most once a minute; null: never read
+    CHECK ((key IS NULL) <> (person IS NULL))
+) STRICT;
+
+CREATE INDEX calendars_by_home ON calendars (home);
+CREATE INDEX calendars_by_key ON calendars (key) WHERE key IS NOT NULL;
+CREATE INDEX calendars_by_person ON calendars (person) WHERE person IS NOT NULL;
 
 -- Facts of the server that ran last, for commands beside it and for the console. At most one row.
 CREATE TABLE service (

@@ -8,7 +8,7 @@ use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
 use self::partners::PARTNERS;
-use self::web::CONSOLE;
+use self::web::{CALENDAR, CONSOLE};
 use crate::api;
 use crate::app::limits::RateClass;
 use crate::config::Config;
@@ -25,7 +25,7 @@ use crate::scopes::reading;
 /// Every operation of the API.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let collections = Kind::COLLECTIONS.into_iter().flat_map(collection);
-    let others = [property(), search_and_feed(), discovery(), pages(), exports(), services()];
+    let others = [property(), search_and_feed(), discovery(), pages(), exports(), calendars(), services()];
     collections.chain(others.into_iter().flatten()).collect()
 });
 
@@ -48,11 +48,14 @@ static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
 });
 
 /// The paths of the API, of its pages, of partner authorization, and of the console.
-pub static API: LazyLock<RouteMap> =
-    LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter()).chain(CONSOLE.iter())));
+pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(without_console().chain(CONSOLE.iter())));
 
 /// The same paths without the console, for a server with `--console off`.
-static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter())));
+static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(without_console()));
+
+fn without_console() -> impl Iterator<Item = &'static Route> {
+    ROUTES.iter().chain(PARTNERS.iter()).chain(CALENDAR.iter())
+}
 
 /// The paths of the API address of a server.
 pub fn paths_of(config: &Config) -> &'static RouteMap {
@@ -289,6 +292,44 @@ fn exports() -> Vec<Route> {
             RateClass::Read,
             ResponseBody::File,
             |call| Box::pin(api::exports::download(call)),
+        ),
+    ]
+}
+
+/// Links for calendar programs.
+fn calendars() -> Vec<Route> {
+    let access = || scope(&reading(Kind::Task));
+    let write = |method, path, operation, summary, request_body, response_body, handler| Route {
+        method,
+        class: RateClass::Write,
+        request_body,
+        response_body,
+        ..get(path, operation, summary, access(), handler)
+    };
+    vec![
+        write(
+            Method::POST,
+            paths::CALENDARS,
+            "create_calendar",
+            "Make a link under which calendar programs read due and expiring days",
+            RequestBody::Calendar,
+            ResponseBody::CalendarCreated,
+            |call| Box::pin(api::calendars::create(call)),
+        ),
+        Route {
+            response_body: ResponseBody::Calendars,
+            ..get(paths::CALENDARS, "list_calendars", "List the calendars that the key made", access(), |call| {
+                Box::pin(api::calendars::list(call))
+            })
+        },
+        write(
+            Method::DELETE,
+            "/v1/calendars/{id}",
+            "delete_calendar",
+            "End a calendar that the key made",
+            RequestBody::Empty,
+            ResponseBody::Deleted,
+            |call| Box::pin(api::calendars::delete(call)),
         ),
     ]
 }

@@ -10,12 +10,13 @@
 //!
 //! Besides: `client`, `stream` and `sse` move bytes; `sse_decoder` decodes a stream for a driver without a network;
 //! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
-//! `listings` reads all records for a comparison.
+//! `calendars` makes links for calendar programs; `listings` reads all records for a comparison.
 //!
 //! `device_flow` gets a key from a person in a browser, `device_code` decides when to ask; `tls_fault` has sentences about TLS.
 //!
 //! Must not know commands of a program or the terminal.
 
+mod calendars;
 mod client;
 mod config;
 mod core;
@@ -37,6 +38,7 @@ mod wire;
 
 pub use self::core::{BatchEnd, EndReason, FeedBatch, Identity, Limits, Millis, Until};
 pub use crate::store::lock::SyncLock;
+pub use calendars::{CalendarLink, create_calendar, list_calendars, remove_calendar};
 pub(crate) use client::fetch_identity_and_time;
 pub use client::{ClientError, fetch_feed_head, fetch_identity, redact_address};
 pub use config::SyncConfig;

@@ -11,10 +11,12 @@
 //! - [`rewind`]: returns a home to an earlier position.
 //! - [`search`]: words of a question, and the snippet of a hit.
 //! - [`sandbox`]: the example data of sandbox homes.
+//! - [`calendar`]: the days of a home for calendar programs.
 //! - [`audit`]: whether the current records agree with the tables.
 
 pub mod apply;
 pub mod audit;
+pub mod calendar;
 pub mod clock_reset;
 pub mod cursor;
 pub mod feed;

@@ -23,6 +23,8 @@ pub enum RequestBody {
     Bulk,
     /// The format and the kinds of an export.
     Export,
+    /// The name of a calendar.
+    Calendar,
     /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
     /// The fields of an HTML form, for a route outside of the API. The body may be absent.
@@ -42,6 +44,7 @@ impl RequestBody {
             | RequestBody::Create
             | RequestBody::Bulk
             | RequestBody::Export
+            | RequestBody::Calendar
             | RequestBody::Rpc
             | RequestBody::WebJson => &["application/json"],
         }
@@ -87,6 +90,10 @@ pub enum ResponseBody {
     Exports,
     /// The file of an export.
     File,
+    /// A new calendar with its url.
+    CalendarCreated,
+    /// The calendars of the key.
+    Calendars,
     /// The root index of resources and links.
     Index,
     /// The catalogue of versions, scopes, errors and limits.
@@ -117,7 +124,7 @@ impl ResponseBody {
     /// The status of a successful response.
     pub const fn status(self) -> u16 {
         match self {
-            ResponseBody::Created => 201,
+            ResponseBody::Created | ResponseBody::CalendarCreated => 201,
             ResponseBody::ExportAccepted => 202,
             ResponseBody::Bulk => 207,
             _ => 200,
@@ -139,7 +146,7 @@ impl ResponseBody {
     pub const fn media(self) -> &'static [&'static str] {
         match self {
             ResponseBody::Stream => &["text/event-stream"],
-            ResponseBody::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
+            ResponseBody::File => &["application/json", "application/zip", "application/vnd.sqlite3", "text/html"],
             ResponseBody::Document => &["application/json", "application/yaml"],
             ResponseBody::DocumentYaml => &["application/yaml"],
             ResponseBody::Page => &["text/html"],

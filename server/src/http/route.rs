@@ -124,9 +124,10 @@ impl Route {
         self.access != Access::Open && self.path.starts_with(paths::ROOT)
     }
 
-    /// Whether an idempotency key applies to the route (contract 6.4).
+    /// Whether an idempotency key applies to the route (contract 6.4). A response with a secret is never stored.
     pub fn takes_ticket(&self) -> bool {
-        self.method != Method::GET && self.access != Access::Open
+        let has_secret = self.response_body == ResponseBody::CalendarCreated;
+        self.method != Method::GET && self.access != Access::Open && !has_secret
     }
 }
 

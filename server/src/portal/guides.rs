@@ -24,7 +24,7 @@ macro_rules! guide {
 }
 
 /// All guides, in the order of reading.
-pub(super) static GUIDES: [Guide; 10] = [
+pub(super) static GUIDES: [Guide; 11] = [
     guide!("start", "a key, and the files that the samples read"),
     guide!("paging", "reading lists page by page"),
     guide!("sync", "keeping a copy up to date, and recovering after lost history"),
@@ -33,6 +33,7 @@ pub(super) static GUIDES: [Guide; 10] = [
     guide!("errors", "what to do after each kind of refusal"),
     guide!("limits", "calls per minute, sizes and counts"),
     guide!("versions", "pinning a version and noticing its end"),
+    guide!("calendar", "due and expiring days in a calendar program, and reminders"),
     guide!("mcp", "connecting language models"),
     Guide {
         name: "testing-sync",

@@ -1,7 +1,7 @@
 //! Backup and restore: copying the whole database into one file while the database is in use, and replacing the database
 //! by such a file. Must not know the command line, or what the homes hold.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{Permissions, hard_link, remove_file, rename, set_permissions};
 use std::io;
@@ -20,7 +20,7 @@ use super::keys::{self, Key};
 use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, migrate, open_existing};
 use super::people::{self, Person};
 use super::tx::Tx;
-use super::{check, exports, homes, schema};
+use super::{calendars, check, exports, homes, schema};
 
 /// Positions that a restored home leaves out at least, so that no event id of the discarded history is given out again
 /// (contract 9.3).
@@ -166,6 +166,8 @@ struct Replaced {
     heads: HashMap<Uuid, i64>,
     keys: Vec<Key>,
     people: Vec<Person>,
+    /// The ids of the calendars. None: there was no database.
+    calendars: Option<HashSet<String>>,
 }
 
 impl Replaced {
@@ -182,7 +184,8 @@ impl Replaced {
                 .map(|home| home.map(|home| (home.id, home.head.max(home.next_event_min - 1))))
                 .collect::<Result<_, StoreError>>()?;
             let keys = keys::list_all(&tx)?;
-            Ok(Replaced { heads, keys, people: people::all(&tx)? })
+            let calendars = Some(calendars::ids(&tx)?);
+            Ok(Replaced { heads, keys, people: people::all(&tx)?, calendars })
         };
         read().ok()
     }
@@ -219,6 +222,9 @@ fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> R
     let mut revoked = 0;
     for key in &replaced.keys {
         revoked += usize::from(keys::copy_revocation(&tx, key).map_err(unsound)?);
+    }
+    if let Some(known) = &replaced.calendars {
+        calendars::remove_others(&tx, known).map_err(unsound)?;
     }
     drop(tx);
     transaction.commit()?;

@@ -5,6 +5,7 @@ mod access;
 mod account;
 mod authors;
 mod bulk;
+mod calendars;
 mod clock;
 mod console;
 mod cors;
