@@ -12,7 +12,7 @@ use super::media::MediaType;
 
 /// The widths of small pictures, in pixels (contract 21).
 pub(super) const WIDTHS: [u32; 2] = [320, 1280];
-/// Pixels of a picture, at most (contract 22).
+/// Pixels of a picture, at most (contract 21).
 const PIXELS_MAX: u64 = 50_000_000;
 /// Memory of one decoder, with the picture, in bytes.
 const MEMORY_MAX: u64 = 256 << 20;
