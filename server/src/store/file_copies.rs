@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 
 use rusqlite::Connection;
+use rusqlite::limits::Limit;
 use uuid::Uuid;
 
 use super::error::StoreError;
@@ -74,7 +75,8 @@ pub(super) fn extract(conn: &Connection, bytes: &dyn FileBytes) -> Result<usize,
     let has_pieces: bool =
         conn.query_row("SELECT EXISTS (SELECT 1 FROM file_pieces)", [], |row| row.get(0)).map_err(StoreError::from)?;
     if has_pieces {
-        // Without VACUUM the database would keep the size of the backup.
+        // Without VACUUM the database would keep the size of the backup. VACUUM attaches a database of its own.
+        conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1)?;
         conn.execute_batch("DELETE FROM file_pieces; VACUUM")?;
     }
     Ok(lost)
