@@ -50,6 +50,8 @@ pub const CALENDARS: &str = "/v1/calendars";
 pub const CALENDAR_FILE: &str = "/calendar/{token}";
 /// The ending of the address of a calendar.
 pub const CALENDAR_ENDING: &str = ".ics";
+/// The files of a home (contract 21).
+pub const FILES: &str = "/v1/files";
 /// The console for people, outside of the API (contract 19).
 pub const CONSOLE: &str = "/console";
 /// What programs of partners must know of the API (RFC 9728); also with `/v1` and `/mcp` appended.
@@ -104,6 +106,11 @@ pub fn calendar(id: &str) -> String {
 /// The path of a calendar's file. `token`: the secret part.
 pub fn calendar_file(token: &str) -> String {
     format!("{}{CALENDAR_ENDING}", CALENDAR_FILE.replace("{token}", token))
+}
+
+/// The path of a file. `sha256`: 64 lower-case hexadecimal digits.
+pub fn file(sha256: &str) -> String {
+    format!("{FILES}/{sha256}")
 }
 
 /// The path of a record. The path of the profile has no id.

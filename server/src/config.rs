@@ -60,8 +60,12 @@ pub struct Config {
     pub write_time_max: Duration,
     /// Time limit for a search, including its time in the queue.
     pub search_time_max: Duration,
-    /// Bytes that the records, events, stored responses and export files of a home may take together.
+    /// Bytes that the records, events, stored responses, files and export files of a home may take together.
     pub home_bytes_max: i64,
+    /// Bytes of one file, at most (contract 21).
+    pub file_bytes_max: i64,
+    /// Bytes that the files of a home may take together.
+    pub files_bytes_max: i64,
     /// Bytes of the stored responses to writes with an `Idempotency-Key`, per home, at which such writes are refused.
     pub receipt_bytes_max: i64,
     /// How far the clock may leap ahead before writes are refused.
@@ -97,6 +101,8 @@ impl Config {
             write_time_max: Duration::from_secs(30),
             search_time_max: Duration::from_secs(5),
             home_bytes_max: 10 << 30,
+            file_bytes_max: 32 << 20,
+            files_bytes_max: 10 << 30,
             receipt_bytes_max: 1 << 30,
             clock_leap_max: CLOCK_LEAP_MAX,
             accept_clock: false,
@@ -250,6 +256,17 @@ pub fn parse_size(text: &str) -> Result<i64, String> {
     };
     let size = number.checked_mul(bytes).filter(|size| *size > 0);
     size.ok_or_else(|| format!("`{text}` is no size that a home can have"))
+}
+
+/// The most bytes that one file may have: `size_bytes` of a document holds no more (contract 2).
+const FILE_BYTES_MAX: i64 = i32::MAX as i64;
+
+/// Parses the most bytes of one file, such as `100MiB`.
+pub fn parse_file_size(text: &str) -> Result<i64, String> {
+    match parse_size(text)? {
+        size if size <= FILE_BYTES_MAX => Ok(size),
+        _ => Err(format!("`{text}` is more than a file can have; give 2047MiB or less")),
+    }
 }
 
 /// Parses the address to listen on: an IP address or the name of this machine, and a port. Of several addresses of a name,

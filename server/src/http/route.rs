@@ -114,7 +114,10 @@ impl Route {
 
     /// Whether the route reads one record or a file of the service, which `If-None-Match` may answer with 304.
     pub fn is_conditional(&self) -> bool {
-        let is_record = matches!(self.response_body, ResponseBody::Record | ResponseBody::Profile);
+        let is_record = matches!(
+            self.response_body,
+            ResponseBody::Record | ResponseBody::Profile | ResponseBody::FileBytes | ResponseBody::Thumbnail
+        );
         self.method == Method::GET && (is_record || self.response_body.is_asset())
     }
 
@@ -124,10 +127,16 @@ impl Route {
         self.access != Access::Open && self.path.starts_with(paths::ROOT)
     }
 
-    /// Whether an idempotency key applies to the route (contract 6.4). A response with a secret is never stored.
+    /// Whether an idempotency key applies to the route (contract 6.4). A PUT is idempotent by itself, and a response with a
+    /// secret is never stored.
     pub fn takes_ticket(&self) -> bool {
         let has_secret = self.response_body == ResponseBody::CalendarCreated;
-        self.method != Method::GET && self.access != Access::Open && !has_secret
+        self.is_write() && self.method != Method::PUT && !has_secret
+    }
+
+    /// Whether the route changes something for a key.
+    pub fn is_write(&self) -> bool {
+        self.method != Method::GET && self.access != Access::Open
     }
 }
 

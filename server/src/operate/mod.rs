@@ -12,6 +12,7 @@
 pub mod backup;
 pub mod calendars;
 pub mod check;
+mod check_files;
 pub mod clock;
 mod error;
 mod keys;

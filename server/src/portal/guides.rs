@@ -31,6 +31,7 @@ pub(super) static GUIDES: [Guide; 11] = [
     guide!("streaming", "following changes in a browser"),
     guide!("idempotency", "repeating a write safely"),
     guide!("errors", "what to do after each kind of refusal"),
+    guide!("files", "storing photos and papers, and reading them back"),
     guide!("limits", "calls per minute, sizes and counts"),
     guide!("versions", "pinning a version and noticing its end"),
     guide!("calendar", "due and expiring days in a calendar program, and reminders"),

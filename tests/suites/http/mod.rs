@@ -14,6 +14,7 @@ mod discovery;
 mod envelope;
 mod exports;
 mod feed;
+mod files;
 mod filters;
 mod idempotency;
 mod keys;
