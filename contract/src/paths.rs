@@ -56,6 +56,8 @@ pub const PAR: &str = "/oauth/par";
 pub const TOKEN: &str = "/oauth/token";
 /// Begins the authorization of a device (RFC 8628).
 pub const DEVICE_AUTHORIZATION: &str = "/oauth/device_authorization";
+/// The client id of Hearth's own replicas there. Their authorization ends with an API key.
+pub const REPLICA_CLIENT: &str = "hearth-replica";
 /// The page on which an owner agrees to a device.
 pub const DEVICE: &str = "/oauth/device";
 /// Registers a client (RFC 7591).

@@ -31,7 +31,7 @@ fn show(code: &DeviceCode, device: &str) {
     if let Some(lines) = qr_lines(code.address_to_scan()) {
         output::picture(&lines, OTHER_LINES);
     }
-    let minutes = code.expires_in.div_ceil(60);
+    let minutes = code.longest_wait().as_secs().div_ceil(60);
     output::message(&format!("Waiting at most {minutes} min; Ctrl-C ends. To type a key instead: init --ask-key"));
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use hearth_contract::paths::{DEVICE_AUTHORIZATION, REPLICA_CLIENT, TOKEN};
+use hearth_contract::schema::AUTHOR_MAX;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
@@ -9,13 +11,8 @@ use super::client::{Client, ClientError};
 use super::device_code::{Answer, DeviceCode, NotApproved, Step, Waiting};
 use super::wire::HttpResponse;
 
-/// The name by which the server knows this program.
-const CLIENT_ID: &str = "hearth-replica";
 /// The kind of the question for the key (RFC 8628 3.4).
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
-/// Where the device asks for a code, and for its key.
-const CODE_PATH: &str = "/oauth/device_authorization";
-const TOKEN_PATH: &str = "/oauth/token";
 
 /// Why the device has no key. The texts are sentences for people.
 #[derive(Debug, thiserror::Error)]
@@ -41,12 +38,9 @@ pub struct DeviceFlow {
 /// The name of this machine in its network, for the name of its key.
 pub fn machine_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_MAX).collect();
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(AUTHOR_MAX).collect();
     if shown.is_empty() { "device".to_owned() } else { shown }
 }
-
-/// Characters of the name of a key.
-const NAME_MAX: usize = 100;
 
 /// A refusal (RFC 6749 5.2).
 #[derive(Deserialize)]
@@ -65,7 +59,8 @@ impl DeviceFlow {
     /// sign-in.
     pub async fn begin(server: &str, device: &str) -> Result<Option<DeviceFlow>, DeviceFlowError> {
         let client = Client::without_key(server)?;
-        let response = client.post_form(CODE_PATH, &[("client_id", CLIENT_ID), ("device_name", device)]).await;
+        let response =
+            client.post_form(DEVICE_AUTHORIZATION, &[("client_id", REPLICA_CLIENT), ("device_name", device)]).await;
         let response = response.map_err(|why| client.unreachable(why))?;
         match response.status {
             200 => {}
@@ -97,8 +92,8 @@ impl DeviceFlow {
 
     async fn ask(&self) -> Answer {
         let code = self.code.device_code.expose_secret();
-        let form = [("client_id", CLIENT_ID), ("grant_type", GRANT_TYPE), ("device_code", code)];
-        match self.client.post_form(TOKEN_PATH, &form).await {
+        let form = [("client_id", REPLICA_CLIENT), ("grant_type", GRANT_TYPE), ("device_code", code)];
+        match self.client.post_form(TOKEN, &form).await {
             Ok(response) => answer(&response),
             Err(_) => Answer::Unavailable,
         }

@@ -65,7 +65,9 @@ pub(super) fn request_identity(server: &str, key: &str) -> io::Result<UnboundedR
 /// Gets a key from a person in a browser.
 async fn key_by_approval(server: &str, news: &UnboundedSender<News>) -> Result<SecretString, String> {
     let flow = DeviceFlow::begin(server, &machine_name()).await.map_err(|error| error.to_string())?;
-    let mut flow = flow.ok_or("This server approves no devices in a browser. Type an API key.")?;
+    let mut flow = flow.ok_or(
+        "This server approves no devices in a browser, or is no Hearth server: check the address, or type an API key.",
+    )?;
     let _ = news.send(News::Approval(Approval::new(&flow.code)));
     tokio::select! {
         key = flow.wait() => key.map_err(|error| error.to_string()),
