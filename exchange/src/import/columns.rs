@@ -181,7 +181,7 @@ fn mapped(kind: Kind, column: &str, field: &str) -> Result<Target, ImportError> 
             let hint = nearest(field, known.chain(["id", "room"]));
             let hint = hint.map(|near| format!("; did you mean {near}?")).unwrap_or(".".to_owned());
             let message =
-                format!("mapping gives the column {column} the field {field}, which a {kind} cannot take{hint}");
+                format!("mapping gives the column {column} the field {field}, which the kind {kind} cannot take{hint}");
             Err(ImportError::new(Cause::Parameter("mapping"), message))
         }
         target => Ok(target),
@@ -229,7 +229,7 @@ impl Columns {
         Err(ImportError::new(
             Cause::Columns,
             format!(
-                "No column is the {title} of a {}. The columns are {}. Say which one is, such as mapping {}.",
+                "No column is the {title} of the kind {}. The columns are {}. Say which one is, such as mapping {}.",
                 self.kind,
                 listed.join(", "),
                 serde_json::json!({ first: title })

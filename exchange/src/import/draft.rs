@@ -103,7 +103,7 @@ fn key_fields(table: &Table, columns: &Columns, options: &Options) -> Result<Vec
             Target::Field(field) => Ok(field.name),
             Target::Reference(_) => Ok(IMPORT_REF),
             _ => {
-                let message = format!("key names the column {name}, which is no field of a {}.", columns.kind);
+                let message = format!("key names the column {name}, which is no field of the kind {}.", columns.kind);
                 Err(ImportError::new(Cause::Parameter("key"), message))
             }
         }

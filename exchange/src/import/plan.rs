@@ -57,6 +57,28 @@ pub struct PlannedRow {
     pub action: Action,
 }
 
+impl PlannedRow {
+    /// The form in the API: row, action, type, id, error.
+    pub fn to_json(&self) -> Value {
+        let error = match &self.action {
+            Action::Fail(fault) => json!({
+                "column": fault.column,
+                "value": fault.value,
+                "code": fault.code.as_str(),
+                "message": fault.message,
+            }),
+            _ => Value::Null,
+        };
+        json!({
+            "row": self.number,
+            "action": self.action.as_str(),
+            "type": self.kind.as_str(),
+            "id": self.id.map(|id| id.to_string()),
+            "error": error,
+        })
+    }
+}
+
 /// The numbers of rows by what they do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
@@ -276,7 +298,7 @@ impl Planner<'_> {
         match table.row_whole(row).map(|whole| self.existing.by_whole(at, &whole)) {
             Some(Found::One(_) | Found::Several) => {
                 let next = "Name the columns by which records are recognised, such as key=name, or add an import_ref";
-                let message = format!("The home has a {kind} with these values already. {next}.");
+                let message = format!("The home has a record of the kind {kind} with these values already. {next}.");
                 Err(RowFault::of_row(RowCode::AlreadyExists, message))
             }
             _ => Ok(None),

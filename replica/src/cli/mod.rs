@@ -14,6 +14,7 @@ mod export;
 mod failure;
 mod fields;
 mod help;
+mod import;
 mod init;
 mod lock_holder;
 mod metrics;
@@ -128,6 +129,11 @@ enum HomeCommand {
     Path,
     /// Write the home to a file: a copy of the database, JSON, CSV, or a report in HTML
     Export(export::Export),
+    /// Bring in records from a file: CSV of a spreadsheet, Homebox, Grocy or Snipe-IT, or an export of a home
+    ///
+    /// Without --yes the command shows what the file would make, change and leave, and asks on a terminal. All rows are imported, or none;
+    /// --partial leaves refused rows out. Works without a server.
+    Import(import::Import),
     /// Download everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
 }
@@ -209,6 +215,7 @@ fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
         HomeCommand::Undo(undo) => undo.run(&context),
         HomeCommand::Path => query::print_path(&context),
         HomeCommand::Export(export) => export.run(&context),
+        HomeCommand::Import(import) => import.run(&context),
         HomeCommand::Rebuild(rebuild) => rebuild.run(&context),
     }
 }
