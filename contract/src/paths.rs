@@ -32,6 +32,8 @@ pub const DOCS: &str = "/docs";
 pub const CHANGELOG: &str = "/docs/changelog";
 /// The API reference, an HTML page.
 pub const REFERENCE: &str = "/docs/reference";
+/// A page of the API reference; `{section}` stands for a group of operations, `schemas` or `refusals`.
+pub const REFERENCE_SECTION: &str = "/docs/reference/{section}";
 /// The style sheet of the pages.
 pub const STYLE: &str = "/docs/style.css";
 /// The script of the pages, which work without it too.

@@ -25,6 +25,15 @@ pub enum DeviceFlowError {
     NotApproved(#[from] NotApproved),
 }
 
+/// What a server says to a device that asks for a code.
+#[derive(Debug)]
+pub enum Begun {
+    /// The device waits for its approval.
+    Waiting(DeviceFlow),
+    /// The server approves no devices, with the reason and next step that it gives to people.
+    NotOffered(Option<String>),
+}
+
 /// A server with which this device waits for its approval.
 #[derive(Debug)]
 pub struct DeviceFlow {
@@ -42,6 +51,9 @@ pub fn machine_name() -> String {
     if shown.is_empty() { "device".to_owned() } else { shown }
 }
 
+/// Characters of a reason that is shown.
+const REASON_MAX: usize = 500;
+
 /// A refusal (RFC 6749 5.2).
 #[derive(Deserialize)]
 struct RefusalBody {
@@ -55,16 +67,15 @@ struct KeyBody {
 }
 
 impl DeviceFlow {
-    /// Asks for a code. `device`: the name of the key, such as the name of this machine. None: the server has no such
-    /// sign-in.
-    pub async fn begin(server: &str, device: &str) -> Result<Option<DeviceFlow>, DeviceFlowError> {
+    /// Asks for a code. `device`: the name of the key, such as the name of this machine.
+    pub async fn begin(server: &str, device: &str) -> Result<Begun, DeviceFlowError> {
         let client = Client::without_key(server)?;
         let response =
             client.post_form(DEVICE_AUTHORIZATION, &[("client_id", REPLICA_CLIENT), ("device_name", device)]).await;
         let response = response.map_err(|why| client.unreachable(why))?;
         match response.status {
             200 => {}
-            404 | 405 => return Ok(None),
+            404 | 405 => return Ok(Begun::NotOffered(reason(&response))),
             status => return Err(refused(&client, status, &response).into()),
         }
         let code: Option<DeviceCode> = serde_json::from_slice(&response.body).ok();
@@ -72,7 +83,8 @@ impl DeviceFlow {
             return Err(client.not_hearth("its answer holds no code for this device".to_owned()).into());
         };
         let begun = Instant::now();
-        Ok(Some(DeviceFlow { client, waiting: Waiting::new(&code, begun.elapsed()), code, begun }))
+        let waiting = Waiting::new(&code, begun.elapsed());
+        Ok(Begun::Waiting(DeviceFlow { client, waiting, code, begun }))
     }
 
     /// Waits until a person has decided. Returns the key.
@@ -119,6 +131,14 @@ fn answer(response: &HttpResponse) -> Answer {
     }
 }
 
+/// The reason of a refusal, for people. None: the response gives none, or no short one.
+fn reason(response: &HttpResponse) -> Option<String> {
+    let text = serde_json::from_slice::<RefusalBody>(&response.body).ok()?.error_description?;
+    // The text goes to a terminal: one line without control characters.
+    let is_plain = text.chars().count() <= REASON_MAX && !text.chars().any(char::is_control);
+    Some(text).filter(|text| is_plain && !text.is_empty())
+}
+
 fn refused(client: &Client, status: u16, response: &HttpResponse) -> ClientError {
     match serde_json::from_slice::<RefusalBody>(&response.body) {
         Ok(body) => ClientError::Refused(status, body.error_description.unwrap_or(body.error)),
@@ -132,6 +152,18 @@ mod tests {
 
     fn meaning(status: u16, body: &str) -> Answer {
         answer(&HttpResponse { status, body: body.as_bytes().to_vec(), ..HttpResponse::default() })
+    }
+
+    #[test]
+    fn reason_of_the_server_is_one_plain_line() {
+        let of = |body: &str| {
+            reason(&HttpResponse { status: 404, body: body.as_bytes().to_vec(), ..HttpResponse::default() })
+        };
+        let told = of(r#"{"error":"invalid_request","error_description":"This server has no https address."}"#);
+        assert_eq!(told.as_deref(), Some("This server has no https address."));
+        for other in ["", "<html>", r#"{"error":"x"}"#, r#"{"error":"x","error_description":"a\u001b[2J"}"#] {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -105,6 +105,7 @@ fn parameters(route: &Route) -> Vec<Value> {
         let id = examples::id(route.kind.unwrap_or(Kind::Document)).to_string();
         let (about, schema, example) = match segment {
             "id" => ("The id", json!({ "type": "string", "format": "uuid" }), id.as_str()),
+            "section" => ("The name of the page", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "tasks"),
             "guide" => ("The name of the guide", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "paging"),
             _ => ("The error type", reference("ErrorType"), "not_found"),
         };
