@@ -44,6 +44,8 @@ pub const GUIDE: &str = "/docs/guides/{guide}";
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Export jobs (contract 16).
 pub const EXPORTS: &str = "/v1/exports";
+/// Import jobs (contract 23).
+pub const IMPORTS: &str = "/v1/imports";
 /// The files of a home (contract 21).
 pub const FILES: &str = "/v1/files";
 /// The console for people, outside of the API (contract 19).
@@ -85,6 +87,11 @@ pub fn collection(kind: Kind) -> String {
 /// The path of a guide.
 pub fn guide(name: &str) -> String {
     GUIDE.replace("{guide}", name)
+}
+
+/// The path of an import job.
+pub fn import(id: Uuid) -> String {
+    format!("{IMPORTS}/{id}")
 }
 
 /// The path of an export job.

@@ -20,7 +20,7 @@ use super::keys::{self, Key};
 use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, migrate, open_existing};
 use super::people::{self, Person};
 use super::tx::Tx;
-use super::{check, exports, homes, schema};
+use super::{check, exports, homes, imports, schema};
 
 /// Positions that a restored home leaves out at least, so that no event id of the discarded history is given out again
 /// (contract 9.3).
@@ -212,6 +212,8 @@ fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> R
     }
     // Their files are not in the backup.
     exports::clear(&tx).map_err(unsound)?;
+    // A file that waits would be imported into a home that has gone on.
+    imports::clear(&tx).map_err(unsound)?;
     people::clear_access(&tx).map_err(unsound)?;
     for person in &replaced.people {
         people::copy_later(&tx, person).map_err(unsound)?;

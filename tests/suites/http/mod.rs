@@ -15,6 +15,7 @@ mod exports;
 mod feed;
 mod filters;
 mod idempotency;
+mod imports;
 mod keys;
 mod mcp;
 mod order;
