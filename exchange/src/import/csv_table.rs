@@ -8,8 +8,8 @@ use std::str::Chars;
 
 use hearth_contract::schema::Kind;
 
-use super::ROWS_MAX;
 use super::error::{Cause, ImportError};
+use super::limits::ROWS_MAX;
 use super::options::Delimiter;
 use super::table::{Cell, Table, TableRow, check_columns};
 

@@ -8,12 +8,13 @@ use hearth_contract::schema::{Field, Format, Kind};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::columns::{self, Column, Columns, IMPORT_REF, LOCATION, NOTES, Profile, ROOM_ID, Target};
+use super::columns::{self, Column, Columns, Profile};
 use super::error::{Cause, ImportError};
 use super::fault::{RowCode, RowFault};
 use super::locale::{Evidence, Locale};
 use super::options::Options;
 use super::table::{Cell, Table, TableRow};
+use super::target::{IMPORT_REF, LOCATION, NOTES, ROOM_ID, Target};
 use super::{grocy, homebox, keys, notes, numbers, values};
 
 /// A file that was read: tables with values.

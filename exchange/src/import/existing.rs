@@ -9,9 +9,9 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::columns::IMPORT_REF;
 use super::draft::{Draft, DraftTable};
 use super::keys;
+use super::target::IMPORT_REF;
 
 /// A lookup that should find one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

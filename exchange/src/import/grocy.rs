@@ -1,7 +1,7 @@
 //! The columns of Grocy: the list of products (as its table or its database names them), the stock overview, the stock entries.
 //! Must not know rows. Names are those of the English interface; a mapping names others.
 
-use super::columns::{Target, folded, item_field};
+use super::target::{Target, folded, item_field};
 
 /// The program in front of `import_ref`.
 const REFERENCE: &str = "grocy:";

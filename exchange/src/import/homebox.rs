@@ -1,6 +1,6 @@
 //! The columns of Homebox: the CSV export of its items, `HB.name`, `HB.location` and so on. Must not know rows.
 
-use super::columns::{IMPORT_REF, Target, item_field};
+use super::target::{IMPORT_REF, Target, item_field};
 
 /// The start of every heading.
 pub(super) const PREFIX: &str = "HB.";

@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: what a person may state about a file. [`locale`]: decimal mark and order of dates.
 //! - `encoding`, `archive`, `csv_table`, `json_table`: bytes become `table`s, one for each kind.
-//! - `columns`: which column is which field; `homebox`, `grocy`, `snipe_it`: the columns of other programs.
+//! - `columns`: which column is which `target`, such as a field; `homebox`, `grocy`, `snipe_it`: the columns of other programs.
 //! - `numbers`, `dates`, `values`: cells become values of the contract. [`fault`]: why a row is refused.
 //! - [`draft`]: the rows with their values. [`existing`]: the records of the home that the rows mean.
 //! - [`plan`]: what each row makes or changes.
@@ -22,6 +22,7 @@ mod grocy;
 mod homebox;
 mod json_table;
 mod keys;
+mod limits;
 pub mod locale;
 mod notes;
 mod numbers;
@@ -29,6 +30,7 @@ pub mod options;
 pub mod plan;
 mod snipe_it;
 mod table;
+mod target;
 mod values;
 
 #[cfg(test)]
@@ -40,13 +42,9 @@ pub use draft::Draft;
 pub use error::{Cause, ImportError};
 pub use existing::Existing;
 pub use fault::{RowCode, RowFault};
+pub use limits::{COLUMNS_MAX, ROWS_MAX};
 pub use options::{Delimiter, Form, Options};
 pub use plan::{Action, Counts, Plan, PlannedRow};
-
-/// The most rows of a file, without the heading.
-pub const ROWS_MAX: usize = 50_000;
-/// The most columns of a table.
-pub const COLUMNS_MAX: usize = 300;
 
 /// The kinds in the order in which they are written: a record comes after the records to which it refers.
 pub const WRITE_ORDER: [Kind; 6] =

@@ -3,7 +3,7 @@
 use hearth_contract::check::Fields;
 use serde_json::Value;
 
-use super::columns::NOTES;
+use super::target::NOTES;
 
 /// A value as a line of the notes: `Tags: garden`.
 pub(super) fn line(label: &str, text: &str) -> String {

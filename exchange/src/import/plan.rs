@@ -11,11 +11,12 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::columns::{IMPORT_REF, Profile, ROOM_ID};
+use super::columns::Profile;
 use super::draft::{Draft, DraftRow, DraftTable};
 use super::existing::{Existing, Found};
 use super::fault::{RowCode, RowFault};
 use super::keys;
+use super::target::{IMPORT_REF, ROOM_ID};
 
 /// What a row does.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 
-use super::columns::{Target, folded, item_field};
+use super::target::{Target, folded, item_field};
 
 /// The program in front of `import_ref`.
 const REFERENCE: &str = "snipe-it:";

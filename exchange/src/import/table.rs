@@ -3,8 +3,8 @@
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 
-use super::COLUMNS_MAX;
 use super::error::{Cause, ImportError};
+use super::limits::COLUMNS_MAX;
 
 /// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]

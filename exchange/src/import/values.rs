@@ -68,7 +68,7 @@ pub(super) fn value(field: &Field, cell: &Cell, locale: Locale, column: &str) ->
 
 /// The word of a choice that a label means: `Living room` is `living_room`.
 pub(super) fn choice(words: &[&'static str], label: &str) -> Option<&'static str> {
-    let folded = super::columns::folded(label);
+    let folded = super::target::folded(label);
     words.iter().copied().find(|word| *word == folded)
 }
 
