@@ -30,12 +30,12 @@ pub(super) fn table(text: &str, stated: Option<Delimiter>, kind: Option<Kind>) -
         .flexible(true)
         .delimiter(delimiter.byte())
         .from_reader(marked.as_bytes());
-    let mut number = u32::from(separator.is_some());
+    // The line that states the delimiter is row 1 too.
+    let first = 1 + u32::from(separator.is_some());
     let mut columns: Option<Vec<String>> = None;
     let mut rows = Vec::new();
-    for record in reader.records() {
+    for (number, record) in (first..).zip(reader.records()) {
         let record = record.map_err(|error| ImportError::new(Cause::Form, format!("The file is no CSV: {error}.")))?;
-        number += 1;
         let mut cells: Vec<Cell> = record.iter().map(cell).collect();
         if cells.iter().all(|cell| *cell == Cell::Null) {
             continue;

@@ -176,10 +176,8 @@ fn place(
                 row.body.insert(field.name.to_owned(), value);
             }
         }
-        (_, None) if matches!(column.target, Target::RoomPath | Target::Room) => {
-            if *cell == Cell::Null {
-                row.body.entry(ROOM_ID).or_insert(Value::Null);
-            }
+        (Target::RoomPath | Target::Room, None) if *cell == Cell::Null => {
+            row.body.entry(ROOM_ID).or_insert(Value::Null);
         }
         (_, None) => (),
         (Target::Id, Some(text)) if !text.trim().is_empty() => match parse_id(text.trim()) {
@@ -191,9 +189,7 @@ fn place(
             }
         },
         (Target::Reference(program), Some(text)) => {
-            if resource(Kind::Inventory).field(IMPORT_REF).is_some() {
-                row.body.insert(IMPORT_REF.to_owned(), format!("{program}{text}").into());
-            }
+            row.body.insert(IMPORT_REF.to_owned(), format!("{program}{text}").into());
         }
         (Target::Room, Some(text)) if !text.trim().is_empty() => {
             row.room = Some((column.name.clone(), text.trim().to_owned()))
