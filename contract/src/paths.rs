@@ -50,6 +50,8 @@ pub const CALENDARS: &str = "/v1/calendars";
 pub const CALENDAR_FILE: &str = "/calendar/{token}";
 /// The ending of the address of a calendar.
 pub const CALENDAR_ENDING: &str = ".ics";
+/// Import jobs (contract 23).
+pub const IMPORTS: &str = "/v1/imports";
 /// The files of a home (contract 21).
 pub const FILES: &str = "/v1/files";
 /// The console for people, outside of the API (contract 19).
@@ -91,6 +93,11 @@ pub fn collection(kind: Kind) -> String {
 /// The path of a guide.
 pub fn guide(name: &str) -> String {
     GUIDE.replace("{guide}", name)
+}
+
+/// The path of an import job.
+pub fn import(id: Uuid) -> String {
+    format!("{IMPORTS}/{id}")
 }
 
 /// The path of an export job.

@@ -166,6 +166,11 @@ impl Field {
         matches!(self.presence, Presence::Optional | Presence::ReadOnly | Presence::OnCompletion)
     }
 
+    /// Whether a create must have the field.
+    pub const fn is_required(&self) -> bool {
+        matches!(self.presence, Presence::Required)
+    }
+
     /// Whether a client may set the field with any write.
     pub const fn is_writable(&self) -> bool {
         !matches!(self.presence, Presence::ReadOnly | Presence::OnCompletion)

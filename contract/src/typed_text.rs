@@ -9,9 +9,19 @@ use crate::formats;
 /// A spreadsheet reads a text with one of these first characters as a formula, or skips the character and reads the next.
 const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// A text as a cell of a CSV file: a text that a spreadsheet would compute gets a `'` in front (contract 16).
+/// A text as a cell of a CSV file: a text that a spreadsheet would compute gets a `'` in front (contract 16). A text that has
+/// such a `'` already gets one more, so that [`from_csv_text`] gives every text back.
 pub fn csv_text(text: &str) -> String {
-    if text.starts_with(FORMULA_STARTS) { format!("'{text}") } else { text.to_owned() }
+    if is_formula(text) { format!("'{text}") } else { text.to_owned() }
+}
+
+/// The text of a cell of a CSV file: one `'` before a formula is taken away (contract 23).
+pub fn from_csv_text(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(cell)
+}
+
+fn is_formula(text: &str) -> bool {
+    text.trim_start_matches('\'').starts_with(FORMULA_STARTS)
 }
 
 /// Ignored before or after a sum: a home has one currency.
@@ -114,6 +124,14 @@ fn joined_digits(text: &str, marks: &[char]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn csv_text_comes_back_equal() {
+        for (text, cell) in [("=1", "'=1"), ("'=1", "''=1"), ("'a", "'a"), ("a=1", "a=1"), ("-", "'-"), ("", "")] {
+            assert_eq!(csv_text(text), cell);
+            assert_eq!(from_csv_text(cell), text);
+        }
+    }
 
     #[test]
     fn decimal_comma_keeps_the_magnitude() {

@@ -4,5 +4,6 @@
 
 pub mod calendar;
 pub mod ends;
+pub mod import;
 pub mod report;
 pub mod table;

@@ -235,6 +235,37 @@ CREATE TABLE exports (
 CREATE INDEX exports_by_home ON exports (home, number);
 CREATE INDEX exports_by_status ON exports (status, number);
 
+-- Import jobs (contract 23).
+CREATE TABLE imports (
+    number      INTEGER PRIMARY KEY AUTOINCREMENT, -- order of creation
+    id          TEXT NOT NULL UNIQUE,
+    home        INTEGER NOT NULL REFERENCES homes (number),
+    request     TEXT NOT NULL,                    -- the parameters, as a JSON object of texts
+    scopes      TEXT NOT NULL,                    -- the scopes of the key that asked, separated by spaces
+    author      TEXT NOT NULL,                    -- the name of that key, for updated_by
+    body        BLOB,                             -- the file; null after the end of the job
+    status      TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
+    applied     INTEGER NOT NULL DEFAULT 0,       -- changes that are committed
+    created     INTEGER NOT NULL DEFAULT 0,       -- rows by what they do, here and below
+    updated     INTEGER NOT NULL DEFAULT 0,
+    unchanged   INTEGER NOT NULL DEFAULT 0,
+    failed      INTEGER NOT NULL DEFAULT 0,
+    created_at  INTEGER NOT NULL,                 -- moments, here and below
+    finished_at INTEGER,
+    error       TEXT                              -- why the job failed: one sentence
+) STRICT;
+
+CREATE INDEX imports_by_home ON imports (home, number);
+CREATE INDEX imports_by_status ON imports (status, number);
+
+-- The results of the rows of an import.
+CREATE TABLE import_rows (
+    import   INTEGER NOT NULL REFERENCES imports (number),
+    position INTEGER NOT NULL,                    -- order of the results, from 0
+    result   TEXT NOT NULL,                       -- a JSON object: row, action, type, id, error
+    PRIMARY KEY (import, position)
+) STRICT, WITHOUT ROWID;
+
 -- Files of a home (contract 21). The bytes of a row are in the file files/HOME/HH/SHA256 beside the database: HOME is the id of
 -- the home, HH the first two digits of the hash. The bytes are on the disk before the row is, and a row is deleted before its
 -- bytes are: no row is without bytes.

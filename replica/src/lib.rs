@@ -54,6 +54,7 @@ pub use store::edits::Decided;
 pub use store::edits::EditError;
 pub use store::edits::resolve::{Choice, Resolution};
 pub use store::export::ExportSummary;
+pub use store::import::Imported;
 pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;
 pub use store::read::days::{Days, PAST_DAYS, SOON_DAYS, week_end};

@@ -1,12 +1,15 @@
-//! The part of [`Replica`] for command lines: search by id, origins of values, counts, export, rebuild. Must not hold
+//! The part of [`Replica`] for command lines: search by id, origins of values, counts, export, import, rebuild. Must not hold
 //! SQL.
 
 use std::path::Path;
 use std::time::Duration;
 
 use hearth_contract::schema::Kind;
+use hearth_exchange::import::{Draft, Plan};
 
+use crate::store::edits::EditError;
 use crate::store::export::ExportSummary;
+use crate::store::import::Imported;
 use crate::store::read::counts::ReplicaCounts;
 use crate::store::read::find::IdMatch;
 use crate::store::read::why::Why;
@@ -103,6 +106,18 @@ impl Replica {
     /// Numbers of records, edits and settled edits, and file sizes.
     pub fn counts(&self) -> Result<ReplicaCounts, StoreError> {
         store::read::counts::load_counts(&self.connection.borrow(), &self.db)
+    }
+
+    /// What an import would do to the present records. Writes nothing.
+    pub fn plan_import(&self, draft: &Draft) -> Result<Plan, StoreError> {
+        store::import::plan(&self.connection.borrow(), draft)
+    }
+
+    /// Imports a file in one transaction: all rows or none. With `partial`, refused rows are left out. `progress` hears the
+    /// number of changes made so far.
+    pub fn import(&self, draft: &Draft, partial: bool, progress: &mut dyn FnMut(usize)) -> Result<Imported, EditError> {
+        let origin = self.origin;
+        self.notify_on_success(store::import::apply(&mut *self.write_connection()?, origin, draft, partial, progress))
     }
 
     /// Writes a consistent copy of the database to a new file, pending edits included. Error: the file exists.

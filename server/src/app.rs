@@ -30,6 +30,7 @@ pub mod usage;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::Notify;
 use tokio::sync::watch;
 
 use self::address_limits::AddressLimits;
@@ -90,6 +91,8 @@ pub struct App {
     pub refusals: Refusals,
     /// The export jobs that run.
     pub exports: Exports,
+    /// Wakes the worker of imports.
+    pub new_import: Notify,
     /// The files of homes.
     pub files: Arc<Files>,
     /// The uploads in progress per key.

@@ -10,7 +10,7 @@
 //! - [`versions`]: converts older requests up and responses down.
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
 //! - [`portal`]: the pages for people under `/docs`.
-//! - [`exports`]: files with the records of a home, written in the background.
+//! - [`exports`]: files with the records of a home, written in the background. [`imports`]: tables that become records.
 //! - [`files`]: the bytes of the files of homes.
 //! - [`partners`]: programs of others that an owner gives access to.
 //! - [`metrics`]: counters for Prometheus.
@@ -40,6 +40,7 @@ pub mod exports;
 pub mod files;
 pub mod home;
 pub mod http;
+pub mod imports;
 pub mod interceptor;
 mod listening;
 pub mod maintenance;
@@ -63,6 +64,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -137,6 +139,7 @@ pub struct Running {
     api_task: JoinHandle<()>,
     metrics_task: JoinHandle<()>,
     exports_task: JoinHandle<()>,
+    imports_task: JoinHandle<()>,
     maintenance_task: JoinHandle<()>,
     _lock: File,
 }
@@ -157,6 +160,7 @@ impl Running {
         let _ = self.api_task.await;
         let _ = self.metrics_task.await;
         let _ = self.exports_task.await;
+        let _ = self.imports_task.await;
         let _ = self.maintenance_task.await;
         if let Err(error) = self.app.usage.store(&self.app.db, self.app.clock.now()).await {
             tracing::warn!(%error, "the last counts of requests were not stored");
@@ -235,6 +239,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
     let metrics_task =
         tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), metrics_rules, shutdown));
     let exports_task = tokio::spawn(exports::worker::run(app.clone()));
+    let imports_task = tokio::spawn(imports::worker::run(app.clone()));
     let maintenance_task = tokio::spawn(maintenance::run(app.clone()));
     Ok(Running {
         address,
@@ -245,6 +250,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
         api_task,
         metrics_task,
         exports_task,
+        imports_task,
         maintenance_task,
         _lock: lock,
     })
@@ -312,6 +318,7 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
         sign_ins: Backoff::default(),
         passwords: Passwords::default(),
         exports: Exports::new(&config.data),
+        new_import: Notify::new(),
         files: Arc::new(Files::new(&config.data)),
         uploads: Streams::default(),
         metrics: Metrics::default(),

@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
 use crate::home::retention;
-use crate::store::{HomeNumber, StoreError, homes, keys, partners, receipts};
+use crate::store::{HomeNumber, StoreError, homes, imports, keys, partners, receipts};
 
 /// Time between two checks for writes of other processes. A revoked key must stop working within a second.
 const DETECT_EVERY: Duration = Duration::from_millis(400);
@@ -122,6 +122,8 @@ enum CleanupTask {
     Receipts,
     /// Removes expired exports.
     Exports,
+    /// Removes imports that ended long ago.
+    Imports,
     /// Removes unused files, and the bytes of deleted files.
     Files,
     /// Removes expired codes and tokens of partners, and grants that hold nothing any more.
@@ -188,7 +190,13 @@ impl Maintenance {
             tasks.extend(homes.into_iter().rev().map(|number| CleanupTask::Events(number, before)));
         }
         // The last task runs first. A home that fails must not stop the cleanup of receipts and exports.
-        tasks.extend([CleanupTask::Files, CleanupTask::Exports, CleanupTask::Partners, CleanupTask::Receipts]);
+        tasks.extend([
+            CleanupTask::Files,
+            CleanupTask::Imports,
+            CleanupTask::Exports,
+            CleanupTask::Partners,
+            CleanupTask::Receipts,
+        ]);
         (self.tasks, self.cleanup_time) = (tasks, now);
         Ok(())
     }
@@ -228,6 +236,9 @@ impl Maintenance {
                 Ok(deleted.await? >= PARTNER_ROWS_PER_STEP as usize)
             }
             CleanupTask::Files => app.files.clean_up_step(&app.db, now).await,
+            CleanupTask::Imports => {
+                app.db.write(move |tx| imports::delete_finished(tx, now.plus_millis(-imports::KEPT_MS))).await
+            }
             CleanupTask::Exports => app.exports.remove_expired(&app.db, now).await,
         }
     }

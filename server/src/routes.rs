@@ -16,8 +16,8 @@ use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
-    CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, REFERENCED, SEARCH_QUERY, SEARCH_TYPES,
-    STREAM_CURSOR, WIDTH, list_parameters,
+    CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, IMPORT, LIMIT, REFERENCED, SEARCH_QUERY,
+    SEARCH_TYPES, STREAM_CURSOR, WIDTH, list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::scopes::reading;
@@ -25,7 +25,8 @@ use crate::scopes::reading;
 /// Every operation of the API.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let collections = Kind::COLLECTIONS.into_iter().flat_map(collection);
-    let others = [property(), search_and_feed(), discovery(), pages(), exports(), files(), calendars(), services()];
+    let others =
+        [property(), search_and_feed(), discovery(), pages(), exports(), imports(), files(), calendars(), services()];
     collections.chain(others.into_iter().flatten()).collect()
 });
 
@@ -293,6 +294,55 @@ fn exports() -> Vec<Route> {
             ResponseBody::File,
             |call| Box::pin(api::exports::download(call)),
         ),
+    ]
+}
+
+/// Import jobs. The scopes depend on the kinds of the rows, so the handlers check them.
+fn imports() -> Vec<Route> {
+    let one = "/v1/imports/{id}";
+    let reading = |path: &str, operation, summary, response_body, parameters, handler| Route {
+        response_body,
+        parameters,
+        ..get(path, operation, summary, Access::Key, handler)
+    };
+    vec![
+        Route {
+            method: Method::POST,
+            class: RateClass::Bulk,
+            request_body: RequestBody::Import,
+            ..reading(
+                paths::IMPORTS,
+                "create_import",
+                "Import a table",
+                ResponseBody::ImportAccepted,
+                &IMPORT,
+                |call| Box::pin(api::imports::create(call)),
+            )
+        },
+        reading(
+            paths::IMPORTS,
+            "list_imports",
+            "List imports, newest first",
+            ResponseBody::Imports,
+            &[LIMIT, CURSOR],
+            |call| Box::pin(api::imports::list(call)),
+        ),
+        reading(
+            one,
+            "get_import",
+            "Read an import and the results of its rows",
+            ResponseBody::Import,
+            &[CURSOR],
+            |call| Box::pin(api::imports::read(call)),
+        ),
+        Route {
+            method: Method::DELETE,
+            class: RateClass::Write,
+            request_body: RequestBody::Empty,
+            ..reading(one, "delete_import", "Delete an import; its records stay", ResponseBody::Deleted, &[], |call| {
+                Box::pin(api::imports::delete(call))
+            })
+        },
     ]
 }
 

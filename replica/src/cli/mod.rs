@@ -16,6 +16,7 @@ mod export;
 mod failure;
 mod fields;
 mod help;
+mod import;
 mod init;
 mod lock_holder;
 mod metrics;
@@ -132,6 +133,11 @@ enum HomeCommand {
     Path,
     /// Write the home to a file: a copy of the database, JSON, CSV, a report in HTML, or a calendar
     Export(export::Export),
+    /// Bring in records from a file: CSV of a spreadsheet, Homebox, Grocy or Snipe-IT, or an export of a home
+    ///
+    /// Without --yes the command shows what the file would make, change and leave, and asks on a terminal. All rows are imported, or none;
+    /// --partial leaves refused rows out. Works without a server.
+    Import(import::Import),
     /// Write a report of all things with their values, such as for an insurer: one HTML file that prints well
     Report(export::ReportArguments),
     /// Show what is due, overdue or ends soon
@@ -219,6 +225,7 @@ fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
         HomeCommand::Undo(undo) => undo.run(&context),
         HomeCommand::Path => query::print_path(&context),
         HomeCommand::Export(export) => export.run(&context),
+        HomeCommand::Import(import) => import.run(&context),
         HomeCommand::Report(report) => report.run(&context),
         HomeCommand::Remind(remind) => remind.run(&context),
         HomeCommand::Calendar(calendar) => calendar.run(&context),

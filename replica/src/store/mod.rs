@@ -10,7 +10,8 @@
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
-//! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
+//! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database. [`import`]: many
+//!   records from a file.
 //! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
 //!   [`marks`], [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
 
@@ -25,6 +26,7 @@ pub(crate) mod feed;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod health;
+pub(crate) mod import;
 pub(crate) mod integrity;
 pub(crate) mod lock;
 pub(crate) mod marks;

@@ -248,6 +248,16 @@ pub(crate) fn load_row(connection: &Connection, kind: Kind, id: &str) -> Result<
     Ok(statement.query_row([id], |row| record_from_row(kind, row)).optional()?)
 }
 
+/// Calls `each` with the id and the fields of every row of a kind.
+pub(crate) fn each(connection: &Connection, kind: Kind, mut each: impl FnMut(&str, &Fields)) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(&format!("SELECT * FROM {}", kind.collection()))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(row.get_ref("id")?.as_str().unwrap_or_default(), &record_from_row(kind, row)?.fields);
+    }
+    Ok(())
+}
+
 /// The position of a row's last change. None when there is no row, the server has not confirmed the row, or the position
 /// is unknown.
 pub(crate) fn load_rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {

@@ -57,6 +57,7 @@ pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
             "bulk_operations_max": BULK_OPERATIONS_MAX,
             "page_default": RECORDS_PAGE.default,
             "page_max": RECORDS_PAGE.max,
+            "import_rows_max": hearth_exchange::import::ROWS_MAX,
             "query_min_characters": QUESTION.0,
             "idempotency_hours": number(config.idempotency_ttl.as_secs_f64() / 3600.0),
             "file_max_bytes": config.file_bytes_max,

@@ -12,6 +12,7 @@ pub mod file_upload;
 pub mod files;
 mod filters;
 pub mod health;
+pub mod imports;
 pub mod mcp;
 pub mod me;
 pub mod once;

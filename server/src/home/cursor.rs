@@ -54,6 +54,22 @@ pub struct ExportCursor {
     pub before: i64,
 }
 
+/// A place in a home's list of import jobs, the latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportCursor {
+    /// The number of the last job shown.
+    pub before: i64,
+}
+
+/// A place in the results of an import job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportRowsCursor {
+    /// The number of the job.
+    pub import: i64,
+    /// The position of the next result.
+    pub from: i64,
+}
+
 /// A place in the list of a home's files, the latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilesCursor {
@@ -135,6 +151,37 @@ impl ExportCursor {
     pub fn decode(text: &str, home: Uuid) -> Result<ExportCursor, CursorError> {
         match unseal_numbers(Usage::Exports, text, home)?[..] {
             [before] => Ok(ExportCursor { before }),
+            _ => Err(CursorError::Altered),
+        }
+    }
+}
+
+impl ImportCursor {
+    /// The text of the cursor, for a home.
+    pub fn encode(&self, home: Uuid) -> String {
+        seal_numbers(Usage::Imports, home, &[self.before])
+    }
+
+    /// The cursor in a text that was given to a client of this home.
+    pub fn decode(text: &str, home: Uuid) -> Result<ImportCursor, CursorError> {
+        match unseal_numbers(Usage::Imports, text, home)?[..] {
+            [before] => Ok(ImportCursor { before }),
+            _ => Err(CursorError::Altered),
+        }
+    }
+}
+
+impl ImportRowsCursor {
+    /// The text of the cursor, for a home.
+    pub fn encode(&self, home: Uuid) -> String {
+        seal_numbers(Usage::ImportRows, home, &[self.import, self.from])
+    }
+
+    /// The cursor in a text that was given to a client of this home, for this job.
+    pub fn decode(text: &str, home: Uuid, import: i64) -> Result<ImportRowsCursor, CursorError> {
+        match unseal_numbers(Usage::ImportRows, text, home)?[..] {
+            [of, from] if of == import => Ok(ImportRowsCursor { import, from }),
+            [_, _] => Err(CursorError::OtherUse),
             _ => Err(CursorError::Altered),
         }
     }

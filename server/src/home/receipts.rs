@@ -31,6 +31,16 @@ impl Ticket {
     }
 }
 
+impl Ticket {
+    /// Adds a body that is no JSON by its bytes (contract 6.4).
+    pub fn add_body(&mut self, bytes: &[u8]) {
+        let mut digest = Sha256::new();
+        digest.update(self.fingerprint);
+        digest.update(bytes);
+        self.fingerprint = digest.finalize().into();
+    }
+}
+
 /// Adds a text with its length, so that no two lists of texts have one digest.
 fn digest_text(digest: &mut Sha256, text: &str) {
     digest.update((text.len() as u64).to_be_bytes());

@@ -40,6 +40,8 @@ pub enum RequestBody {
     Calendar,
     /// The bytes of a file, of any media type. The handler reads them in pieces.
     File,
+    /// A table to import. The handler reads it in pieces.
+    Import,
     /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
     /// The fields of an HTML form, for a route outside of the API. The body may be absent.
@@ -55,6 +57,7 @@ impl RequestBody {
             RequestBody::None => &[],
             RequestBody::Patch => &["application/json", "application/merge-patch+json"],
             RequestBody::File => &["application/octet-stream"],
+            RequestBody::Import => &["text/csv", "application/json", "application/zip"],
             RequestBody::Form => &["application/x-www-form-urlencoded"],
             RequestBody::Empty
             | RequestBody::Create
@@ -104,6 +107,12 @@ pub enum ResponseBody {
     ExportAccepted,
     /// A page of export jobs.
     Exports,
+    /// An import job with the results of its rows.
+    Import,
+    /// An import job that was queued.
+    ImportAccepted,
+    /// A page of import jobs.
+    Imports,
     /// The file of an export.
     File,
     /// A new calendar with its url.
@@ -153,7 +162,7 @@ impl ResponseBody {
     pub const fn status(self) -> u16 {
         match self {
             ResponseBody::Created | ResponseBody::CalendarCreated => 201,
-            ResponseBody::ExportAccepted => 202,
+            ResponseBody::ExportAccepted | ResponseBody::ImportAccepted => 202,
             ResponseBody::Bulk => 207,
             _ => 200,
         }

@@ -142,6 +142,54 @@ pub const REFERENCED: Parameter = parameter(
     "Only files that a document names (`true`), or only the others (`false`)",
     ParameterType::Flag,
 );
+/// The words of the flags of an import with their meanings.
+pub const FLAG_WORDS: [(&str, bool); 2] = [("true", true), ("false", false)];
+/// The parameters of an import.
+pub const IMPORT: [Parameter; 8] = [
+    parameter(
+        "kind",
+        "The kind of the rows; without it the file says it, or the rows are inventory",
+        ParameterType::Choice { schema: "ImportKind", words: &KIND_WORDS },
+    ),
+    parameter(
+        "mapping",
+        "What columns become, as a JSON object such as `{\"Bezeichnung\":\"name\",\"Raum\":\"room\"}`; an empty field keeps a column out",
+        ParameterType::Text { min: 2, max: 8000 },
+    ),
+    parameter("dry_run", "`true`: only say what the file would do", ParameterType::Flag),
+    parameter("partial", "`true`: import the other rows although some are refused", ParameterType::Flag),
+    parameter(
+        "locale",
+        "How the file writes numbers and dates, such as `de-DE`; without it the cells decide",
+        ParameterType::Text { min: 2, max: 35 },
+    ),
+    parameter(
+        "encoding",
+        "The encoding, such as `latin1`; without it UTF-8, UTF-16 by its mark, or Windows-1252",
+        ParameterType::Text { min: 2, max: 40 },
+    ),
+    parameter(
+        "delimiter",
+        "`comma`, `semicolon` or `tab`; without it the heading decides",
+        ParameterType::Text { min: 1, max: 10 },
+    ),
+    parameter(
+        "key",
+        "The columns that together name a record, separated by commas; without it rows match by id, then by import_ref",
+        ParameterType::Text { min: 1, max: 1000 },
+    ),
+];
+/// The words of the kinds.
+const KIND_WORDS: [&str; Kind::ALL.len()] = {
+    let mut words = [""; Kind::ALL.len()];
+    let mut at = 0;
+    while at < words.len() {
+        words[at] = Kind::ALL[at].as_str();
+        at += 1;
+    }
+    words
+};
+
 /// Position of the next page of events.
 pub const FEED_CURSOR: Parameter = parameter(
     "cursor",

@@ -209,7 +209,7 @@ impl Pipeline<'_> {
         check_accept(route, &parts.headers)?;
         let mut upload = None;
         let bytes = match route.request_body {
-            RequestBody::File => {
+            RequestBody::File | RequestBody::Import => {
                 check_content_type(route, &parts.headers)?;
                 upload = Some(UploadBody::new(body));
                 Bytes::new()

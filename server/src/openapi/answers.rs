@@ -5,7 +5,7 @@ use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::{examples, files};
+use super::{examples, files, imports};
 use crate::http::bodies::ResponseBody;
 use crate::http::route::Route;
 use crate::scopes::SCOPES;
@@ -36,6 +36,9 @@ fn envelope(route: &Route) -> Value {
     let page = json!({ "has_more": false, "next_cursor": null });
     let list = json!({ "request_id": examples::REQUEST_ID, "page": page, "as_of": examples::REV });
     if let Some((data, meta)) = files::answer(route.response_body, &meta, &page) {
+        return json!({ "data": data, "meta": meta });
+    }
+    if let Some((data, meta)) = imports::answer(route.response_body, &meta, &page) {
         return json!({ "data": data, "meta": meta });
     }
     let is_write = route.takes_ticket();

@@ -11,6 +11,7 @@ mod answers;
 mod envelopes;
 mod examples;
 mod files;
+mod imports;
 mod operations;
 mod parts;
 mod records;

@@ -6,7 +6,7 @@ use hearth_contract::schema::{Field, Format, Kind};
 use serde_json::{Map, Value, json};
 
 use super::schema::{name, reference};
-use super::{examples, responses};
+use super::{examples, imports, responses};
 use crate::app::limits::RateClass;
 use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::parameters::{NULL, Parameter, ParameterType};
@@ -14,7 +14,7 @@ use crate::http::route::{Access, Route};
 use crate::store::filter::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
-pub(super) const TAGS: [(&str, &str); 15] = [
+pub(super) const TAGS: [(&str, &str); 16] = [
     ("Inventory", "Things the household owns"),
     ("Vehicles", "Cars, bikes, trailers"),
     ("Documents", "Papers and their details"),
@@ -25,6 +25,7 @@ pub(super) const TAGS: [(&str, &str); 15] = [
     ("Events", "The change feed, by poll and by stream"),
     ("Files", "The bytes of photos and papers, named by their SHA-256"),
     ("Exports", "All records as a file"),
+    ("Imports", "Tables of other programs that become records"),
     ("Calendars", "Due and expiring days for calendar programs"),
     ("Account", "The key of the request"),
     ("Discovery", "Descriptions for programs"),
@@ -239,6 +240,7 @@ fn body(route: &Route) -> Option<Value> {
                 json!({ "required": true, "description": "The bytes, of any media type", "content": content }),
             );
         }
+        RequestBody::Import => return Some(imports::request()),
         RequestBody::Export => {
             ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"], "names": true }))
         }

@@ -89,7 +89,10 @@ fn success_headers(route: &Route, shared: &Map<String, Value>) -> Map<String, Va
     if matches!(route.response_body, ResponseBody::FileBytes | ResponseBody::Thumbnail) {
         headers.extend(header_references(&BYTES_HEADERS));
     }
-    if matches!(route.response_body, ResponseBody::Created | ResponseBody::ExportAccepted | ResponseBody::FileStored) {
+    if matches!(
+        route.response_body,
+        ResponseBody::Created | ResponseBody::ExportAccepted | ResponseBody::ImportAccepted | ResponseBody::FileStored
+    ) {
         headers.extend(header_references(&[("Location", "Location")]));
     }
     if route.takes_ticket() {
@@ -164,6 +167,9 @@ fn success_description(body: ResponseBody) -> &'static str {
         ResponseBody::Export => "The job",
         ResponseBody::ExportAccepted => "The job is queued",
         ResponseBody::Exports => "A page of jobs",
+        ResponseBody::Import => "The job with the results of its rows",
+        ResponseBody::ImportAccepted => "The job is queued",
+        ResponseBody::Imports => "A page of jobs",
         ResponseBody::File => "The file",
         ResponseBody::CalendarCreated => "The calendar with its url, which is shown only here",
         ResponseBody::Calendars => "The calendars, at most 100",
@@ -200,6 +206,9 @@ fn success_schema(route: &Route, media: &str) -> Value {
         ResponseBody::Exports => "ExportList".to_owned(),
         ResponseBody::CalendarCreated => "CalendarResponse".to_owned(),
         ResponseBody::Calendars => "CalendarList".to_owned(),
+        ResponseBody::Import => "ImportResultResponse".to_owned(),
+        ResponseBody::ImportAccepted => "ImportResponse".to_owned(),
+        ResponseBody::Imports => "ImportList".to_owned(),
         ResponseBody::FileStored => "FileResponse".to_owned(),
         ResponseBody::Files => "FileList".to_owned(),
         ResponseBody::FileText => "FileTextResponse".to_owned(),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use hearth_contract::resources::RESOURCES;
 use serde_json::{Map, Value, json};
 
-use super::{envelopes, files, operations, parts, records, rpc, services};
+use super::{envelopes, files, imports, operations, parts, records, rpc, services};
 use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::Route;
 
@@ -24,6 +24,7 @@ pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
             .chain(services::all())
             .chain(rpc::all())
             .chain(files::all())
+            .chain(imports::all())
             .map(|(name, schema)| (name.to_owned(), schema)),
     );
     prune(&mut schemas, routes);

@@ -30,6 +30,7 @@ pub(super) static GUIDES: [Guide; 11] = [
     guide!("sync", "keeping a copy up to date, and recovering after lost history"),
     guide!("streaming", "following changes in a browser"),
     guide!("idempotency", "repeating a write safely"),
+    guide!("import", "bringing in tables of spreadsheets and other programs"),
     guide!("errors", "what to do after each kind of refusal"),
     guide!("files", "storing photos and papers, and reading them back"),
     guide!("limits", "calls per minute, sizes and counts"),

@@ -21,7 +21,7 @@ use super::keys::{self, Key};
 use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, migrate, open_existing};
 use super::people::{self, Person};
 use super::tx::Tx;
-use super::{calendars, check, exports, homes, schema};
+use super::{calendars, check, exports, homes, imports, schema};
 
 /// Positions that a restored home leaves out at least, so that no event id of the discarded history is given out again
 /// (contract 9.3).
@@ -239,6 +239,8 @@ fn stage(
     }
     // Their files are not in the backup.
     exports::clear(&tx).map_err(unsound)?;
+    // A file that waits would be imported into a home that has gone on.
+    imports::clear(&tx).map_err(unsound)?;
     people::clear_access(&tx).map_err(unsound)?;
     for person in &replaced.people {
         people::copy_later(&tx, person).map_err(unsound)?;

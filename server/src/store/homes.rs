@@ -136,6 +136,8 @@ pub fn used_bytes(tx: &Tx<'_>, number: HomeNumber) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare_cached(
         "SELECT event_bytes + receipt_bytes + file_bytes
                 + (SELECT coalesce(sum(size_bytes), 0) FROM exports WHERE home = ?1 AND status = 'succeeded')
+                + (SELECT coalesce(sum(length(body)), 0) FROM imports
+                   WHERE home = ?1 AND status IN ('queued', 'running'))
          FROM homes WHERE number = ?1",
     )?;
     Ok(statement.query_row([number.0], |row| row.get(0))?)

@@ -28,6 +28,7 @@ mod files;
 pub mod filter;
 mod home_number;
 pub mod homes;
+pub mod imports;
 mod inline_readers;
 pub mod keys;
 pub mod lists;

@@ -17,6 +17,7 @@ mod feed;
 mod files;
 mod filters;
 mod idempotency;
+mod imports;
 mod keys;
 mod mcp;
 mod order;

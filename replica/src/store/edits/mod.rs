@@ -46,4 +46,4 @@ mod write;
 pub use self::error::EditError;
 pub(crate) use self::list::{list, of_record};
 pub use self::pending::Decided;
-pub(crate) use self::write::{create, create_in, delete, delete_in, update, update_in, update_seen};
+pub(crate) use self::write::{create, create_in, delete, delete_in, fresh_id, update, update_in, update_seen};

@@ -103,7 +103,7 @@ pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fie
     let mut values = vec![Sql::from(id)];
     values.extend(changed.into_iter().map(|(_, value)| value));
     let text = format!("UPDATE {} SET {} WHERE id = ?1", kind.collection(), set.join(", "));
-    tx.execute(&text, rows::as_params(&values).as_slice())?;
+    tx.prepare_cached(&text)?.execute(rows::as_params(&values).as_slice())?;
     Ok(())
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<()
 }
 
 /// A new random id. In a simulation, the id follows from the seed, and a run can be repeated.
-fn fresh_id() -> Uuid {
+pub(crate) fn fresh_id() -> Uuid {
     let mut bytes = [0; 16];
     if hearth_simulated::fill_random(&mut bytes) {
         Builder::from_random_bytes(bytes).into_uuid()
@@ -146,7 +146,8 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
     }
     let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
     let text = format!("INSERT INTO {} ({}) VALUES ({})", kind.collection(), names.join(", "), marks.join(", "));
-    tx.execute(&text, rows::as_params(&values).as_slice())?;
+    // Compiling the statement with its triggers takes longer than running it.
+    tx.prepare_cached(&text)?.execute(rows::as_params(&values).as_slice())?;
     Ok(match profile_id(tx)? {
         Some(profile) if kind.is_singleton() => profile,
         _ => id,

@@ -24,6 +24,8 @@ pub(super) enum Usage {
     Search = 3,
     Exports = 5,
     Files = 6,
+    Imports = 7,
+    ImportRows = 8,
 }
 
 /// Bytes of the checksum, at the end of a text.

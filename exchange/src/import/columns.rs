@@ -1,0 +1,218 @@
+//! Which column of a table is which field: by our own names, by those of other programs, or by a mapping. Must not know cells.
+
+use hearth_contract::problem::nearest;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{COMMON, Format, Kind};
+
+use super::error::{Cause, ImportError};
+use super::options::Options;
+use super::table::Table;
+use super::target::{IMPORT_REF, NOTES, Target, folded};
+use super::{grocy, homebox, snipe_it};
+
+/// Headings of the name of an item's room.
+const ROOM_NAMES: [&str; 2] = ["room", "room_name"];
+/// Headings of names that stand beside ids. The id counts.
+const NAMES_BESIDE_IDS: [&str; 3] = ["subject", "subject_name", "subject_title"];
+/// The most columns that a refusal lists.
+const LISTED_MAX: usize = 12;
+
+/// The program whose columns a table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// The names of our own fields, or their labels.
+    Hearth,
+    /// The export of Homebox.
+    Homebox,
+    /// The tables of Grocy: products and stock.
+    Grocy,
+    /// The assets of Snipe-IT.
+    SnipeIt,
+}
+
+impl Profile {
+    /// The word in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Profile::Hearth => "hearth",
+            Profile::Homebox => "homebox",
+            Profile::Grocy => "grocy",
+            Profile::SnipeIt => "snipe_it",
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    /// The heading.
+    pub(super) name: String,
+    /// What it becomes.
+    pub(super) target: Target,
+}
+
+/// The recognised columns of a table.
+#[derive(Debug, Clone)]
+pub(super) struct Columns {
+    pub(super) kind: Kind,
+    pub(super) profile: Profile,
+    pub(super) columns: Vec<Column>,
+}
+
+/// Recognises the columns of a table. Error: a mapping names an unknown column or field, two columns are one field, or no column
+/// tells which record a row is.
+pub(super) fn recognise(table: &Table, options: &Options) -> Result<Columns, ImportError> {
+    let kind = table.kind.unwrap_or(Kind::Inventory);
+    let profile = if kind == Kind::Inventory && !table.is_export { profile(&table.columns) } else { Profile::Hearth };
+    let target = |name: &str| match profile {
+        Profile::Hearth => own(kind, name),
+        Profile::Homebox => homebox::target(name),
+        Profile::Grocy => grocy::target(name),
+        Profile::SnipeIt => snipe_it::target(name),
+    };
+    let column = |name: &String| Column { name: name.clone(), target: target(name) };
+    let mut columns: Vec<Column> = table.columns.iter().map(column).collect();
+    for (name, field) in &options.mapping {
+        let at = position(&table.columns, name, "mapping")?;
+        columns[at].target = mapped(kind, name, field)?;
+    }
+    let columns = Columns { kind, profile, columns };
+    columns.check(table)?;
+    Ok(columns)
+}
+
+fn profile(headings: &[String]) -> Profile {
+    let folded: Vec<String> = headings.iter().map(|heading| folded(heading)).collect();
+    let has = |name: &str| folded.iter().any(|heading| heading == name);
+    if headings.iter().any(|heading| heading.starts_with(homebox::PREFIX)) {
+        Profile::Homebox
+    } else if snipe_it::is(&has) {
+        Profile::SnipeIt
+    } else if grocy::is(&has) {
+        Profile::Grocy
+    } else {
+        Profile::Hearth
+    }
+}
+
+/// The column with this heading; upper and lower case and marks do not count if no heading is equal.
+pub(super) fn position(headings: &[String], name: &str, parameter: &'static str) -> Result<usize, ImportError> {
+    let exact = headings.iter().position(|heading| heading == name.trim());
+    let near = || headings.iter().position(|heading| folded(heading) == folded(name));
+    exact.or_else(near).ok_or_else(|| {
+        let listed: Vec<&str> = headings.iter().take(LISTED_MAX).map(String::as_str).collect();
+        let message = format!("{parameter} names the column {name}, but the columns are {}.", listed.join(", "));
+        ImportError::new(Cause::Parameter(parameter), message)
+    })
+}
+
+/// A column by our own names.
+fn own(kind: Kind, heading: &str) -> Target {
+    let name = folded(heading);
+    if name == "id" {
+        return Target::Id;
+    }
+    if kind == Kind::Inventory && ROOM_NAMES.contains(&name.as_str()) {
+        return Target::Room;
+    }
+    let computed = || COMMON.contains(&name.as_str()) || NAMES_BESIDE_IDS.contains(&name.as_str());
+    let field = resource(kind).fields.iter().find(|field| field.name == name || folded(&field.label()) == name);
+    match field {
+        Some(field) if field.is_writable() => Target::Field(field),
+        Some(_) => Target::Computed,
+        None if computed() => Target::Computed,
+        None => Target::Out,
+    }
+}
+
+/// A column by a stated field.
+fn mapped(kind: Kind, column: &str, field: &str) -> Result<Target, ImportError> {
+    match folded(field).as_str() {
+        "" => return Ok(Target::Out),
+        NOTES => return Ok(Target::Note(column.to_owned())),
+        _ => (),
+    }
+    match own(kind, field) {
+        Target::Out | Target::Computed => {
+            let known = resource(kind).fields.iter().filter(|field| field.is_writable()).map(|field| field.name);
+            let hint = nearest(field, known.chain(["id", "room"]));
+            let hint = hint.map(|near| format!("; did you mean {near}?")).unwrap_or(".".to_owned());
+            let message =
+                format!("mapping gives the column {column} the field {field}, which the kind {kind} cannot take{hint}");
+            Err(ImportError::new(Cause::Parameter("mapping"), message))
+        }
+        target => Ok(target),
+    }
+}
+
+impl Columns {
+    /// The field of a target.
+    fn field_name(target: &Target) -> Option<&'static str> {
+        match target {
+            Target::Id => Some("id"),
+            Target::Field(field) | Target::ChoiceOrNote(field, _) => Some(field.name),
+            Target::Reference(_) => Some(IMPORT_REF),
+            Target::Room | Target::RoomPath => Some("room"),
+            Target::Amount(_) => Some("quantity"),
+            Target::Note(_) => Some(NOTES),
+            Target::Computed | Target::Out => None,
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| Columns::field_name(&column.target) == Some(name))
+    }
+
+    fn check(&self, table: &Table) -> Result<(), ImportError> {
+        let mut seen: Vec<(&str, &str)> = Vec::new();
+        for column in &self.columns {
+            let Some(field) = Columns::field_name(&column.target).filter(|field| *field != NOTES) else { continue };
+            if let Some((first, _)) = seen.iter().find(|(_, known)| *known == field) {
+                let message = format!(
+                    "The columns {first} and {} are both {field}. Keep one out, with an empty field in the mapping.",
+                    column.name
+                );
+                return Err(ImportError::new(Cause::Columns, message));
+            }
+            seen.push((&column.name, field));
+        }
+        let title = resource(self.kind).title;
+        let is_known = self.has(title) || self.has("id") || self.has(IMPORT_REF);
+        if is_known || self.kind.is_singleton() || table.rows.is_empty() {
+            return Ok(());
+        }
+        let listed: Vec<&str> = self.columns.iter().take(LISTED_MAX).map(|column| column.name.as_str()).collect();
+        let first = listed.first().copied().unwrap_or_default();
+        Err(ImportError::new(
+            Cause::Columns,
+            format!(
+                "No column is the {title} of the kind {}. The columns are {}. Say which one is, such as mapping {}.",
+                self.kind,
+                listed.join(", "),
+                serde_json::json!({ first: title })
+            ),
+        ))
+    }
+
+    /// The columns that become something, each with the field.
+    pub(super) fn used(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        self.columns.iter().filter_map(|column| Some((column.name.as_str(), Columns::field_name(&column.target)?)))
+    }
+
+    /// The columns that are kept out although a person may expect them.
+    pub(super) fn kept_out(&self) -> impl Iterator<Item = &str> {
+        let is_out = |column: &&Column| matches!(column.target, Target::Out) && !column.name.is_empty();
+        self.columns.iter().filter(is_out).map(|column| column.name.as_str())
+    }
+
+    /// The fields that rows set directly, without references: by them an equal record is recognised.
+    pub(super) fn plain_fields(&self) -> Vec<&'static str> {
+        let name = |column: &Column| match &column.target {
+            Target::Field(field) if !matches!(field.format, Format::Reference(_) | Format::Subject) => Some(field.name),
+            Target::ChoiceOrNote(field, _) => Some(field.name),
+            Target::Amount(_) => Some("quantity"),
+            _ => None,
+        };
+        self.columns.iter().filter_map(name).collect()
+    }
+}

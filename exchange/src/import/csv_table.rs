@@ -1,0 +1,193 @@
+//! A table in CSV (RFC 4180, with `,` `;` or tab). Must not know fields.
+//!
+//! The library gives the same empty text for an empty cell and for `""`, and passes over empty lines. The contract tells the two
+//! cells apart, and refusals name rows as spreadsheets count them. So a first pass marks both with characters that no text has.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use hearth_contract::schema::Kind;
+
+use super::error::{Cause, ImportError};
+use super::limits::ROWS_MAX;
+use super::options::Delimiter;
+use super::table::{Cell, Table, TableRow, check_columns};
+
+/// Stands for `""`, an empty text. Unicode reserves the character for such use inside a program.
+const EMPTY_TEXT: char = '\u{fdd0}';
+/// Stands for a line without any character.
+const EMPTY_LINE: char = '\u{fdd1}';
+/// A first line of Excel that states the delimiter: `sep=;`.
+const SEPARATOR_LINE: &str = "sep=";
+
+/// Parses a table. Error: no heading, too many rows or columns.
+pub(super) fn table(text: &str, stated: Option<Delimiter>, kind: Option<Kind>) -> Result<Table, ImportError> {
+    let (separator, body) = separator_line(text);
+    let delimiter = stated.or(separator).unwrap_or_else(|| detect(body));
+    let marked = mark(body, char::from(delimiter.byte()));
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter.byte())
+        .from_reader(marked.as_bytes());
+    // The line that states the delimiter is row 1 too.
+    let first = 1 + u32::from(separator.is_some());
+    let mut columns: Option<Vec<String>> = None;
+    let mut rows = Vec::new();
+    for (number, record) in (first..).zip(reader.records()) {
+        let record = record.map_err(|error| ImportError::new(Cause::Form, format!("The file is no CSV: {error}.")))?;
+        let mut cells: Vec<Cell> = record.iter().map(cell).collect();
+        if cells.iter().all(|cell| *cell == Cell::Null) {
+            continue;
+        }
+        let Some(columns) = &columns else {
+            // Spreadsheets write empty columns at the end.
+            let mut names: Vec<String> = record.iter().map(|name| name.trim().replace(EMPTY_TEXT, "")).collect();
+            while names.last().is_some_and(String::is_empty) {
+                names.pop();
+            }
+            check_columns(&names)?;
+            columns = Some(names);
+            continue;
+        };
+        let surplus = cells.iter().skip(columns.len()).find_map(Cell::text);
+        cells.resize(columns.len(), Cell::Absent);
+        rows.push(TableRow { number, cells, surplus });
+        if rows.len() > ROWS_MAX {
+            let message = format!("The file has more than {ROWS_MAX} rows, the most of an import. Split the file.");
+            return Err(ImportError::new(Cause::Limit, message));
+        }
+    }
+    let columns = columns.unwrap_or_default();
+    check_columns(&columns)?;
+    Ok(Table { kind, is_export: false, columns, rows })
+}
+
+fn cell(text: &str) -> Cell {
+    if text.is_empty() || text.starts_with(EMPTY_LINE) {
+        Cell::Null
+    } else if text.starts_with(EMPTY_TEXT) {
+        Cell::Text(String::new())
+    } else {
+        Cell::Text(text.to_owned())
+    }
+}
+
+/// The delimiter that the first line states, and the text behind that line.
+fn separator_line(text: &str) -> (Option<Delimiter>, &str) {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    match first.trim_end_matches('\r').strip_prefix(SEPARATOR_LINE).map(Delimiter::parse) {
+        Some(Ok(delimiter)) => (Some(delimiter), rest),
+        _ => (None, text),
+    }
+}
+
+/// The delimiter that is most frequent in the heading, outside of quotes.
+fn detect(text: &str) -> Delimiter {
+    let (mut counts, mut quoted) = ([0_usize; Delimiter::ALL.len()], false);
+    for letter in text.trim_start().chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            '\n' | '\r' if !quoted => break,
+            letter if !quoted => {
+                if let Some(at) = Delimiter::ALL.iter().position(|known| char::from(known.byte()) == letter) {
+                    counts[at] += 1;
+                }
+            }
+            _ => (),
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    counts.iter().position(|count| *count == most).map_or(Delimiter::Comma, |at| Delimiter::ALL[at])
+}
+
+/// The text with marks for `""` and for empty lines. The marks themselves are removed from the text first.
+fn mark(text: &str, delimiter: char) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    let (mut quoted, mut at_cell, mut at_line) = (false, true, true);
+    while let Some(letter) = letters.next() {
+        match letter {
+            EMPTY_TEXT | EMPTY_LINE => continue,
+            '"' if quoted => {
+                out.push('"');
+                if letters.next_if_eq(&'"').is_some() {
+                    out.push('"');
+                } else {
+                    quoted = false;
+                }
+            }
+            _ if quoted => out.push(letter),
+            '"' if at_cell && is_empty_text(&mut letters, delimiter) => {
+                letters.next();
+                out.push(EMPTY_TEXT);
+            }
+            '"' if at_cell => {
+                quoted = true;
+                out.push('"');
+            }
+            '\n' | '\r' => {
+                if letter == '\r' {
+                    letters.next_if_eq(&'\n');
+                }
+                if at_line {
+                    out.push(EMPTY_LINE);
+                }
+                out.push('\n');
+                (at_cell, at_line) = (true, true);
+                continue;
+            }
+            _ => out.push(letter),
+        }
+        (at_cell, at_line) = (letter == delimiter && !quoted, false);
+    }
+    out
+}
+
+/// Whether the quote that was just read is the first of `""` and nothing else is in the cell.
+fn is_empty_text(letters: &mut Peekable<Chars<'_>>, delimiter: char) -> bool {
+    let mut ahead = letters.clone();
+    ahead.next() == Some('"') && ahead.next().is_none_or(|next| next == delimiter || next == '\n' || next == '\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Vec<(u32, Vec<Option<String>>)> {
+        let table = table(text, None, None).expect("a table");
+        table.rows.into_iter().map(|row| (row.number, row.cells.iter().map(Cell::text).collect())).collect()
+    }
+
+    fn texts(cells: &[&str]) -> Vec<Option<String>> {
+        cells.iter().map(|cell| Some((*cell).to_owned())).collect()
+    }
+
+    #[test]
+    fn delimiters_are_detected() {
+        for text in ["a,b\n1,\"2,3\"\n", "a;b\r\n1;\"2,3\"\r\n", "a\tb\n1\t2,3\n", "sep=;\na;b\n1;2,3\n", "a;b\r1;2,3"]
+        {
+            let number = if text.starts_with("sep") { 3 } else { 2 };
+            assert_eq!(rows(text), [(number, texts(&["1", "2,3"]))], "{text}");
+        }
+    }
+
+    #[test]
+    fn empty_cell_is_not_empty_text() {
+        assert_eq!(rows("a,b,c\n,\"\",x\n"), [(2, vec![None, Some(String::new()), Some("x".to_owned())])]);
+        assert_eq!(rows("a,b\n\"\",\"\"\"q\"\"\"\n"), [(2, texts(&["", "\"q\""]))]);
+    }
+
+    #[test]
+    fn rows_count_as_in_spreadsheets() {
+        assert_eq!(rows("a,b\n1,\"x\ny\"\n\n,\n2,3\n"), [(2, texts(&["1", "x\ny"])), (5, texts(&["2", "3"]))]);
+    }
+
+    #[test]
+    fn heading_must_name_columns() {
+        let cause = |text: &str| table(text, None, None).map(|table| table.columns).map_err(|error| error.cause);
+        assert_eq!(cause(""), Err(Cause::Columns));
+        assert_eq!(cause("a,a\n"), Err(Cause::Columns));
+        assert_eq!(cause("a,b,,\n"), Ok(vec!["a".to_owned(), "b".to_owned()]));
+    }
+}

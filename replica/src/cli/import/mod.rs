@@ -1,0 +1,199 @@
+//! `import`: brings in the records of a file, after a preview. The changes become edits, as everywhere. Must not know columns.
+
+mod report;
+
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hearth_contract::schema::Kind;
+use hearth_exchange::import::locale::Locale;
+use hearth_exchange::import::{self, Delimiter, Draft, ImportError, Options};
+use hearth_replica::{Phase, Replica};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::output;
+use super::values::kind_parser;
+
+/// The most bytes of a file. A file of 50,000 rows has about 10 MB.
+const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// The changes between two movements of the progress bar.
+const PROGRESS_STEP: usize = 50;
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// The file: .csv, .json, or the .zip of a server's export; - reads standard input
+    file: PathBuf,
+    /// The kind of the rows [default: what the file says or is named after, else inventory]
+    #[arg(long, value_parser = kind_parser())]
+    kind: Option<Kind>,
+    /// What a column becomes: COLUMN=FIELD, several times, or a JSON file of {"COLUMN": "FIELD"}; room is the room's name, an empty
+    /// field keeps the column out
+    #[arg(long, value_name = "COLUMN=FIELD|FILE")]
+    mapping: Vec<String>,
+    /// How the file writes numbers and dates, such as de-DE or en-US [default: as its cells prove]
+    #[arg(long)]
+    locale: Option<String>,
+    /// The encoding, such as latin1 [default: UTF-8 or UTF-16 by its mark, else Windows-1252]
+    #[arg(long)]
+    encoding: Option<String>,
+    /// The mark between cells: , ; or tab [default: what the heading has]
+    #[arg(long)]
+    delimiter: Option<String>,
+    /// The columns that together name a record, such as serial_number [default: id, else import_ref]
+    #[arg(long, value_name = "COLUMN[,COLUMN]")]
+    key: Option<String>,
+    /// Import the other rows although some are refused
+    #[arg(long)]
+    partial: bool,
+    /// Import without a question
+    #[arg(long)]
+    yes: bool,
+    /// Only show what would happen
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+}
+
+impl Import {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let options = self.options()?;
+        let draft = import::read(&read_file(&self.file)?, &options)?;
+        let replica = context.open_existing()?;
+        let plan = replica.plan_import(&draft)?;
+        let counts = plan.counts();
+        let is_refused = counts.failed > 0 && !self.partial;
+        let changes = counts.created + counts.updated;
+        let asks = !self.yes && !self.dry_run && !context.json;
+        if self.dry_run || is_refused || changes == 0 || asks {
+            report::preview(context, &plan, !self.dry_run && !is_refused && changes == 0)?;
+        }
+        if is_refused {
+            let text = format!("{} of the rows are refused, so nothing was imported", counts.failed);
+            return Err(Failure::new(Exit::Usage, text)
+                .hint("correct the rows, or hearth-replica import --partial FILE to import the other rows"));
+        }
+        if self.dry_run || changes == 0 || (asks && !confirmed(changes)?) {
+            return Ok(());
+        }
+        if !self.yes && context.json {
+            return Err(
+                Failure::new(Exit::Usage, "--json asks no question").hint("repeat with --yes, or with --dry-run")
+            );
+        }
+        self.write(context, &replica, &draft, changes)
+    }
+
+    fn write(&self, context: &Context, replica: &Replica, draft: &Draft, changes: usize) -> Result<(), Failure> {
+        let bar = progress_bar(changes);
+        let mut step = |done: usize| {
+            if done.is_multiple_of(PROGRESS_STEP) {
+                bar.set_position(done as u64);
+            }
+        };
+        let imported = replica.import(draft, self.partial, &mut step);
+        bar.finish_and_clear();
+        let imported = imported?;
+        if !imported.applied {
+            report::preview(context, &imported.plan, false)?;
+            return Err(Failure::new(Exit::Failure, "the home changed meanwhile, so nothing was imported")
+                .hint("hearth-replica import FILE again"));
+        }
+        report::done(context, &imported.plan)?;
+        let status = replica.status()?;
+        if status.daemon_pid.is_none() && status.phase != Phase::Local {
+            output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        Ok(Options {
+            kind: self.kind.or_else(|| kind_by_name(&self.file)),
+            mapping: mapping(&self.mapping)?,
+            locale: self.locale.as_deref().map(Locale::parse).transpose()?,
+            encoding: self.encoding.as_deref().map(Options::parse_encoding).transpose()?,
+            delimiter: self.delimiter.as_deref().map(Delimiter::parse).transpose()?,
+            key: self.key.as_deref().map(Options::parse_key).transpose()?.unwrap_or_default(),
+            ..Options::default()
+        })
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Failure {
+        Failure::new(Exit::Usage, error.message).hint("hearth-replica import --help")
+    }
+}
+
+/// The kind that a CSV file is named after, as the exports of one kind are.
+fn kind_by_name(file: &Path) -> Option<Kind> {
+    let is_csv = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+    let stem = file.file_stem().filter(|_| is_csv)?.to_str()?.to_lowercase();
+    Kind::from_collection(&stem).or_else(|| Kind::parse(&stem))
+}
+
+fn mapping(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let mut mapping = Vec::new();
+    for text in given {
+        match text.split_once('=') {
+            Some((column, field)) => mapping.push((column.to_owned(), field.to_owned())),
+            None => {
+                let json = std::fs::read_to_string(text).map_err(|error| unreadable(Path::new(text), &error))?;
+                mapping.extend(Options::parse_mapping(&json)?);
+            }
+        }
+    }
+    Ok(mapping)
+}
+
+fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let mut read = |source: &mut dyn Read| source.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map(drop);
+    let outcome = match file.as_os_str() == "-" {
+        true => read(&mut io::stdin().lock()),
+        false => std::fs::File::open(file).and_then(|mut source| read(&mut source)),
+    };
+    outcome.map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let text = format!("{} is larger than {FILE_BYTES_MAX} bytes, the most of an import", file.display());
+        return Err(Failure::new(Exit::Usage, text).hint("split the file"));
+    }
+    Ok(bytes)
+}
+
+fn unreadable(file: &Path, error: &io::Error) -> Failure {
+    Failure::new(Exit::Usage, format!("{} cannot be read: {error}", file.display()))
+        .hint("hearth-replica import --help")
+}
+
+/// Asks on a terminal. Error: there is none.
+fn confirmed(changes: usize) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(Exit::Usage, "nothing was imported: the question needs a terminal")
+            .hint("repeat with --yes to import, or with --dry-run to only look"));
+    }
+    let records = super::text::count(i64::try_from(changes).unwrap_or(i64::MAX), "record");
+    output::message(&format!("Import {records}? [y/N]"));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    let is_yes = ["y", "yes"].contains(&answer.trim().to_lowercase().as_str());
+    if !is_yes {
+        output::message("nothing was imported");
+    }
+    Ok(is_yes)
+}
+
+/// A bar on a terminal; elsewhere it draws nothing.
+fn progress_bar(changes: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(changes as u64);
+    // The template is a constant and valid, so the default is never used.
+    let style = ProgressStyle::with_template("importing {wide_bar} {pos}/{len}  {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

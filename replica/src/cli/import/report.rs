@@ -1,0 +1,97 @@
+//! What an import would do or did, for people and as JSON. Must not know files.
+
+use hearth_exchange::import::plan::TableReport;
+use hearth_exchange::import::{Action, Counts, Plan, PlannedRow};
+use serde_json::{Value, json};
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+use super::super::{output, text};
+
+/// The most rows of each sort that a preview shows to people.
+const SHOWN_MAX: usize = 10;
+/// The most refused rows that a preview shows to people.
+const REFUSED_SHOWN_MAX: usize = 100;
+
+/// Prints what the file would do. `is_nothing`: the file changes nothing, and that is the result.
+pub(super) fn preview(context: &Context, plan: &Plan, is_nothing: bool) -> Result<(), Failure> {
+    if context.json {
+        return Ok(output::json(&json_report(plan, is_nothing))?);
+    }
+    for table in plan.tables.iter().filter(|table| !table.used.is_empty()) {
+        describe(table);
+    }
+    for (word, is) in [("new", is_create as fn(&Action) -> bool), ("changed", is_update)] {
+        let rows: Vec<&PlannedRow> = plan.rows.iter().filter(|row| is(&row.action)).collect();
+        for row in rows.iter().take(SHOWN_MAX) {
+            output::line(&line(word, row))?;
+        }
+        if rows.len() > SHOWN_MAX {
+            output::line(&format!("  … and {} more {word}", rows.len() - SHOWN_MAX))?;
+        }
+    }
+    let refused: Vec<&PlannedRow> = plan.rows.iter().filter(|row| matches!(row.action, Action::Fail(_))).collect();
+    for row in refused.iter().take(REFUSED_SHOWN_MAX) {
+        output::line(&line("refused", row))?;
+    }
+    if refused.len() > REFUSED_SHOWN_MAX {
+        output::line(&format!("  … and {} more refused; --json shows all", refused.len() - REFUSED_SHOWN_MAX))?;
+    }
+    Ok(output::line(&sum(plan.counts(), ["to make", "to change", "unchanged", "refused"]))?)
+}
+
+/// Prints what was written.
+pub(super) fn done(context: &Context, plan: &Plan) -> Result<(), Failure> {
+    if context.json {
+        return Ok(output::json(&json_report(plan, true))?);
+    }
+    Ok(output::line(&sum(plan.counts(), ["made", "changed", "unchanged", "refused"]))?)
+}
+
+fn is_create(action: &Action) -> bool {
+    matches!(action, Action::Create(_))
+}
+
+fn is_update(action: &Action) -> bool {
+    matches!(action, Action::Update(_))
+}
+
+/// Says which columns a table has, and which are kept out.
+fn describe(table: &TableReport) {
+    let used: Vec<String> =
+        table.used.iter().map(|(column, field)| text::one_line(&format!("{column} → {field}"))).collect();
+    output::message(&format!("{} ({} columns): {}", table.kind.collection(), table.profile.as_str(), used.join(", ")));
+    if !table.kept_out.is_empty() {
+        output::message(&text::one_line(&format!("kept out: {}", table.kept_out.join(", "))));
+    }
+}
+
+fn line(word: &str, row: &PlannedRow) -> String {
+    let title = row.title.as_deref().unwrap_or_default();
+    let what = match &row.action {
+        Action::Fail(fault) => format!(" {fault}"),
+        Action::Update(fields) => format!(": {}", fields.keys().cloned().collect::<Vec<_>>().join(", ")),
+        _ => String::new(),
+    };
+    text::one_line(&format!("  {word:8} row {:<5} {} {title}{what}", row.number, row.kind))
+}
+
+fn sum(counts: Counts, words: [&str; 4]) -> String {
+    let numbers = [counts.created, counts.updated, counts.unchanged, counts.failed];
+    numbers.iter().zip(words).map(|(number, word)| format!("{number} {word}")).collect::<Vec<_>>().join(", ")
+}
+
+fn json_report(plan: &Plan, is_applied: bool) -> Value {
+    let Counts { created, updated, unchanged, failed } = plan.counts();
+    let tables = plan.tables.iter().map(|table| {
+        let columns: serde_json::Map<String, Value> =
+            table.used.iter().map(|(column, field)| (column.clone(), (*field).into())).collect();
+        json!({ "type": table.kind.as_str(), "profile": table.profile.as_str(), "columns": columns, "kept_out": table.kept_out })
+    });
+    json!({
+        "applied": is_applied,
+        "counts": { "created": created, "updated": updated, "unchanged": unchanged, "failed": failed },
+        "tables": tables.collect::<Vec<_>>(),
+        "rows": plan.rows.iter().map(PlannedRow::to_json).collect::<Vec<_>>(),
+    })
+}

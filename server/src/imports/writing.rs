@@ -1,0 +1,136 @@
+//! Applies the plan of an import. Up to [`ONE_TRANSACTION_MAX`] changes are one transaction: all or none. More changes go in steps,
+//! because one transaction would hold up the writes of all homes: everything was checked before, and a row that fails late,
+//! because the home has changed meanwhile, is told. Must not know files.
+
+use hearth_contract::check::CheckedBody;
+use hearth_contract::command::{Command, Preconditions};
+use hearth_contract::formats::Timestamp;
+use hearth_contract::problem::Problem;
+use hearth_exchange::import::{Action, Plan, PlannedRow, RowCode, RowFault};
+
+use crate::app::App;
+use crate::home::apply::HomeWriter;
+use crate::random::fresh_id;
+use crate::store::imports::{self, Job};
+use crate::store::{StoreError, Tx, homes};
+
+/// The most changes in one transaction.
+pub(super) const ONE_TRANSACTION_MAX: usize = 2000;
+/// The changes of one step of a larger import.
+const STEP: usize = 500;
+
+/// How a plan was applied.
+pub(super) enum Written {
+    /// All changes are committed; refused rows are marked in the plan.
+    All,
+    /// A row failed late. So many changes were committed before.
+    Stopped(usize),
+    /// The home has no room.
+    Full(usize),
+    /// The job was deleted.
+    Deleted,
+}
+
+/// The end of one transaction.
+enum Step {
+    Done(Vec<(u32, Problem)>),
+    Refused(u32, Problem),
+    Full,
+    Deleted,
+}
+
+/// Applies a plan. `partial`: a row that fails late does not stop the others.
+pub(super) async fn apply(app: &App, job: &Job, plan: &mut Plan, partial: bool) -> Result<Written, StoreError> {
+    let changes: Vec<PlannedRow> = plan.steps().into_iter().cloned().collect();
+    let size = if changes.len() <= ONE_TRANSACTION_MAX { ONE_TRANSACTION_MAX } else { STEP };
+    let mut done = 0;
+    for step in changes.chunks(size) {
+        let now = app.clock_guard.now_or_expected(&app.clock);
+        let (rows, of, epoch, limit) = (step.to_vec(), job.clone(), app.db.epoch(), app.config.home_bytes_max);
+        let made = app.db.write_for(job.home, move |tx| write_step(tx, &of, &rows, epoch, now, limit, partial)).await?;
+        match made {
+            Step::Done(late) => {
+                done += step.len() - late.len();
+                late.into_iter().for_each(|(row, problem)| refuse(plan, row, &problem));
+            }
+            Step::Refused(row, problem) => {
+                refuse(plan, row, &problem);
+                let rest: Vec<u32> =
+                    changes[done..].iter().map(|row| row.number).filter(|other| *other != row).collect();
+                let stopped = "The import stopped at another row before this row was written.";
+                for planned in plan.rows.iter_mut().filter(|row| rest.contains(&row.number)) {
+                    if !matches!(planned.action, Action::Unchanged | Action::Fail(_)) {
+                        planned.action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, stopped));
+                    }
+                }
+                return Ok(Written::Stopped(done));
+            }
+            Step::Full => return Ok(Written::Full(done)),
+            Step::Deleted => return Ok(Written::Deleted),
+        }
+    }
+    Ok(Written::All)
+}
+
+/// Marks a row that failed late.
+fn refuse(plan: &mut Plan, number: u32, problem: &Problem) {
+    let message = format!("The home has changed since the file was checked: {}", problem.message);
+    let is =
+        |row: &&mut PlannedRow| row.number == number && matches!(row.action, Action::Create(_) | Action::Update(_));
+    for row in plan.rows.iter_mut().filter(is) {
+        row.action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, message.clone()));
+    }
+}
+
+fn write_step(
+    tx: &Tx<'_>,
+    job: &Job,
+    rows: &[PlannedRow],
+    epoch: i64,
+    now: Timestamp,
+    home_bytes_max: i64,
+    partial: bool,
+) -> Result<Step, StoreError> {
+    if !imports::add_applied(tx, job.number, rows.len())? {
+        return Ok(Step::Deleted);
+    }
+    let mut writer = HomeWriter::begin(tx, job.home, epoch, now, job.author.clone(), None)?;
+    let mut late = Vec::new();
+    for row in rows {
+        let Some(command) = command(row) else { continue };
+        match writer.apply(command, &mut || fresh_id(now))? {
+            Ok(_) => (),
+            Err(problem) if partial => late.push((row.number, problem)),
+            Err(problem) => {
+                writer.finish()?;
+                tx.roll_back();
+                return Ok(Step::Refused(row.number, problem));
+            }
+        }
+    }
+    writer.finish()?;
+    if homes::used_bytes(tx, job.home)? > home_bytes_max {
+        tx.roll_back();
+        return Ok(Step::Full);
+    }
+    Ok(Step::Done(late))
+}
+
+/// The command of a row. None: the row changes nothing.
+fn command(row: &PlannedRow) -> Option<Command> {
+    let body = |fields: &hearth_contract::check::Fields| CheckedBody {
+        id: row.id,
+        fields: fields.clone(),
+        faults: Vec::new(),
+    };
+    match &row.action {
+        Action::Create(fields) => Some(Command::Create { kind: row.kind, body: body(fields) }),
+        Action::Update(fields) => Some(Command::Update {
+            kind: row.kind,
+            id: row.id.filter(|_| !row.kind.is_singleton()),
+            body: CheckedBody { id: None, ..body(fields) },
+            preconditions: Preconditions::default(),
+        }),
+        Action::Unchanged | Action::Fail(_) => None,
+    }
+}
