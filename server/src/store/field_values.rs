@@ -23,6 +23,17 @@ const INDEXED: [(&str, i64); 5] = [("status", 1), ("due_on", 2), ("room_id", 3),
 /// rows, however many tasks a home has.
 const NEXT_DUE: i64 = 6;
 
+/// The number of a day on which something of the record ends: the next ones are then the first rows.
+const NEXT_END: i64 = 8;
+
+/// The fields with the last day of something: a warranty, an insurance, a registration, a document.
+pub const ENDS: [(Kind, &str); 4] = [
+    (Kind::Inventory, "warranty_expires_on"),
+    (Kind::Vehicle, "insurance_expires_on"),
+    (Kind::Vehicle, "registration_expires_on"),
+    (Kind::Document, "expires_on"),
+];
+
 /// The stored form of null. No value of an indexed field is empty.
 const NULL: &str = "";
 
@@ -44,7 +55,8 @@ pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item 
     let value = |field: &Field| stored(fields.get(field.name).and_then(Value::as_str)).to_owned();
     let indexed = resource(kind).fields.iter().filter_map(|field| Some((field, field_number(field.name)?)));
     let next = next_due(kind, fields).map(|day| (kind, NEXT_DUE, day.to_owned(), created));
-    indexed.map(move |(field, number)| (kind, number, value(field), created)).chain(next)
+    let ends = ends(kind, fields).into_iter().map(move |day| (kind, NEXT_END, day.to_owned(), created));
+    indexed.map(move |(field, number)| (kind, number, value(field), created)).chain(next).chain(ends)
 }
 
 /// The due day of a task that is not done. None: another record, or no due day.
@@ -53,19 +65,79 @@ fn next_due(kind: Kind, fields: &Fields) -> Option<&str> {
     if kind == Kind::Task && word("status") != Some("done") { word("due_on") } else { None }
 }
 
-/// The JSON of the tasks that are not done and have a due day, the earliest day first, at most `limit`.
-pub fn next_tasks(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<Vec<String>, StoreError> {
-    // CROSS JOIN: SQLite would otherwise begin with all tasks.
+/// The days on which something of a record ends.
+fn ends(kind: Kind, fields: &Fields) -> Vec<&str> {
+    let of_kind = ENDS.iter().filter(|(known, _)| *known == kind);
+    let mut days: Vec<&str> = of_kind.filter_map(|(_, field)| fields.get(*field).and_then(Value::as_str)).collect();
+    days.sort_unstable();
+    days.dedup();
+    days
+}
+
+/// The days by which records can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Days {
+    /// The due day of a task that is not done.
+    Due,
+    /// A day on which something of a record ends ([`ENDS`]).
+    Ends,
+}
+
+/// A record in a list by days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dated {
+    /// The day, as YYYY-MM-DD.
+    pub day: String,
+    /// The id of the event that created the record: the order within one day.
+    pub created: i64,
+    /// The JSON of the record.
+    pub json: String,
+}
+
+/// The records of a kind with a day up to `last`, the earliest day first, at most `limit`. `after`: the list begins behind this
+/// day and this creation position. A record with two such days occurs twice.
+pub fn by_day(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    (kind, days): (Kind, Days),
+    after: (&str, i64),
+    last: &str,
+    limit: usize,
+) -> Result<Vec<Dated>, StoreError> {
+    // CROSS JOIN: SQLite would otherwise begin with all records of the kind.
     let mut statement = tx.conn.prepare_cached(
-        "SELECT e.body FROM field_values v
+        "SELECT v.value, v.created, e.body FROM field_values v
          CROSS JOIN records r INDEXED BY records_by_creation
            ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
          CROSS JOIN events e ON e.event_rowid = ?1 + r.rev
-         WHERE v.home = ?2 AND v.kind = ?3 AND v.field = ?4 ORDER BY v.value, v.created LIMIT ?5",
+         WHERE v.home = ?2 AND v.kind = ?3 AND v.field = ?4 AND (v.value, v.created) > (?5, ?6) AND v.value <= ?7
+         ORDER BY v.value, v.created LIMIT ?8",
     )?;
+    let field = match days {
+        Days::Due => NEXT_DUE,
+        Days::Ends => NEXT_END,
+    };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let values = (home.event_rowid(0), home.0, number(Kind::Task), NEXT_DUE, limit);
-    Ok(statement.query_map(values, |row| row.get(0))?.collect::<Result<_, _>>()?)
+    let values = (home.event_rowid(0), home.0, number(kind), field, after.0, after.1, last, limit);
+    let rows =
+        statement.query_map(values, |row| Ok(Dated { day: row.get(0)?, created: row.get(1)?, json: row.get(2)? }))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The number of records of a kind with a value of an indexed field, at most `most`.
+pub fn count(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    kind: Kind,
+    (field, value): (&str, &str),
+    most: i64,
+) -> Result<i64, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT count(*) FROM (SELECT 1 FROM field_values
+                               WHERE home = ?1 AND kind = ?2 AND field = ?3 AND value = ?4 LIMIT ?5)",
+    )?;
+    let values = (home.0, number(kind), field_number(field).unwrap_or_default(), value, most);
+    Ok(statement.query_row(values, |row| row.get(0))?)
 }
 
 /// Replaces the rows of a record. `before` and `after` are the fields around the write; None: the record does not exist.
@@ -132,6 +204,9 @@ pub fn all(tx: &Tx<'_>, home: HomeNumber) -> Result<HashSet<Row>, StoreError> {
 pub fn field_name(stored: i64) -> &'static str {
     if stored == NEXT_DUE {
         return "due_on as a task that is not done";
+    }
+    if stored == NEXT_END {
+        return "a day on which something ends";
     }
     INDEXED.iter().find(|(_, number)| *number == stored).map_or("unknown field", |(name, _)| name)
 }

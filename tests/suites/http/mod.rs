@@ -14,6 +14,7 @@ mod envelope;
 mod exports;
 mod feed;
 mod filters;
+mod home;
 mod idempotency;
 mod keys;
 mod mcp;
