@@ -35,14 +35,16 @@ pub struct Page {
     pub path: &'static str,
     /// The name in the log and in metrics.
     pub operation: &'static str,
+    /// The body of the request.
+    pub body: RequestBody,
     /// Who reaches the page.
     pub entry: Entry,
 }
 
 impl Page {
-    /// The body of the request.
-    pub fn request_body(&self) -> RequestBody {
-        if self.method == Method::POST { RequestBody::Form } else { RequestBody::None }
+    /// Whether the form takes files.
+    pub fn takes_files(&self) -> bool {
+        self.body == RequestBody::Multipart
     }
 
     /// The role that the page requires. None: no sign-in.
@@ -80,13 +82,20 @@ pub static PAGES: &[Page] = &[
         Member(|request, session| Box::pin(home::reopen(request, session))),
     ),
     get("/home/add", "home_add_form", Member(|request, session| Box::pin(home::add_form(request, session)))),
-    post("/home/add", "home_add", Member(|request, session| Box::pin(home::add(request, session)))),
+    upload("/home/add", "home_add", Member(|request, session| Box::pin(home::add(request, session)))),
     get(
         "/home/items/{id}/edit",
         "home_edit_form",
         Member(|request, session| Box::pin(home::edit_form(request, session))),
     ),
     post("/home/items/{id}/edit", "home_edit", Member(|request, session| Box::pin(home::edit(request, session)))),
+    get(
+        "/home/items/{id}/files",
+        "home_files_form",
+        Member(|request, session| Box::pin(home::files_form(request, session))),
+    ),
+    upload("/home/items/{id}/files", "home_files", Member(|request, session| Box::pin(home::files(request, session)))),
+    get("/home/files/{id}", "home_file", Member(|request, session| Box::pin(home::file(request, session)))),
     get("/console/style.css", "console_style", Public(|request| Box::pin(assets::style(request)))),
     get("/console/script.js", "console_script", Public(|request| Box::pin(assets::script(request)))),
     get("/console/link/{token}", "console_link", Public(|request| Box::pin(links::form(request)))),
@@ -176,11 +185,16 @@ pub static PAGES: &[Page] = &[
 ];
 
 const fn get(path: &'static str, operation: &'static str, entry: Entry) -> Page {
-    Page { method: Method::GET, path, operation, entry }
+    Page { method: Method::GET, path, operation, body: RequestBody::None, entry }
 }
 
 const fn post(path: &'static str, operation: &'static str, entry: Entry) -> Page {
-    Page { method: Method::POST, path, operation, entry }
+    Page { method: Method::POST, path, operation, body: RequestBody::Form, entry }
+}
+
+/// A form with files.
+const fn upload(path: &'static str, operation: &'static str, entry: Entry) -> Page {
+    Page { method: Method::POST, path, operation, body: RequestBody::Multipart, entry }
 }
 
 /// Answers a request to a page of the table.

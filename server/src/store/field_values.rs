@@ -6,10 +6,11 @@ use std::collections::HashSet;
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Kind};
+use hearth_contract::schema::{Field, IMPORT_REF, Kind};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::days::{NEXT_DUE, NEXT_END, ends, next_due};
 use super::error::StoreError;
 use super::home_number::HomeNumber;
 use super::records::{id, kind, number, text};
@@ -17,22 +18,11 @@ use super::tx::Tx;
 
 /// The indexed fields, with the numbers under which they are stored (contract 5). A number never changes. All references
 /// are among them, because a delete finds the records that refer to the deleted record.
-const INDEXED: [(&str, i64); 5] = [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5)];
+const INDEXED: [(&str, i64); 6] =
+    [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5), ("file_sha256", 7)];
 
-/// The number under which the due day of a task is stored once more, unless the task is done: the next tasks are then the first
-/// rows, however many tasks a home has.
-const NEXT_DUE: i64 = 6;
-
-/// The number of a day on which something of the record ends: the next ones are then the first rows.
-const NEXT_END: i64 = 8;
-
-/// The fields with the last day of something: a warranty, an insurance, a registration, a document.
-pub const ENDS: [(Kind, &str); 4] = [
-    (Kind::Inventory, "warranty_expires_on"),
-    (Kind::Vehicle, "insurance_expires_on"),
-    (Kind::Vehicle, "registration_expires_on"),
-    (Kind::Document, "expires_on"),
-];
+/// The number under which `import_ref` is stored, unless it is null: it is no filter, and few records have one.
+const IMPORT_REF_NUMBER: i64 = 8;
 
 /// The stored form of null. No value of an indexed field is empty.
 const NULL: &str = "";
@@ -56,72 +46,10 @@ pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item 
     let indexed = resource(kind).fields.iter().filter_map(|field| Some((field, field_number(field.name)?)));
     let next = next_due(kind, fields).map(|day| (kind, NEXT_DUE, day.to_owned(), created));
     let ends = ends(kind, fields).into_iter().map(move |day| (kind, NEXT_END, day.to_owned(), created));
-    indexed.map(move |(field, number)| (kind, number, value(field), created)).chain(next).chain(ends)
-}
-
-/// The due day of a task that is not done. None: another record, or no due day.
-fn next_due(kind: Kind, fields: &Fields) -> Option<&str> {
-    let word = |field: &str| fields.get(field).and_then(Value::as_str);
-    if kind == Kind::Task && word("status") != Some("done") { word("due_on") } else { None }
-}
-
-/// The days on which something of a record ends.
-fn ends(kind: Kind, fields: &Fields) -> Vec<&str> {
-    let of_kind = ENDS.iter().filter(|(known, _)| *known == kind);
-    let mut days: Vec<&str> = of_kind.filter_map(|(_, field)| fields.get(*field).and_then(Value::as_str)).collect();
-    days.sort_unstable();
-    days.dedup();
-    days
-}
-
-/// The days by which records can be listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Days {
-    /// The due day of a task that is not done.
-    Due,
-    /// A day on which something of a record ends ([`ENDS`]).
-    Ends,
-}
-
-/// A record in a list by days.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dated {
-    /// The day, as YYYY-MM-DD.
-    pub day: String,
-    /// The id of the event that created the record: the order within one day.
-    pub created: i64,
-    /// The JSON of the record.
-    pub json: String,
-}
-
-/// The records of a kind with a day up to `last`, the earliest day first, at most `limit`. `after`: the list begins behind this
-/// day and this creation position. A record with two such days occurs twice.
-pub fn by_day(
-    tx: &Tx<'_>,
-    home: HomeNumber,
-    (kind, days): (Kind, Days),
-    after: (&str, i64),
-    last: &str,
-    limit: usize,
-) -> Result<Vec<Dated>, StoreError> {
-    // CROSS JOIN: SQLite would otherwise begin with all records of the kind.
-    let mut statement = tx.conn.prepare_cached(
-        "SELECT v.value, v.created, e.body FROM field_values v
-         CROSS JOIN records r INDEXED BY records_by_creation
-           ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
-         CROSS JOIN events e ON e.event_rowid = ?1 + r.rev
-         WHERE v.home = ?2 AND v.kind = ?3 AND v.field = ?4 AND (v.value, v.created) > (?5, ?6) AND v.value <= ?7
-         ORDER BY v.value, v.created LIMIT ?8",
-    )?;
-    let field = match days {
-        Days::Due => NEXT_DUE,
-        Days::Ends => NEXT_END,
-    };
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let values = (home.event_rowid(0), home.0, number(kind), field, after.0, after.1, last, limit);
-    let rows =
-        statement.query_map(values, |row| Ok(Dated { day: row.get(0)?, created: row.get(1)?, json: row.get(2)? }))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let import_ref = fields.get(IMPORT_REF).and_then(Value::as_str);
+    let import_ref = import_ref.map(|name| (kind, IMPORT_REF_NUMBER, name.to_owned(), created));
+    let indexed = indexed.map(move |(field, number)| (kind, number, value(field), created));
+    indexed.chain(next).chain(ends).chain(import_ref)
 }
 
 /// The number of records of a kind with a value of an indexed field, at most `most`.
@@ -138,6 +66,23 @@ pub fn count(
     )?;
     let values = (home.0, number(kind), field_number(field).unwrap_or_default(), value, most);
     Ok(statement.query_row(values, |row| row.get(0))?)
+}
+
+/// The record of a kind that has an `import_ref`. None: it is free.
+pub fn with_import_ref(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    record_kind: Kind,
+    import_ref: &str,
+) -> Result<Option<Uuid>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT r.id FROM field_values v
+         CROSS JOIN records r INDEXED BY records_by_creation
+           ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
+         WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4",
+    )?;
+    let mut rows = statement.query((home.0, number(record_kind), IMPORT_REF_NUMBER, import_ref))?;
+    rows.next()?.map(|row| id(row.get_ref(0)?.as_str().unwrap_or_default())).transpose()
 }
 
 /// Replaces the rows of a record. `before` and `after` are the fields around the write; None: the record does not exist.
@@ -207,6 +152,9 @@ pub fn field_name(stored: i64) -> &'static str {
     }
     if stored == NEXT_END {
         return "a day on which something ends";
+    }
+    if stored == IMPORT_REF_NUMBER {
+        return IMPORT_REF;
     }
     INDEXED.iter().find(|(_, number)| *number == stored).map_or("unknown field", |(name, _)| name)
 }

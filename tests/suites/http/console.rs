@@ -83,6 +83,7 @@ async fn every_page_keeps_its_role() {
             ("scopes", "tasks:read"),
         ];
         let visit = async |browser: &Browser| match page.method == Method::POST {
+            true if page.takes_files() => browser.submit_files(&path, &fields, &[]).await,
             true => browser.submit(&path, &fields).await,
             false => browser.open(&path).await,
         };

@@ -133,22 +133,120 @@ async fn member_adds_an_item_once() {
     has(&form, &[&format!("<option value=\"{attic}\" selected>Attic</option>"), "name=\"quantity\" value=\"1\""]);
     let id = hidden(&form, "form");
     let bad = [("form", &*id), ("name", " "), ("room_id", &attic), ("quantity", "many"), ("notes", "a \"tall\" one")];
-    let refused = mia.submit("/home/add", &bad).await;
+    let refused = mia.submit_files("/home/add", &bad, &[]).await;
     assert_eq!(refused.status, 422);
     has(&refused, &["Name is required", "Quantity must be an integer", "value=\"many\"", "a &#34;tall&#34; one"]);
     let good = [("form", &*id), ("name", "Ladder"), ("room_id", &attic), ("quantity", "2"), ("notes", "tall")];
-    let first = next(&mia.submit("/home/add", &good).await);
-    assert_eq!(next(&mia.submit("/home/add", &good).await), first, "the form was sent twice");
+    let first = next(&mia.submit_files("/home/add", &good, &[]).await);
+    assert_eq!(next(&mia.submit_files("/home/add", &good, &[]).await), first, "the form was sent twice");
     let items = api.get("/v1/inventory").await;
     let [item] = &items.data().as_array().unwrap()[..] else { panic!("{}", items.text) };
     let stored = ["name", "room_id", "quantity", "updated_by"].map(|name| item[name].clone());
     assert_eq!(json!(stored), json!(["Ladder", attic, 2, "Mia"]));
     has(&mia.open(&first).await, &["Added to the home", "Ladder", "Attic", "by Mia"]);
-    let other = mia.submit("/home/add", &[("form", &id), ("name", "Another ladder")]).await;
+    let other = mia.submit_files("/home/add", &[("form", &id), ("name", "Another ladder")], &[]).await;
     assert_eq!(other.status, 422);
     has(&other, &["was sent before", "value=\"Another ladder\""]);
-    let again = mia.submit("/home/add", &[("form", &hidden(&other, "form")), ("name", "Another ladder")]).await;
+    let again =
+        mia.submit_files("/home/add", &[("form", &hidden(&other, "form")), ("name", "Another ladder")], &[]).await;
     assert_eq!(again.status, 303);
+}
+
+/// The first bytes of a photo, which decide its type.
+const JPEG: &[u8] = b"\xff\xd8\xff\xe0 a photo";
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a picture";
+
+#[tokio::test]
+async fn photos_alone_make_an_item() {
+    let (_server, mia, api) = start().await;
+    api.patch("/v1/property", &json!({ "time_zone": "Europe/Berlin" })).await;
+    let id = hidden(&mia.open("/home/add").await, "form");
+    let fields = [("form", &*id), ("name", ""), ("quantity", "1")];
+    let photos = [("IMG_1.jpg", JPEG), ("C:\\fakepath\\two.png", PNG)];
+    let first = next(&mia.submit_files("/home/add", &fields, &photos).await);
+    assert_eq!(next(&mia.submit_files("/home/add", &fields, &photos).await), first, "the form was sent twice");
+    let items = api.get("/v1/inventory").await;
+    let [item] = &items.data().as_array().unwrap()[..] else { panic!("{}", items.text) };
+    assert_eq!(item["name"], "Photo of 26 November 2026, 13:00");
+    let documents = api.get(&format!("/v1/documents?subject_id={}&order=asc", item["id"].as_str().unwrap())).await;
+    let documents = documents.data().as_array().unwrap();
+    let facts = |document: &Value| {
+        ["file_name", "content_type", "size_bytes", "category", "updated_by"].map(|name| document[name].clone())
+    };
+    assert_eq!(
+        json!(documents.iter().map(facts).collect::<Vec<_>>()),
+        json!([
+            ["IMG_1.jpg", "image/jpeg", JPEG.len(), "other", "Mia"],
+            ["two.png", "image/png", PNG.len(), "other", "Mia"],
+        ])
+    );
+    let page = mia.open(&first).await;
+    let photo = format!("/home/files/{}", documents[0]["file_sha256"].as_str().unwrap());
+    has(&page, &[&format!("<img src=\"{photo}\" alt=\"Photo of Photo of 26 November 2026, 13:00\"")]);
+    let shown = mia.open(&photo).await;
+    let headers = ["content-type", "content-disposition", "x-content-type-options", "cache-control"];
+    let headers = headers.map(|name| shown.header(name).to_owned());
+    assert_eq!(headers, ["image/jpeg", "inline", "nosniff", "private, max-age=31536000, immutable"]);
+    assert!(shown.header("content-security-policy").contains("sandbox"), "{:?}", shown.headers);
+}
+
+#[tokio::test]
+async fn refused_files_lose_nothing() {
+    let server = Server::start_with(|config| config.file_bytes_max = 100).await;
+    let mia = sign_up(&server, "My home", Role::Member, "Mia").await;
+    let api = Client::new(&server.url, &server.live_key);
+    let form = hidden(&mia.open("/home/add").await, "form");
+    let fields = [("form", &*form), ("name", "Lamp"), ("notes", "green"), ("quantity", "1")];
+    for (name, bytes, status, fault) in [
+        ("page.html", &b"<html><script>alert(1)</script>"[..], 415, "“page.html” is no photo"),
+        ("sign.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>", 415, "“sign.svg” is no photo"),
+        ("photo.jpg", b"no photo at all", 415, "“photo.jpg” is no photo"),
+        ("paper.pdf", b"%PDF-1.7 a paper", 415, "“paper.pdf” is no photo"),
+        ("large.jpg", &[JPEG, &[0; 200]].concat(), 413, "“large.jpg” is too large: a file may have 100 bytes"),
+    ] {
+        let refused = mia.submit_files("/home/add", &fields, &[("good.jpg", JPEG), (name, bytes)]).await;
+        assert_eq!(refused.status, status, "{}", refused.text);
+        has(&refused, &[fault, "value=\"Lamp\"", "green", "One file is here already", "good.jpg"]);
+        assert_eq!(api.get("/v1/inventory").await.data().as_array().unwrap().len(), 0);
+    }
+    let many: Vec<(&str, &[u8])> = vec![("one.jpg", JPEG); 11];
+    let refused = mia.submit_files("/home/add", &fields, &many).await;
+    assert_eq!(refused.status, 413);
+    has(&refused, &["10 files at most"]);
+    let kept = hidden(&refused, "kept");
+    assert!(kept.ends_with(" one.jpg"), "{kept}");
+    let again = [("form", &*hidden(&refused, "form")), ("name", "Lamp"), ("quantity", "1"), ("kept", &kept)];
+    next(&mia.submit_files("/home/add", &again, &[]).await);
+    assert_eq!(api.get("/v1/documents").await.data().as_array().unwrap().len(), 1);
+    // A form that breaks off.
+    let broken = mia.files_form("/home/add", &fields, &[]).body("------form-of-a-test\r\n");
+    let broken = mia.send(broken.header("sec-fetch-site", "same-origin")).await;
+    assert_eq!(broken.status, 400, "{}", broken.text);
+    let foreign = mia.files_form("/home/add", &fields, &[]).header("sec-fetch-site", "cross-site");
+    assert_eq!(mia.send(foreign).await.status, 403);
+}
+
+#[tokio::test]
+async fn papers_are_added_to_an_item() {
+    let (_server, mia, api) = start().await;
+    let item = make(&api, "/v1/inventory", json!({ "name": "Oven" })).await;
+    let path = format!("/home/items/{item}/files");
+    let form = mia.open(&path).await;
+    let nothing = mia.submit_files(&path, &[("form", &hidden(&form, "form"))], &[("", b"")]).await;
+    assert_eq!(nothing.status, 422);
+    has(&nothing, &["Choose a photo or a PDF"]);
+    let fields = [("form", &*hidden(&form, "form")), ("category", "receipt")];
+    let files = [("bill 7.pdf", &b"%PDF-1.7 a paper"[..]), ("scan.jpg", JPEG)];
+    let added = next(&mia.submit_files(&path, &fields, &files).await);
+    has(&mia.open(&added).await, &["The files were added", ">bill 7<", "Receipt of Oven"]);
+    let bill = api.get("/v1/documents?order=asc").await.data()[0].clone();
+    let page = mia.open(&format!("/home/documents/{}", bill["id"].as_str().unwrap())).await;
+    has(&page, &["download=\"bill 7.pdf\"", "Download (16 bytes)"]);
+    let file = mia.open(&format!("/home/files/{}", bill["file_sha256"].as_str().unwrap())).await;
+    assert_eq!((file.header("content-type"), file.header("content-disposition")), ("application/pdf", "attachment"));
+    assert_eq!(mia.open("/home/files/none").await.status, 404);
+    let bad = mia.submit_files(&path, &[("category", "none")], &[("a.jpg", JPEG)]).await;
+    assert_eq!(bad.status, 422, "{}", bad.text);
 }
 
 #[tokio::test]

@@ -1,16 +1,18 @@
-//! The form that adds an item, by its name. Must not know how a typed text becomes a value.
+//! The form that adds an item, by its name, by photos, or both. Must not know how a typed text becomes a value.
 
 use askama::Template;
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::Command;
 use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::schema::Kind;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::form::{Control, Input, create_body, inputs, show_faults};
 use super::live::{Live, read};
+use super::papers::add_documents;
 use super::rows::title;
-use super::words::list_path;
+use super::upload::{FILES_MAX, Form, Sent, Wanted, receive};
+use super::words::{list_path, moment, short};
 use super::write::{FORM, commit, new_form_id, ticket};
 use crate::console::page::{Frame, render};
 use crate::home::apply::WriteOutcome;
@@ -37,6 +39,9 @@ struct AddPage {
     fault: Option<String>,
     form_id: String,
     inputs: Vec<Input>,
+    /// Photos that an earlier form has brought.
+    kept: Vec<Sent>,
+    files_max: usize,
 }
 
 /// `GET /home/add?room=`.
@@ -46,29 +51,46 @@ pub(in crate::console) async fn add_form(request: WebRequest, session: Session) 
     if let Some(input) = inputs.iter_mut().find(|input| input.options.iter().any(|(id, _)| *id == room)) {
         input.text = room;
     }
-    show(&request, &session, 200, None, inputs)
+    show(&request, &session, (200, None), inputs, Vec::new())
 }
 
-/// `POST /home/add` (`form`, and the fields of the item).
-pub(in crate::console) async fn add(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
-    let form = request.form();
-    let mut inputs = inputs(&NAMES, &read(&request, &session, rooms).await?);
-    inputs.iter_mut().for_each(|input| input.take(&form));
-    let body = Value::Object(create_body(&inputs));
-    let ticket = ticket(&request, form.text(FORM), &body);
-    let command = Command::Create { kind: Kind::Inventory, body: check(Kind::Inventory, Intent::Create, &body) };
+/// `POST /home/add` (`form`, the fields of the item, and photos). Without a name the item is called by its photos.
+pub(in crate::console) async fn add(mut request: WebRequest, session: Session) -> Result<Reply, Refusal> {
+    let Form { fields, files, faults } = receive(&mut request, &session, Wanted::Photos).await?;
+    let now = request.app.clock.now();
+    let (rooms, called) = read(&request, &session, move |tx, live| {
+        Ok((rooms(tx, live)?, format!("Photo of {}", moment(live.zone.as_deref(), now))))
+    })
+    .await?;
+    let mut inputs = inputs(&NAMES, &rooms);
+    inputs.iter_mut().for_each(|input| input.take(&fields));
+    if let Some((status, _)) = faults.first() {
+        let fault = faults.iter().map(|(_, fault)| &**fault).collect::<Vec<_>>().join(" ");
+        return show(&request, &session, (*status, Some(fault)), inputs, files);
+    }
+    let mut body = create_body(&inputs);
+    let hashes: Vec<&str> = files.iter().map(|file| file.sha256.as_str()).collect();
+    let ticket = ticket(&request, fields.text(FORM), &json!([body, hashes]));
+    if !files.is_empty() {
+        body.entry("name").or_insert_with(|| called.into());
+    }
+    let name = body.get("name").and_then(Value::as_str).map(short).unwrap_or_default();
+    let body = check(Kind::Inventory, Intent::Create, &Value::Object(body));
+    let (command, photos) = (Command::Create { kind: Kind::Inventory, body }, files.clone());
     let written = commit(&request, &session, ticket, move |writing, now| {
-        Ok(match writing.apply(command, &mut || fresh_id(now))? {
-            Ok(WriteOutcome::Created(id, _)) => Ok(format!("{}/{id}?said=added", list_path(Kind::Inventory))),
-            Ok(_) => Ok("/home".to_owned()),
-            Err(problem) => Err(problem),
-        })
+        let id = match writing.apply(command, &mut || fresh_id(now))? {
+            Ok(WriteOutcome::Created(id, _)) => id,
+            Ok(_) => return Ok(Ok("/home".to_owned())),
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let added = add_documents(writing, now, (id, &name), "other", &photos)?;
+        Ok(added.map(|()| format!("{}/{id}?said=added", list_path(Kind::Inventory))))
     });
     match written.await? {
         Ok(reply) => Ok(reply),
         Err(problem) => {
             let fault = refusal(&mut inputs, &problem);
-            show(&request, &session, problem.kind.status(), Some(fault), inputs)
+            show(&request, &session, (problem.kind.status(), Some(fault)), inputs, files)
         }
     }
 }
@@ -83,12 +105,12 @@ fn refusal(inputs: &mut [Input], problem: &Problem) -> String {
 fn show(
     request: &WebRequest,
     session: &Session,
-    status: u16,
-    fault: Option<String>,
+    (status, fault): (u16, Option<String>),
     inputs: Vec<Input>,
+    kept: Vec<Sent>,
 ) -> Result<Reply, Refusal> {
     let frame = Frame::of(session, "Add an item");
-    render(status, &AddPage { frame, fault, form_id: new_form_id(request), inputs })
+    render(status, &AddPage { frame, fault, form_id: new_form_id(request), inputs, kept, files_max: FILES_MAX })
 }
 
 /// Ids and names of the rooms to choose from, by name.

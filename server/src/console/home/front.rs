@@ -15,7 +15,7 @@ use crate::console::page::{Frame, render};
 use crate::home::search::QUESTION;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
-use crate::store::field_values::{Dated, Days, ENDS, by_day};
+use crate::store::days::{Dated, Days, ENDS, by_day};
 use crate::store::lists::{self, List};
 use crate::store::records::{Bounds, Direction, Sort};
 use crate::store::sessions::Session;

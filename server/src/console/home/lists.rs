@@ -13,7 +13,7 @@ use super::words::{kind_words, list_path};
 use crate::console::page::{Frame, notice, render};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::{Fields, WebRequest};
-use crate::store::field_values::{Days, by_day};
+use crate::store::days::{Days, by_day};
 use crate::store::filter::Filter;
 use crate::store::lists::{self, List};
 use crate::store::records::{Bounds, Direction, Sort};

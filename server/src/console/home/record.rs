@@ -9,17 +9,19 @@ use hearth_contract::recurrence::is_done;
 use hearth_contract::schema::Kind;
 
 use super::facts::{Fact, facts};
-use super::live::{Live, find, read};
+use super::live::{Live, find, parse, read, text};
 use super::rows::{Row, Rows, Section, href, title};
 use super::ticks::{Told, told};
-use super::words::{kind_words, list_path, moment};
+use super::words::{kind_words, list_path, moment, size};
 use crate::console::page::{Frame, not_found, render};
+use crate::files::media::MediaType;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
 use crate::store::filter::Filter;
 use crate::store::lists::{self, List};
 use crate::store::records::{Bounds, Direction, Sort};
 use crate::store::sessions::Session;
+use crate::store::stored_files::{self, FileHash};
 use crate::store::{StoreError, Tx};
 
 /// Records of each part of the page; a list has the others.
@@ -41,10 +43,28 @@ struct RecordPage {
     is_room: bool,
     /// Whether the task is done. None: no task.
     is_done: Option<bool>,
+    pictures: Vec<Picture>,
+    /// The file of a document that is no picture.
+    download: Option<Download>,
     facts: Vec<Fact>,
     sections: Vec<Section>,
     changed: String,
     author: String,
+}
+
+/// A picture of the record.
+struct Picture {
+    /// The address of the picture.
+    href: String,
+    /// What the picture is, for people who do not see it.
+    title: String,
+}
+
+/// A file to keep.
+struct Download {
+    href: String,
+    name: String,
+    size: String,
 }
 
 /// `GET /home/items/{id}?said=&done=`.
@@ -75,6 +95,8 @@ pub(in crate::console) async fn task(request: WebRequest, session: Session) -> R
 /// The record with what its page shows.
 struct Found {
     record: Record,
+    pictures: Vec<Picture>,
+    download: Option<Download>,
     told: Option<Told>,
     facts: Vec<Fact>,
     sections: Vec<Section>,
@@ -92,12 +114,14 @@ async fn page(request: WebRequest, session: Session, kind: Kind) -> Result<Reply
                 let Some(record) = find(tx, live.number, kind, id)? else { return Ok(None) };
                 let (facts, sections) = (facts(tx, live, &record)?, sections(tx, live, &record)?);
                 let changed = moment(live.zone.as_deref(), record.updated_at);
-                Ok(Some(Found { told: told(tx, live, &done)?, record, facts, sections, changed }))
+                let (pictures, download) = files(tx, live, &record)?;
+                let told = told(tx, live, &done)?;
+                Ok(Some(Found { record, pictures, download, told, facts, sections, changed }))
             };
             read(&request, &session, job).await?
         }
     };
-    let Some(Found { record, told, facts, sections, changed }) = found else {
+    let Some(Found { record, pictures, download, told, facts, sections, changed }) = found else {
         return Err(not_found(&session, &word.to_lowercase(), (list.0, list.1)));
     };
     let said = match fields.text("said") {
@@ -116,6 +140,8 @@ async fn page(request: WebRequest, session: Session, kind: Kind) -> Result<Reply
         is_item: kind == Kind::Inventory,
         is_room: kind == Kind::Room,
         is_done: (kind == Kind::Task).then(|| is_done(&record.fields)),
+        pictures,
+        download,
         facts,
         sections,
         changed,
@@ -160,4 +186,39 @@ fn section(
         _ => "No tasks.",
     };
     Ok(Section { title: kind_words(kind).1.to_owned(), rows: found, empty, more })
+}
+
+/// The pictures of an item, or the file of a document.
+fn files(tx: &Tx<'_>, live: &Live, record: &Record) -> Result<(Vec<Picture>, Option<Download>), StoreError> {
+    let (mut pictures, mut download) = (Vec::new(), None);
+    let mut add = |document: &Record| {
+        let Some(hash) = FileHash::parse(text(document, "file_sha256")) else { return Ok(()) };
+        let Some(file) = stored_files::find(tx, live.number, &hash)? else { return Ok(()) };
+        let href = format!("/home/files/{}", hash.as_str());
+        if MediaType::parse(&file.content_type).is_image() {
+            pictures.push(Picture { href, title: title(document) });
+        } else {
+            download =
+                Some(Download { href, name: text(document, "file_name").to_owned(), size: size(file.size_bytes) });
+        }
+        Ok::<_, StoreError>(())
+    };
+    match record.kind {
+        Kind::Document => add(record)?,
+        Kind::Inventory | Kind::Vehicle => {
+            let values = BTreeSet::from([Some(record.id.to_string())]);
+            let filters = vec![Filter { field: "subject_id", values }];
+            let (order, bounds) = ((Sort::Created, Direction::Ascending), Bounds::default());
+            let list = List { home: live.number, kind: Kind::Document, order, bounds, filters, limit: ROWS };
+            let mut bytes = 0;
+            lists::show(tx, &list, |json| {
+                add(&parse(Kind::Document, json)?)?;
+                bytes += json.len();
+                Ok(bytes)
+            })?;
+        }
+        Kind::Task | Kind::Room | Kind::Property => (),
+    }
+    let download = download.filter(|_| record.kind == Kind::Document);
+    Ok((pictures, download))
 }

@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use super::live::{Live, find, parse, text};
 use super::words::{choice, day_text, due, end, kind_words, list_path, short};
-use crate::store::field_values::{self, ENDS};
+use crate::store::days::ENDS;
+use crate::store::field_values;
 use crate::store::{StoreError, Tx};
 
 /// Records of a room that are counted; a room with more shows this number with a plus sign.
