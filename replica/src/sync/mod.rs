@@ -41,7 +41,7 @@ pub(crate) use client::fetch_identity_and_time;
 pub use client::{ClientError, fetch_feed_head, fetch_identity, redact_address};
 pub use config::SyncConfig;
 pub use device_code::{DeviceCode, NotApproved};
-pub use device_flow::{DeviceFlow, DeviceFlowError, machine_name};
+pub use device_flow::{Begun, DeviceFlow, DeviceFlowError, machine_name};
 pub use driver::run;
 pub(crate) use driver::wall_clock;
 pub use engine::{Command, DriverEvent, Engine, Moment, RandomBits, StepOutput};
