@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::form::{Control, Input, create_body, inputs, show_faults};
 use super::live::{Live, read};
-use super::papers::add_documents;
+use super::papers::{PHOTO, add_documents};
 use super::rows::title;
 use super::upload::{FILES_MAX, Form, Sent, Wanted, receive};
 use super::words::{list_path, moment, short};
@@ -59,7 +59,7 @@ pub(in crate::console) async fn add(mut request: WebRequest, session: Session) -
     let Form { fields, files, faults } = receive(&mut request, &session, Wanted::Photos).await?;
     let now = request.app.clock.now();
     let (rooms, called) = read(&request, &session, move |tx, live| {
-        Ok((rooms(tx, live)?, format!("Photo of {}", moment(live.zone.as_deref(), now))))
+        Ok((rooms(tx, live)?, format!("{PHOTO}{}", moment(live.zone.as_deref(), now))))
     })
     .await?;
     let mut inputs = inputs(&NAMES, &rooms);

@@ -26,6 +26,8 @@ use crate::store::sessions::Session;
 
 /// The list of items, as the target of a link.
 const LIST: (&str, &str) = (list_path(Kind::Inventory), "To the items");
+/// The begin of the title of a photo, and of the name of an item that has photos alone.
+pub(super) const PHOTO: &str = "Photo of ";
 /// What a file can be, with the category of its document.
 const CATEGORIES: [(&str, &str); 6] = [
     ("other", "A photo"),
@@ -99,7 +101,8 @@ pub(super) fn add_documents(
         let title = match (file.media, file.name.strip_suffix(".pdf").unwrap_or(&file.name)) {
             (MediaType::Pdf, title) if !title.trim().is_empty() => short(title),
             (MediaType::Pdf, _) => format!("Paper of {name}"),
-            _ if category == "other" => format!("Photo of {name}"),
+            _ if category == "other" && name.starts_with(PHOTO) => name.to_owned(),
+            _ if category == "other" => format!("{PHOTO}{name}"),
             _ => format!("{} of {name}", super::words::choice(category)),
         };
         let file_name = Some(&file.name).filter(|name| !name.is_empty());
