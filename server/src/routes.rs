@@ -17,7 +17,7 @@ use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
     CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, REFERENCED, SEARCH_QUERY, SEARCH_TYPES,
-    STREAM_CURSOR, list_parameters,
+    STREAM_CURSOR, WIDTH, list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::scopes::reading;
@@ -335,6 +335,14 @@ fn files() -> Vec<Route> {
             RequestBody::Empty,
             ResponseBody::FileDeleted,
             |call| Box::pin(api::files::delete(call)),
+        ),
+        reading(
+            "/v1/files/{sha256}/thumbnail",
+            "get_file_thumbnail",
+            "Read a small picture of a file",
+            ResponseBody::Thumbnail,
+            &[WIDTH],
+            |call| Box::pin(api::files::thumbnail(call)),
         ),
         reading(
             "/v1/files/{sha256}/text",

@@ -200,7 +200,6 @@ impl Arrived {
             size_bytes: whole.size_bytes,
             content_type: whole.media.as_str().to_owned(),
             created_at: now,
-            documents: 0,
         };
         let files = app.files.clone();
         // Bytes that are there already are replaced too: they may be damaged.

@@ -95,6 +95,11 @@ pub static PAGES: &[Page] = &[
         Member(|request, session| Box::pin(home::files_form(request, session))),
     ),
     upload("/home/items/{id}/files", "home_files", Member(|request, session| Box::pin(home::files(request, session)))),
+    get(
+        "/home/files/{id}/small",
+        "home_small_picture",
+        Member(|request, session| Box::pin(home::small(request, session))),
+    ),
     get("/home/files/{id}", "home_file", Member(|request, session| Box::pin(home::file(request, session)))),
     get("/console/style.css", "console_style", Public(|request| Box::pin(assets::style(request)))),
     get("/console/script.js", "console_script", Public(|request| Box::pin(assets::script(request)))),

@@ -10,6 +10,7 @@
 
 pub mod backup;
 pub mod check;
+mod check_files;
 pub mod clock;
 mod error;
 mod keys;

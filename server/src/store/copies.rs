@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::directory::make_directory;
 use super::error::{OpenError, StoreError};
+use super::file_copies::{self, FileBytes};
 use super::files::{DATABASE_FILE, create_new, remove_if_exists, replace_database, sync_directory_of, with_suffix};
 use super::keys::{self, Key};
 use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, migrate, open_existing};
@@ -70,6 +71,12 @@ pub fn save(tx: &Tx<'_>, target: &Path) -> Result<(), CopyError> {
     Ok(copy(tx.conn, &partial)?)
 }
 
+/// Adds the bytes of all files to a saved copy. Gives the number of files whose bytes are gone: they are left out.
+pub fn add_files(target: &Path, bytes: &dyn FileBytes) -> Result<usize, CopyError> {
+    let conn = connect(&partial(target), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    file_copies::fill(&conn, bytes).map_err(unsound)
+}
+
 /// Checks a saved copy and moves the copy to its target, which must not exist. Gives the size in bytes.
 pub fn publish(target: &Path) -> Result<u64, CopyError> {
     let partial = partial(target);
@@ -105,6 +112,8 @@ pub struct Restored {
     /// Keys that are valid in the backup and revoked in the replaced database: they stay revoked. None: the replaced
     /// database could not be read.
     pub revoked: Option<usize>,
+    /// Files whose bytes are neither in the backup nor in the data directory: their documents name a missing file.
+    pub lost_files: usize,
 }
 
 /// Opens a backup that is to be restored, if the file is a database of Hearth. A file without a log beside it is opened as
@@ -140,23 +149,23 @@ fn immutable(file: &Path) -> PathBuf {
 
 /// Replaces the database in a data directory by a backup. The replaced database stays beside the new database. The caller
 /// must hold the locks of the directory. An unsound backup leaves the directory unchanged.
-pub fn restore(dir: &Path, from: Connection, epoch: i64) -> Result<Restored, CopyError> {
+pub fn restore(dir: &Path, from: Connection, epoch: i64, bytes: &dyn FileBytes) -> Result<Restored, CopyError> {
     make_directory(dir)?;
     let file = dir.join(DATABASE_FILE);
     let staged = with_suffix(&file, ".restoring");
     remove_if_exists(&staged)?;
     create_new(&staged)?;
     let replaced = Replaced::read(&file);
-    let prepared = stage(&from, &staged, epoch, replaced.as_ref().unwrap_or(&Replaced::default()));
+    let prepared = stage(&from, &staged, epoch, replaced.as_ref().unwrap_or(&Replaced::default()), bytes);
     if prepared.is_err() {
         remove_if_exists(&staged)?;
     }
-    let (homes, revoked) = prepared?;
+    let Staged { homes, revoked, lost_files } = prepared?;
     // The source may be the database that an earlier restore kept; `keep_replaced` removes that file.
     drop(from);
     let kept = keep_replaced(&file)?;
     replace_database(&file, &staged)?;
-    Ok(Restored { homes, kept, revoked: replaced.map(|_| revoked) })
+    Ok(Restored { homes, kept, revoked: replaced.map(|_| revoked), lost_files })
 }
 
 /// The facts of the replaced database that survive a restore.
@@ -188,9 +197,24 @@ impl Replaced {
     }
 }
 
-/// Copies a backup into the staged file, and applies the surviving facts of the replaced database. Gives the number of
-/// homes, and the number of keys that became revoked.
-fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> Result<(usize, usize), CopyError> {
+/// A database that is ready to take its place.
+struct Staged {
+    homes: usize,
+    /// Keys that became revoked.
+    revoked: usize,
+    /// Files without bytes, which were left out.
+    lost_files: usize,
+}
+
+/// Copies a backup into the staged file, puts the bytes of its files in their places, and applies the surviving facts of the
+/// replaced database.
+fn stage(
+    from: &Connection,
+    staged: &Path,
+    epoch: i64,
+    replaced: &Replaced,
+    bytes: &dyn FileBytes,
+) -> Result<Staged, CopyError> {
     copy(from, staged)?;
     let mut conn = connect(staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     ensure_sound(&conn)?;
@@ -222,7 +246,8 @@ fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> R
     }
     drop(tx);
     transaction.commit()?;
-    Ok((numbers.len(), revoked))
+    let lost_files = file_copies::extract(&conn, bytes).map_err(unsound)?;
+    Ok(Staged { homes: numbers.len(), revoked, lost_files })
 }
 
 /// Refuses a file that is no database of Hearth, or that a version before the first release made.
@@ -295,6 +320,8 @@ fn unsound(error: StoreError) -> CopyError {
     match error {
         StoreError::Sqlite(error) => error.into(),
         StoreError::Damaged(cause) => CopyError::Unsound(format!("it is damaged: {cause}")),
+        StoreError::DiskFull => OpenError::DiskFull.into(),
+        StoreError::File(path, error) => io::Error::new(error.kind(), format!("{}: {error}", path.display())).into(),
         other => CopyError::Unsound(format!("it is damaged: {other}")),
     }
 }

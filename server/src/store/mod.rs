@@ -8,7 +8,7 @@
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
 //!   [`partners`], [`exports`], [`stored_files`], [`usage`], [`service`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
-//! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
+//! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore; [`file_copies`]: the bytes of files in a backup. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
 
@@ -23,6 +23,7 @@ mod error;
 pub mod events;
 pub mod exports;
 pub mod field_values;
+pub mod file_copies;
 mod files;
 pub mod filter;
 mod home_number;

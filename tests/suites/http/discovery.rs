@@ -75,6 +75,9 @@ async fn meta_catalogues_match_service_tables() {
         json!({
             "reads_per_minute": 300, "writes_per_minute": 60, "bulk_per_minute": 20, "bulk_operations_max": 50,
             "page_default": 50, "page_max": 100, "query_min_characters": 2, "idempotency_hours": 24,
+            "file_max_bytes": 33_554_432,
+            "files_max_bytes": 10_737_418_240_i64,
+            "uploads_at_once": 4,
             "heartbeat_seconds": 60,
         })
     );

@@ -182,7 +182,9 @@ async fn photos_alone_make_an_item() {
     );
     let page = mia.open(&first).await;
     let photo = format!("/home/files/{}", documents[0]["file_sha256"].as_str().unwrap());
-    has(&page, &[&format!("<img src=\"{photo}\" alt=\"Photo of 26 November 2026, 13:00\"")]);
+    has(&page, &[&format!("<img src=\"{photo}/small\" alt=\"Photo of 26 November 2026, 13:00\"")]);
+    // Bytes that only begin as a photo make no small picture.
+    assert_eq!(mia.open(&format!("{photo}/small")).await.status, 404);
     let shown = mia.open(&photo).await;
     let headers = ["content-type", "content-disposition", "x-content-type-options", "cache-control"];
     let headers = headers.map(|name| shown.header(name).to_owned());

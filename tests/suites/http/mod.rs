@@ -13,6 +13,7 @@ mod discovery;
 mod envelope;
 mod exports;
 mod feed;
+mod files;
 mod filters;
 mod home;
 mod idempotency;

@@ -27,7 +27,7 @@ mod write;
 
 pub(super) use add::{add, add_form};
 pub(super) use edit::{edit, edit_form};
-pub(super) use files::file;
+pub(super) use files::{file, small};
 pub(super) use front::front;
 pub(super) use lists::{documents, items, rooms, tasks, vehicles};
 pub(super) use papers::{files, files_form};
