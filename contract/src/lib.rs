@@ -6,7 +6,7 @@
 //! - [`fields`], [`check`]: values by field name; checks a body against the table and reports all faults at once.
 //! - [`typed_text`]: sums, whole numbers and dates as people type them. [`printed_text`]: foreign text made safe to print.
 //! - [`search_text`]: the searched words of a record. [`recurrence`]: which task follows a completed one. [`time_zone`]: days.
-//! - [`currency`]: the codes of currencies.
+//! - [`currency`]: the codes of currencies. [`units`]: how a home reads its sums and areas.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
 //! - [`record_limits`]: what a record may hold at most, for readers of a server's data.
 //! - [`problem`]: refusals with status, retry rule and next step.
@@ -34,3 +34,4 @@ pub mod schema;
 pub mod search_text;
 pub mod time_zone;
 pub mod typed_text;
+pub mod units;
