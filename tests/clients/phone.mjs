@@ -134,7 +134,7 @@ await judge(mia, "add with photos");
 await press(mia, "Add");
 await mia.waitForURL(/said=added/);
 assert.match(await mia.getByRole("heading", { level: 1 }).innerText(), /^Photo of \d+ \w+ \d{4}, \d\d:\d\d$/);
-assert(await mia.locator(".pictures img").first().evaluate((picture) => picture.complete && picture.naturalWidth > 0));
+await mia.waitForFunction(() => [...document.querySelectorAll(".pictures img")].every((picture) => picture.complete && picture.naturalWidth > 0));
 await judge(mia, "item with photos");
 const made = mia.url().split("?")[0];
 
