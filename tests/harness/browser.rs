@@ -65,6 +65,31 @@ impl Browser {
         request.body(body.join("&"))
     }
 
+    /// Sends a form with files of one of the service's pages. Each file has a name and bytes.
+    pub async fn submit_files(&self, path: &str, fields: &[(&str, &str)], files: &[(&str, &[u8])]) -> Response {
+        self.send(self.files_form(path, fields, files).header("sec-fetch-site", "same-origin")).await
+    }
+
+    /// A form with files, without the headers that tell where it comes from.
+    pub fn files_form(&self, path: &str, fields: &[(&str, &str)], files: &[(&str, &[u8])]) -> RequestBuilder {
+        const BOUNDARY: &str = "----form-of-a-test";
+        let mut body = Vec::new();
+        for (name, value) in fields {
+            let head = format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+            body.extend_from_slice(head.as_bytes());
+        }
+        for (name, bytes) in files {
+            let disposition = format!("Content-Disposition: form-data; name=\"photos\"; filename=\"{name}\"");
+            let head = format!("--{BOUNDARY}\r\n{disposition}\r\nContent-Type: image/jpeg\r\n\r\n");
+            body.extend_from_slice(head.as_bytes());
+            body.extend_from_slice(bytes);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
+        let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
+        self.request(Method::POST, path).header("content-type", content_type).body(body)
+    }
+
     /// The value of a cookie; empty without one.
     pub fn cookie(&self, name: &str) -> String {
         let cookies = self.cookies.lock().expect("no panic");

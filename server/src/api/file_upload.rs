@@ -1,18 +1,22 @@
 //! `PUT /v1/files/{sha256}`: takes the bytes of a file, piece by piece (contract 21). Must not know where the bytes lie.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType};
+use uuid::Uuid;
 
 use super::files::{file_json, hash_of, home_full};
 use crate::app::App;
 use crate::files::UPLOADS_MAX;
 use crate::files::disk::{Partial, Whole};
+use crate::files::media::MediaType;
 use crate::files::room::Reservation;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
-use crate::http::upload_body::UploadBody;
+use crate::random::random_bytes;
 use crate::store::stored_files::{self, FileHash, StoredFile};
 use crate::store::{HomeNumber, StoreError, Tx, homes};
 
@@ -26,30 +30,35 @@ pub async fn put(mut call: Call) -> Result<Reply, Refusal> {
     let Some(_permit) = call.app.uploads.open(&call.principal.key.id, UPLOADS_MAX) else {
         return Err(too_many_uploads().into());
     };
-    let body = call.upload.take().ok_or_else(|| StoreError::Corrupt("an upload has no body".to_owned()))?;
-    let mut limit = Limit::begin(&call, &hash, body.announced()).await?;
-    let whole = receive(&call, &hash, body, &mut limit).await?;
-    if whole.sha256 != hash {
+    let mut body = call.upload.take().ok_or_else(|| StoreError::Corrupt("an upload has no body".to_owned()))?;
+    let place = Place { app: call.app.clone(), number: call.principal.key.home, home: call.principal.home_id() };
+    let mut incoming = Incoming::begin(place, Some(&hash), body.announced()).await?;
+    while let Some(piece) = body.next().await? {
+        incoming.push(piece).await?;
+    }
+    let arrived = incoming.finish().await?;
+    if *arrived.sha256() != hash {
         let message = "The bytes have another SHA-256 than the path says.";
         let problem = Problem::new(ProblemType::HashMismatch, message)
             .with("expected", hash.as_str())
-            .with("found", whole.sha256.as_str());
+            .with("found", arrived.sha256().as_str());
         return Err(problem.into());
     }
-    let (file, is_new) = publish(&call, whole, limit.most).await?;
+    let (file, is_new) = arrived.publish().await?;
     let status = if is_new { 201 } else { 200 };
     let reply = call.context.data_reply(status, &file_json(&file).to_string(), "");
     Ok(reply.with_header("location", paths::file(hash.as_str())))
 }
 
-/// The room of an upload: what one file may have, and what the home has left.
-struct Limit {
-    /// None: the file is there already and takes no more room.
-    reservation: Option<Reservation>,
-    free: i64,
-    used: Used,
-    most: Most,
-    file_bytes_max: i64,
+/// The home that gets a file.
+#[derive(Clone)]
+pub struct Place {
+    /// The state of the service.
+    pub app: Arc<App>,
+    /// The home in all tables.
+    pub number: HomeNumber,
+    /// The id of the home, which names its directory.
+    pub home: Uuid,
 }
 
 /// The two limits of a home, in bytes.
@@ -81,100 +90,152 @@ impl Most {
     }
 }
 
-impl Limit {
-    /// Reserves the announced bytes. Error: `payload_too_large`, before any byte is read.
-    async fn begin(call: &Call, hash: &FileHash, announced: Option<u64>) -> Result<Limit, Refusal> {
-        let (number, wanted) = (call.principal.key.home, hash.clone());
-        let (is_known, used) = call
+/// A file that arrives piece by piece. Dropping the value gives up the file.
+pub struct Incoming {
+    place: Place,
+    /// None: the file is there already and takes no more room.
+    reservation: Option<Reservation>,
+    /// What the home has left.
+    free: i64,
+    used: Used,
+    most: Most,
+    /// None while the bytes are written, and after a failure.
+    partial: Option<Partial>,
+    waiting: Vec<Bytes>,
+    waiting_bytes: usize,
+    arrived: i64,
+}
+
+impl Incoming {
+    /// Reserves the announced bytes. `hash`: None if only the bytes will tell. Error: `payload_too_large`, before any byte is
+    /// read.
+    pub async fn begin(place: Place, hash: Option<&FileHash>, announced: Option<u64>) -> Result<Incoming, Refusal> {
+        let (number, wanted) = (place.number, hash.cloned());
+        let (is_known, used) = place
             .app
             .db
             .read(move |tx| {
-                let is_known = stored_files::find(tx, number, &wanted)?.is_some();
-                Ok((is_known, Used::read(tx, number)?))
+                let known = wanted.map(|hash| stored_files::find(tx, number, &hash)).transpose()?.flatten();
+                Ok((known.is_some(), Used::read(tx, number)?))
             })
             .await?;
-        let config = &call.app.config;
+        let config = &place.app.config;
         let most = Most { files: config.files_bytes_max, home: config.home_bytes_max };
-        let mut limit = Limit {
-            reservation: (!is_known).then(|| call.app.files.room.begin(number)),
+        let (files, home) = (place.app.files.clone(), place.home);
+        // A file without a known hash begins in any directory of the home.
+        let hash = hash.cloned().unwrap_or_else(|| FileHash::from_bytes(&random_bytes()));
+        let mut incoming = Incoming {
+            reservation: (!is_known).then(|| place.app.files.room.begin(number)),
             free: (most.files - used.files).min(most.home - used.home),
             used,
             most,
-            file_bytes_max: config.file_bytes_max,
+            place,
+            partial: None,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            arrived: 0,
         };
-        limit.reserve(announced.map_or(0, |length| i64::try_from(length).unwrap_or(i64::MAX)))?;
-        Ok(limit)
+        incoming.reserve(announced.map_or(0, |length| i64::try_from(length).unwrap_or(i64::MAX)))?;
+        incoming.partial = Some(on_thread(move || files.disk.begin(home, &hash)).await?);
+        Ok(incoming)
     }
 
     /// Reserves up to `bytes` in all.
     fn reserve(&mut self, bytes: i64) -> Result<(), Problem> {
-        if bytes > self.file_bytes_max {
-            let message = format!("The file is over {} bytes.", self.file_bytes_max);
+        let file_bytes_max = self.place.app.config.file_bytes_max;
+        if bytes > file_bytes_max {
+            let message = format!("The file is over {file_bytes_max} bytes.");
             let problem = Problem::new(ProblemType::PayloadTooLarge, message)
-                .with("limit_bytes", self.file_bytes_max)
+                .with("limit_bytes", file_bytes_max)
                 .with("of", "file");
             return Err(problem.with_fix("Send a smaller file, or ask the operator to raise --max-file."));
         }
         let reserved = self.reservation.as_mut().map(|reservation| reservation.grow_to(bytes, self.free));
         reserved.unwrap_or(Ok(())).map_err(|_| self.most.refusal(self.used))
     }
-}
 
-/// Writes the body to a temporary file.
-async fn receive(call: &Call, hash: &FileHash, mut body: UploadBody, limit: &mut Limit) -> Result<Whole, Refusal> {
-    let (files, home, wanted) = (call.app.files.clone(), call.principal.home_id(), hash.clone());
-    let mut partial = on_thread(move || files.disk.begin(home, &wanted)).await?;
-    let (mut waiting, mut bytes, mut arrived) = (Vec::new(), 0, 0_i64);
-    loop {
-        let next = body.next().await?;
-        if let Some(piece) = &next {
-            arrived = arrived.saturating_add(piece.len() as i64);
-            limit.reserve(arrived)?;
-            bytes += piece.len();
-            waiting.push(piece.clone());
+    /// Takes the next bytes.
+    pub async fn push(&mut self, piece: Bytes) -> Result<(), Refusal> {
+        self.arrived = self.arrived.saturating_add(piece.len() as i64);
+        self.reserve(self.arrived)?;
+        self.waiting_bytes += piece.len();
+        self.waiting.push(piece);
+        if self.waiting_bytes >= PIECE {
+            self.write().await?;
         }
-        if next.is_none() || bytes >= PIECE {
-            partial = write(partial, std::mem::take(&mut waiting)).await?;
-            bytes = 0;
-        }
-        if next.is_none() {
-            return Ok(on_thread(move || partial.finish()).await?);
-        }
+        Ok(())
+    }
+
+    async fn write(&mut self) -> Result<(), StoreError> {
+        let pieces = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
+        let mut partial = self.partial.take().ok_or(StoreError::Panicked)?;
+        let written = on_thread(move || {
+            pieces.iter().try_for_each(|piece| partial.push(piece))?;
+            Ok(partial)
+        });
+        self.partial = Some(written.await?);
+        Ok(())
+    }
+
+    /// Ends the file. It has no name yet.
+    pub async fn finish(mut self) -> Result<Arrived, Refusal> {
+        self.write().await?;
+        let partial = self.partial.take().ok_or(StoreError::Panicked)?;
+        let whole = on_thread(move || partial.finish()).await?;
+        Ok(Arrived { place: self.place, whole, most: self.most, _reservation: self.reservation })
     }
 }
 
-async fn write(mut partial: Partial, pieces: Vec<Bytes>) -> Result<Partial, StoreError> {
-    on_thread(move || {
-        pieces.iter().try_for_each(|piece| partial.push(piece))?;
-        Ok(partial)
-    })
-    .await
+/// A file that has arrived. Dropping the value gives up the file.
+pub struct Arrived {
+    place: Place,
+    whole: Whole,
+    most: Most,
+    _reservation: Option<Reservation>,
 }
 
-/// Gives the file its name, then stores its row. The lock is held until the row is committed.
-async fn publish(call: &Call, whole: Whole, most: Most) -> Result<(StoredFile, bool), Refusal> {
-    let (app, home, number) = (call.app.clone(), call.principal.home_id(), call.principal.key.home);
-    let hash = whole.sha256.clone();
-    let lock = app.files.lock(&hash).await;
-    // The wait may have been long.
-    let now = app.clock_guard.now(&app.clock)?;
-    let file = StoredFile {
-        number: None,
-        sha256: whole.sha256.clone(),
-        size_bytes: whole.size_bytes,
-        content_type: whole.media.as_str().to_owned(),
-        created_at: now,
-    };
-    let files = app.files.clone();
-    // Bytes that are there already are replaced too: they may be damaged.
-    on_thread(move || files.disk.publish(home, whole)).await?;
-    let refusal = match store(&app, number, file, now, most).await {
-        Ok(Ok(stored)) => return Ok(stored),
-        Ok(Err(problem)) => problem.into(),
-        Err(fault) => fault.into(),
-    };
-    app.files.remove_unnamed(&app.db, home, Some(number), &hash, &lock).await?;
-    Err(refusal)
+impl Arrived {
+    /// The hash of the bytes.
+    pub fn sha256(&self) -> &FileHash {
+        &self.whole.sha256
+    }
+
+    /// The media type, judged by the bytes.
+    pub fn media(&self) -> MediaType {
+        self.whole.media
+    }
+
+    /// The size in bytes.
+    pub fn size_bytes(&self) -> i64 {
+        self.whole.size_bytes
+    }
+
+    /// Gives the file its name, then stores its row. The lock is held until the row is committed. True: the file is new.
+    pub async fn publish(self) -> Result<(StoredFile, bool), Refusal> {
+        let Arrived { place: Place { app, number, home }, whole, most, _reservation } = self;
+        let hash = whole.sha256.clone();
+        let lock = app.files.lock(&hash).await;
+        // The wait may have been long.
+        let now = app.clock_guard.now(&app.clock)?;
+        let file = StoredFile {
+            number: None,
+            sha256: whole.sha256.clone(),
+            size_bytes: whole.size_bytes,
+            content_type: whole.media.as_str().to_owned(),
+            created_at: now,
+        };
+        let files = app.files.clone();
+        // Bytes that are there already are replaced too: they may be damaged.
+        on_thread(move || files.disk.publish(home, whole)).await?;
+        let refusal = match store(&app, number, file, now, most).await {
+            Ok(Ok(stored)) => return Ok(stored),
+            Ok(Err(problem)) => problem.into(),
+            Err(fault) => fault.into(),
+        };
+        app.files.remove_unnamed(&app.db, home, Some(number), &hash, &lock).await?;
+        Err(refusal)
+    }
 }
 
 /// Stores the row. The inner error: the home has no room, and nothing is stored.

@@ -54,7 +54,7 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
         bytes.seek(SeekFrom::Start(first)).await.map_err(|error| StoreError::of_file(&path, error))?;
     }
     let media = MediaType::parse(&file.content_type).as_str();
-    let mut headers = bytes_headers(etag);
+    let mut headers = bytes_headers(etag, "attachment");
     headers.push(("accept-ranges", "bytes".to_owned()));
     if status == 206 {
         headers.push(("content-range", format!("bytes {first}-{}/{size}", first + length - 1)));
@@ -63,11 +63,11 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
 }
 
 /// The headers of bytes that strangers may have made.
-fn bytes_headers(etag: String) -> Vec<(&'static str, String)> {
+pub fn bytes_headers(etag: String, disposition: &str) -> Vec<(&'static str, String)> {
     vec![
         ("etag", etag),
         ("cache-control", IMMUTABLE.to_owned()),
-        ("content-disposition", "attachment".to_owned()),
+        ("content-disposition", disposition.to_owned()),
         ("content-security-policy", SANDBOX.to_owned()),
         ("x-content-type-options", "nosniff".to_owned()),
     ]
@@ -130,7 +130,7 @@ pub async fn thumbnail(call: Call) -> Result<Reply, Refusal> {
     let refusal = match call.app.files.thumbnail(call.principal.home_id(), file, width).await? {
         Thumbnail::Made(jpeg, length) => {
             let payload = Payload::File { media: "image/jpeg", file: tokio::fs::File::from_std(jpeg), length };
-            return Ok(Reply { status: 200, headers: bytes_headers(etag), payload });
+            return Ok(Reply { status: 200, headers: bytes_headers(etag, "attachment"), payload });
         }
         Thumbnail::None => nothing_made("No picture can be made from this file.", "none"),
         Thumbnail::Waiting => {

@@ -1,10 +1,13 @@
 //! Idempotent writes: a write and its receipt in one transaction (contract 6.4). Must not know the content of the
 //! write.
 
+use std::sync::Arc;
+
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, ProblemType};
 
-use crate::home::receipts::{ReceiptLookup, find_receipt, is_final};
+use crate::app::App;
+use crate::home::receipts::{ReceiptLookup, Ticket, find_receipt, is_final};
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::{HomeNumber, StoreError, Tx, homes, receipts};
@@ -17,33 +20,68 @@ pub async fn once(
     + Send
     + 'static,
 ) -> Result<Reply, Refusal> {
-    let now = call.app.clock_guard.now(&call.app.clock)?;
-    let since = call.app.config.receipts_since(now);
     let (app, number) = (call.app.clone(), call.principal.key.home);
+    let (ticket, context) = (call.ticket.clone(), call.context.clone());
+    let written = once_in_home(&app, number, ticket, move |tx, now| {
+        let (reply, refused) = write(tx, &call, number, now)?;
+        Ok(Answer::Reply { reply, is_stored: is_final(refused) })
+    });
+    Ok(written.await?.unwrap_or_else(|problem| context.problem_reply(&problem)))
+}
+
+/// What a write answers.
+pub enum Answer {
+    /// A reply. `is_stored`: a repeated request gets the same reply.
+    Reply {
+        /// The reply.
+        reply: Reply,
+        /// Whether the reply is kept for a repeated request.
+        is_stored: bool,
+    },
+    /// A refusal. Nothing is written, and a later request with the same key is carried out.
+    Refused(Problem),
+}
+
+/// As [`once`], for a request that came without an API key: for a form of a page. The inner error is a refusal that the caller
+/// words.
+pub async fn once_in_home(
+    app: &Arc<App>,
+    number: HomeNumber,
+    ticket: Option<Ticket>,
+    write: impl FnOnce(&Tx<'_>, Timestamp) -> Result<Answer, StoreError> + Send + 'static,
+) -> Result<Result<Reply, Problem>, Refusal> {
+    let now = app.clock_guard.now(&app.clock)?;
+    let config = &app.config;
+    let (since, bytes_max) = (config.receipts_since(now), config.receipt_bytes_max);
+    let limit = config.home_bytes_max;
     let written = app.db.write_for(number, move |tx| {
-        if let Some(ticket) = &call.ticket {
+        if let Some(ticket) = &ticket {
             match find_receipt(tx, number, ticket, since)? {
-                ReceiptLookup::Absent if receipts::bytes(tx, number)? >= call.app.config.receipt_bytes_max => {
-                    return Ok(call.context.problem_reply(&receipts_full()));
-                }
+                ReceiptLookup::Absent if receipts::bytes(tx, number)? >= bytes_max => return Ok(Err(receipts_full())),
                 ReceiptLookup::Absent => (),
-                ReceiptLookup::Stored(receipt) => return Ok(Reply::from_receipt(receipt)),
-                ReceiptLookup::KeyReused(problem) => return Ok(call.context.problem_reply(&problem)),
+                ReceiptLookup::Stored(receipt) => return Ok(Ok(Reply::from_receipt(receipt))),
+                ReceiptLookup::KeyReused(problem) => return Ok(Err(problem)),
             }
         }
-        let (reply, refused) = write(tx, &call, number, now)?;
-        let limit = call.app.config.home_bytes_max;
+        let (reply, is_stored) = match write(tx, now)? {
+            Answer::Reply { reply, is_stored } => (reply, is_stored),
+            Answer::Refused(problem) => {
+                tx.roll_back();
+                return Ok(Err(problem));
+            }
+        };
         // Deletes go on: they make room, once the feed has forgotten the deleted records.
         if tx.has_added_values() && homes::used_bytes(tx, number)? > limit {
             tx.roll_back();
-            return Ok(call.context.problem_reply(&home_full(limit)));
+            return Ok(Err(home_full(limit)));
         }
-        if let Some(ticket) = call.ticket.as_ref().filter(|_| {
-            is_final(refused) && !hearth_simulated::planted(hearth_simulated::PlantedFault::ReceiptNotStored)
-        }) {
+        if let Some(ticket) = ticket
+            .as_ref()
+            .filter(|_| is_stored && !hearth_simulated::planted(hearth_simulated::PlantedFault::ReceiptNotStored))
+        {
             receipts::save(tx, number, &ticket.key, &reply.to_receipt(ticket.fingerprint, now))?;
         }
-        Ok(reply)
+        Ok(Ok(reply))
     });
     Ok(written.await?)
 }

@@ -24,7 +24,8 @@ pub(super) async fn script(request: WebRequest) -> Result<Reply, Refusal> {
     file(&request, &ASSET, "text/javascript").await
 }
 
-async fn file(request: &WebRequest, asset: &Asset, media: &'static str) -> Result<Reply, Refusal> {
+/// A file of the pages, which a browser keeps for an hour.
+pub(super) async fn file(request: &WebRequest, asset: &Asset, media: &'static str) -> Result<Reply, Refusal> {
     let (accepted, known) = (request.header("accept-encoding"), request.header("if-none-match"));
     let reply = cached_reply(accepted.as_deref(), known.as_deref(), asset, media, CACHED_ONE_HOUR).await?;
     Ok(reply.with_header("content-type", format!("{media}; charset=utf-8")))

@@ -35,14 +35,16 @@ pub struct Page {
     pub path: &'static str,
     /// The name in the log and in metrics.
     pub operation: &'static str,
+    /// The body of the request.
+    pub body: RequestBody,
     /// Who reaches the page.
     pub entry: Entry,
 }
 
 impl Page {
-    /// The body of the request.
-    pub fn request_body(&self) -> RequestBody {
-        if self.method == Method::POST { RequestBody::Form } else { RequestBody::None }
+    /// Whether the form takes files.
+    pub fn takes_files(&self) -> bool {
+        self.body == RequestBody::Multipart
     }
 
     /// The role that the page requires. None: no sign-in.
@@ -60,7 +62,45 @@ use self::Entry::{Member, Owner, Public};
 /// Every page and form.
 pub static PAGES: &[Page] = &[
     get("/console", "console_overview", Owner(|request, session| Box::pin(overview::overview(request, session)))),
-    get("/home", "home", Member(|request, session| Box::pin(home::home(request, session)))),
+    get("/home", "home", Member(|request, session| Box::pin(home::front(request, session)))),
+    get("/home/style.css", "home_style", Public(|request| Box::pin(home::assets::style(request)))),
+    get("/home/script.js", "home_script", Public(|request| Box::pin(home::assets::script(request)))),
+    get("/home/items", "home_items", Member(|request, session| Box::pin(home::items(request, session)))),
+    get("/home/items/{id}", "home_item", Member(|request, session| Box::pin(home::item(request, session)))),
+    get("/home/rooms", "home_rooms", Member(|request, session| Box::pin(home::rooms(request, session)))),
+    get("/home/rooms/{id}", "home_room", Member(|request, session| Box::pin(home::room(request, session)))),
+    get("/home/documents", "home_documents", Member(|request, session| Box::pin(home::documents(request, session)))),
+    get("/home/documents/{id}", "home_document", Member(|request, session| Box::pin(home::document(request, session)))),
+    get("/home/vehicles", "home_vehicles", Member(|request, session| Box::pin(home::vehicles(request, session)))),
+    get("/home/vehicles/{id}", "home_vehicle", Member(|request, session| Box::pin(home::vehicle(request, session)))),
+    get("/home/tasks", "home_tasks", Member(|request, session| Box::pin(home::tasks(request, session)))),
+    get("/home/tasks/{id}", "home_task", Member(|request, session| Box::pin(home::task(request, session)))),
+    post("/home/tasks/{id}/done", "home_task_done", Member(|request, session| Box::pin(home::done(request, session)))),
+    post(
+        "/home/tasks/{id}/reopen",
+        "home_task_reopen",
+        Member(|request, session| Box::pin(home::reopen(request, session))),
+    ),
+    get("/home/add", "home_add_form", Member(|request, session| Box::pin(home::add_form(request, session)))),
+    upload("/home/add", "home_add", Member(|request, session| Box::pin(home::add(request, session)))),
+    get(
+        "/home/items/{id}/edit",
+        "home_edit_form",
+        Member(|request, session| Box::pin(home::edit_form(request, session))),
+    ),
+    post("/home/items/{id}/edit", "home_edit", Member(|request, session| Box::pin(home::edit(request, session)))),
+    get(
+        "/home/items/{id}/files",
+        "home_files_form",
+        Member(|request, session| Box::pin(home::files_form(request, session))),
+    ),
+    upload("/home/items/{id}/files", "home_files", Member(|request, session| Box::pin(home::files(request, session)))),
+    get(
+        "/home/files/{id}/small",
+        "home_small_picture",
+        Member(|request, session| Box::pin(home::small(request, session))),
+    ),
+    get("/home/files/{id}", "home_file", Member(|request, session| Box::pin(home::file(request, session)))),
     get("/console/style.css", "console_style", Public(|request| Box::pin(assets::style(request)))),
     get("/console/script.js", "console_script", Public(|request| Box::pin(assets::script(request)))),
     get("/console/link/{token}", "console_link", Public(|request| Box::pin(links::form(request)))),
@@ -165,11 +205,16 @@ pub static PAGES: &[Page] = &[
 ];
 
 const fn get(path: &'static str, operation: &'static str, entry: Entry) -> Page {
-    Page { method: Method::GET, path, operation, entry }
+    Page { method: Method::GET, path, operation, body: RequestBody::None, entry }
 }
 
 const fn post(path: &'static str, operation: &'static str, entry: Entry) -> Page {
-    Page { method: Method::POST, path, operation, entry }
+    Page { method: Method::POST, path, operation, body: RequestBody::Form, entry }
+}
+
+/// A form with files.
+const fn upload(path: &'static str, operation: &'static str, entry: Entry) -> Page {
+    Page { method: Method::POST, path, operation, body: RequestBody::Multipart, entry }
 }
 
 /// Answers a request to a page of the table.

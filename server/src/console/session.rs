@@ -86,7 +86,11 @@ pub fn safe_next(next: &str, role: Role) -> String {
 
 /// Leads to the sign-in page and back to this page. A form cannot be repeated, so it leads back to the first page.
 fn to_sign_in(request: &WebRequest) -> Reply {
-    let next = if request.method == Method::GET { &*request.target } else { "/console" };
+    let next = match request.method {
+        Method::GET => &*request.target,
+        _ if request.path.starts_with("/home") => "/home",
+        _ => "/console",
+    };
     redirect(format!("{SIGN_IN}?{}", Fields(vec![("next".to_owned(), next.to_owned())]).to_query()))
 }
 

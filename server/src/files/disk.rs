@@ -105,6 +105,8 @@ impl Disk {
     /// Gives a whole file its name, and makes the name last. Replaces a file of the same name, whose bytes are the same.
     pub fn publish(&self, home: Uuid, whole: Whole) -> Result<(), StoreError> {
         let target = self.path(home, &whole.sha256);
+        // A file whose hash was not known before may come from another directory.
+        self.make_directory_of(home, &whole.sha256)?;
         let fault = |error| StoreError::of_file(&target, error);
         rename(&whole.path.0, &target).map_err(fault)?;
         sync_directory(target.parent().unwrap_or(&self.dir)).map_err(fault)

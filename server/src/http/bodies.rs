@@ -46,6 +46,8 @@ pub enum RequestBody {
     Rpc,
     /// The fields of an HTML form, for a route outside of the API. The body may be absent.
     Form,
+    /// The fields and the files of an HTML form, for a route outside of the API. The handler reads the body piece by piece.
+    Multipart,
     /// A JSON text that the handler parses, for a route outside of the API.
     WebJson,
 }
@@ -58,6 +60,7 @@ impl RequestBody {
             RequestBody::Patch => &["application/json", "application/merge-patch+json"],
             RequestBody::File => &["application/octet-stream"],
             RequestBody::Import => &["text/csv", "application/json", "application/zip"],
+            RequestBody::Multipart => &["multipart/form-data"],
             RequestBody::Form => &["application/x-www-form-urlencoded"],
             RequestBody::Empty
             | RequestBody::Create

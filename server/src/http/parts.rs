@@ -199,7 +199,7 @@ pub(super) async fn read_body(
 /// `invalid_request` for a DELETE whose body is not `{}` (contract 6.3).
 pub(super) fn parse_body(route: &Route, bytes: &[u8]) -> Result<Value, Problem> {
     match route.request_body {
-        RequestBody::None | RequestBody::File | RequestBody::Import => Ok(Value::Null),
+        RequestBody::None | RequestBody::File | RequestBody::Import | RequestBody::Multipart => Ok(Value::Null),
         RequestBody::Empty if bytes.is_empty() => Ok(Value::Null),
         RequestBody::Empty => match json::parse_body(bytes)? {
             Value::Object(members) if members.is_empty() => Ok(Value::Null),

@@ -123,10 +123,14 @@ impl Pipeline<'_> {
         match route.handler {
             Handler::Open(handler) => self.answer_public(route, &parts, segment, handler).await,
             Handler::Web(handler) => {
-                let time_max = self.app.config.body_time_max;
-                let body = read_body(route, body, &parts.headers, time_max).await?;
-                let context = self.context.clone();
-                (handler.answer)(WebRequest::new(self.app.clone(), parts, path, segment, body, context)).await
+                let (time_max, context) = (self.app.config.body_time_max, self.context.clone());
+                let (body, upload) = match route.request_body {
+                    // The page judges the form after it knows who has sent it.
+                    RequestBody::Multipart => (Bytes::new(), Some(UploadBody::new(body))),
+                    _ => (read_body(route, body, &parts.headers, time_max).await?, None),
+                };
+                let request = WebRequest::new(self.app.clone(), parts, path, segment, body, context);
+                (handler.answer)(WebRequest { upload, ..request }).await
             }
             Handler::Keyed(handler) => {
                 let principal = self.authenticate(route, &parts).await?;

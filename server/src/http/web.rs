@@ -14,6 +14,7 @@ use super::auth;
 use super::connection::{Peer, Secure};
 use super::headers::header_value;
 use super::reply::{Payload, Reply, ResponseContext};
+use super::upload_body::UploadBody;
 use crate::app::App;
 use crate::config::origin;
 
@@ -35,6 +36,8 @@ pub struct WebRequest {
     pub headers: HeaderMap,
     /// The body; empty when the route takes none.
     pub body: Bytes,
+    /// The body of a form with files, which the handler reads. None: another route.
+    pub upload: Option<UploadBody>,
     /// The address of the client. None: a trusted proxy hides it, or the request came without a socket.
     pub peer: Option<IpAddr>,
     /// Whether the client speaks TLS, with this server or with a trusted proxy.
@@ -75,6 +78,7 @@ impl WebRequest {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers,
             body,
+            upload: None,
             context,
             app,
         }

@@ -226,7 +226,7 @@ fn body(route: &Route) -> Option<Value> {
         // Generated clients could not leave out a body that is described.
         RequestBody::None | RequestBody::Empty => return None,
         // The routes with these bodies are no part of the description.
-        RequestBody::Form | RequestBody::WebJson => return None,
+        RequestBody::Form | RequestBody::Multipart | RequestBody::WebJson => return None,
         RequestBody::Create => (format!("{kind}Create"), create()),
         RequestBody::Patch => (format!("{kind}Patch"), route.kind.map(examples::patch).unwrap_or_default()),
         RequestBody::Bulk => {

@@ -24,7 +24,7 @@ macro_rules! guide {
 }
 
 /// All guides, in the order of reading.
-pub(super) static GUIDES: [Guide; 11] = [
+pub(super) static GUIDES: [Guide; 13] = [
     guide!("start", "a key, and the files that the samples read"),
     guide!("paging", "reading lists page by page"),
     guide!("sync", "keeping a copy up to date, and recovering after lost history"),

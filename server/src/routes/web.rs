@@ -15,7 +15,7 @@ use crate::http::route::{Route, WebHandler};
 /// The pages and forms of the console.
 pub static CONSOLE: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let handler = WebHandler { answer, refuse };
-    let route = |page: &Page| Route::web(page.method.clone(), page.path, page.operation, page.request_body(), handler);
+    let route = |page: &Page| Route::web(page.method.clone(), page.path, page.operation, page.body, handler);
     PAGES.iter().map(route).collect()
 });
 

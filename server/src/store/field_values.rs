@@ -10,6 +10,7 @@ use hearth_contract::schema::{Field, IMPORT_REF, Kind};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::days::{NEXT_DUE, NEXT_END, ends, next_due};
 use super::error::StoreError;
 use super::home_number::HomeNumber;
 use super::records::{id, kind, number, text};
@@ -22,10 +23,6 @@ const INDEXED: [(&str, i64); 6] =
 
 /// The number of the field that names a file.
 pub(super) const FILE_SHA256: i64 = 7;
-
-/// The number under which the due day of a task is stored once more, unless the task is done: the next tasks are then the first
-/// rows, however many tasks a home has.
-const NEXT_DUE: i64 = 6;
 
 /// The number under which `import_ref` is stored, unless it is null: it is no filter, and few records have one.
 const IMPORT_REF_NUMBER: i64 = 8;
@@ -51,30 +48,27 @@ pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item 
     let value = |field: &Field| stored(fields.get(field.name).and_then(Value::as_str)).to_owned();
     let indexed = resource(kind).fields.iter().filter_map(|field| Some((field, field_number(field.name)?)));
     let next = next_due(kind, fields).map(|day| (kind, NEXT_DUE, day.to_owned(), created));
+    let ends = ends(kind, fields).into_iter().map(move |day| (kind, NEXT_END, day.to_owned(), created));
     let import_ref = fields.get(IMPORT_REF).and_then(Value::as_str);
     let import_ref = import_ref.map(|name| (kind, IMPORT_REF_NUMBER, name.to_owned(), created));
-    indexed.map(move |(field, number)| (kind, number, value(field), created)).chain(next).chain(import_ref)
+    let indexed = indexed.map(move |(field, number)| (kind, number, value(field), created));
+    indexed.chain(next).chain(ends).chain(import_ref)
 }
 
-/// The due day of a task that is not done. None: another record, or no due day.
-fn next_due(kind: Kind, fields: &Fields) -> Option<&str> {
-    let word = |field: &str| fields.get(field).and_then(Value::as_str);
-    if kind == Kind::Task && word("status") != Some("done") { word("due_on") } else { None }
-}
-
-/// The JSON of the tasks that are not done and have a due day, the earliest day first, at most `limit`.
-pub fn next_tasks(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<Vec<String>, StoreError> {
-    // CROSS JOIN: SQLite would otherwise begin with all tasks.
+/// The number of records of a kind with a value of an indexed field, at most `most`.
+pub fn count(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    kind: Kind,
+    (field, value): (&str, &str),
+    most: i64,
+) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT e.body FROM field_values v
-         CROSS JOIN records r INDEXED BY records_by_creation
-           ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
-         CROSS JOIN events e ON e.event_rowid = ?1 + r.rev
-         WHERE v.home = ?2 AND v.kind = ?3 AND v.field = ?4 ORDER BY v.value, v.created LIMIT ?5",
+        "SELECT count(*) FROM (SELECT 1 FROM field_values
+                               WHERE home = ?1 AND kind = ?2 AND field = ?3 AND value = ?4 LIMIT ?5)",
     )?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let values = (home.event_rowid(0), home.0, number(Kind::Task), NEXT_DUE, limit);
-    Ok(statement.query_map(values, |row| row.get(0))?.collect::<Result<_, _>>()?)
+    let values = (home.0, number(kind), field_number(field).unwrap_or_default(), value, most);
+    Ok(statement.query_row(values, |row| row.get(0))?)
 }
 
 /// The record of a kind that has an `import_ref`. None: it is free.
@@ -158,6 +152,9 @@ pub fn all(tx: &Tx<'_>, home: HomeNumber) -> Result<HashSet<Row>, StoreError> {
 pub fn field_name(stored: i64) -> &'static str {
     if stored == NEXT_DUE {
         return "due_on as a task that is not done";
+    }
+    if stored == NEXT_END {
+        return "a day on which something ends";
     }
     if stored == IMPORT_REF_NUMBER {
         return IMPORT_REF;

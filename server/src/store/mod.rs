@@ -17,6 +17,7 @@ pub mod check;
 pub mod clock_reset;
 pub mod copies;
 pub mod counters;
+pub mod days;
 mod db;
 pub mod directory;
 mod error;

@@ -10,7 +10,7 @@ use super::tx::Tx;
 /// What a person may do in the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Reads the records of the live home.
+    /// Reads the live home, ticks its tasks, adds and edits its items.
     Member,
     /// Manages keys, people and everything else of the team.
     Owner,

@@ -16,6 +16,7 @@ mod exports;
 mod feed;
 mod files;
 mod filters;
+mod home;
 mod idempotency;
 mod imports;
 mod keys;
