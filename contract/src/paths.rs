@@ -42,6 +42,8 @@ pub const GUIDE: &str = "/docs/guides/{guide}";
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Export jobs (contract 16).
 pub const EXPORTS: &str = "/v1/exports";
+/// The files of a home (contract 21).
+pub const FILES: &str = "/v1/files";
 /// The console for people, outside of the API (contract 19).
 pub const CONSOLE: &str = "/console";
 /// What programs of partners must know of the API (RFC 9728); also with `/v1` and `/mcp` appended.
@@ -84,6 +86,11 @@ pub fn guide(name: &str) -> String {
 /// The path of an export job.
 pub fn export(id: Uuid) -> String {
     format!("{EXPORTS}/{id}")
+}
+
+/// The path of a file. `sha256`: 64 lower-case hexadecimal digits.
+pub fn file(sha256: &str) -> String {
+    format!("{FILES}/{sha256}")
 }
 
 /// The path of a record. The path of the profile has no id.
