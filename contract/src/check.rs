@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::currency;
 pub use crate::fields::Fields;
 use crate::formats;
 use crate::problem::{FAULTS_MAX, FaultCode, FieldFault, QUOTED_NAME_MAX, nearest, shorten};
@@ -259,6 +260,12 @@ fn check_text(field: &Field, text: &str) -> Result<String, FieldFault> {
                 nearest(text, time_zone::names()).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
             Err(malformed(&format!("must be a time zone such as Europe/Berlin{hint}")))
         }
+        Format::Currency => currency::normalize(text).ok_or_else(|| {
+            let hint = nearest(&text.to_ascii_uppercase(), currency::codes());
+            let hint = hint.map(|code| format!("; did you mean {code}?")).unwrap_or_default();
+            malformed(&format!("must be a code of ISO 4217 such as EUR{hint}"))
+        }),
+        Format::Sha256 => formats::normalize_sha256(text).ok_or_else(|| malformed("must be 64 hex digits")),
         Format::Count { .. } | Format::Year => Err(fault(field, FaultCode::WrongType, "must be an integer")),
     }
 }
@@ -409,6 +416,11 @@ mod tests {
                 json!({ "title": "a", "subject_id": "0190a3b0-0000-7000-8000-00000000abcd" }),
                 "subject_id inconsistent",
             ),
+            (Kind::Room, json!({ "name": "a", "import_ref": "a\nb" }), "import_ref invalid_format"),
+            (Kind::Room, json!({ "name": "a", "import_ref": "é".repeat(101) }), "import_ref too_long"),
+            (Kind::Document, json!({ "title": "a", "file_sha256": "abc" }), "file_sha256 invalid_format"),
+            (Kind::Property, json!({ "currency": "DEM" }), "currency invalid_format"),
+            (Kind::Property, json!({ "unit_system": "feet" }), "unit_system not_a_choice"),
             (Kind::Room, json!([]), " wrong_type"),
         ] {
             assert_eq!(faults(kind, Intent::Create, body.clone()), [expected], "{body}");

@@ -151,6 +151,11 @@ pub fn normalize_vin(text: &str) -> Option<String> {
     fits.then_some(vin)
 }
 
+/// Parses a SHA-256 of 64 hex digits and lower-cases the letters. None: the text breaks the rule.
+pub fn normalize_sha256(text: &str) -> Option<String> {
+    (text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
+}
+
 /// Whether a text is an absolute http or https address with a host, without white space and control characters.
 pub fn is_url(text: &str) -> bool {
     let rest = ["http://", "https://"].into_iter().find_map(|scheme| {
@@ -270,6 +275,14 @@ mod tests {
             ("https://üni.example", true),
         ] {
             assert_eq!(is_url(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn hashes_are_lower_cased() {
+        assert_eq!(normalize_sha256(&"aB".repeat(32)), Some("ab".repeat(32)));
+        for text in ["", "ab", &"ag".repeat(32), &"a".repeat(65), &"é".repeat(32)] {
+            assert_eq!(normalize_sha256(text), None, "{text}");
         }
     }
 

@@ -6,6 +6,7 @@
 //! - [`fields`], [`check`]: values by field name; checks a body against the table and reports all faults at once.
 //! - [`typed_text`]: sums, whole numbers and dates as people type them. [`printed_text`]: foreign text made safe to print.
 //! - [`search_text`]: the searched words of a record. [`recurrence`]: which task follows a completed one. [`time_zone`]: days.
+//! - [`currency`]: the codes of currencies.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
 //! - [`file_type`]: the media type of a file by its bytes.
 //! - [`record_limits`]: what a record may hold at most, for readers of a server's data.
@@ -16,6 +17,7 @@
 
 pub mod check;
 pub mod command;
+pub mod currency;
 pub mod envelope;
 pub mod event;
 pub mod fields;

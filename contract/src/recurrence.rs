@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::fields::Fields;
 use crate::formats::{Timestamp, format_date, parse_date};
+use crate::schema::IMPORT_REF;
 use crate::time_zone;
 
 /// The field that holds how far a task is.
@@ -120,6 +121,10 @@ pub fn next_task(id: Uuid, completed: &Fields, time_zone: Option<&str>) -> Optio
         (ANCHOR, format_date(anchor).into()),
     ] {
         fields.insert(name.to_owned(), value);
+    }
+    // It belongs to the completed task alone: no two tasks have the same.
+    if let Some(import_ref) = fields.get_mut(IMPORT_REF) {
+        *import_ref = Value::Null;
     }
     Some(NextTask { id: next_id(id), fields })
 }

@@ -1,7 +1,7 @@
 //! The table of the six kinds: every field, format, limit, choice and relation of contract 3. Must not know behaviour:
 //! `recurrence` says what follows when a task is done, the server what follows when a room is deleted.
 
-use crate::schema::{COUNT_MAX, Field, Format, Kind, Lines, Presence, Preset, Resource};
+use crate::schema::{COUNT_MAX, Field, Format, IMPORT_REF, Kind, Lines, Presence, Preset, Resource};
 
 /// The six resources, in the order of [`Kind::ALL`].
 pub const RESOURCES: [Resource; 6] = [INVENTORY, VEHICLE, DOCUMENT, TASK, ROOM, PROPERTY];
@@ -36,6 +36,13 @@ const COUNT: Format = Format::Count { min: 0, max: COUNT_MAX };
 
 const NOTES: Format = Format::Text { max: 10_000, lines: Lines::Many };
 
+/// The last field of every collection. Never searched: it is a mark for programs.
+const IMPORT_REF_FIELD: Field = optional(
+    IMPORT_REF,
+    "Its name in the source it was imported from; no two records of a kind have the same",
+    line(100),
+);
+
 const INVENTORY: Resource = Resource {
     kind: Kind::Inventory,
     about: "A thing the household owns.",
@@ -43,6 +50,7 @@ const INVENTORY: Resource = Resource {
     fields: &[
         required("name", "What it is called", line(200)),
         optional("room_id", "The room it is in", Format::Reference(Kind::Room)),
+        optional("location", "Where in the room it is, such as a shelf or a box", line(100)),
         optional(
             "category",
             "What sort of thing it is",
@@ -74,6 +82,7 @@ const INVENTORY: Resource = Resource {
         optional("current_value", "What one piece is worth now", Format::Money),
         optional("warranty_expires_on", "Last day of its warranty", Format::Date),
         optional("notes", "Anything else worth knowing", NOTES),
+        IMPORT_REF_FIELD,
     ],
 };
 
@@ -104,6 +113,7 @@ const VEHICLE: Resource = Resource {
         optional("insurance_expires_on", "Last day of the insurance", Format::Date),
         optional("registration_expires_on", "Last day of the registration", Format::Date),
         optional("notes", "Anything else worth knowing", NOTES),
+        IMPORT_REF_FIELD,
     ],
 };
 
@@ -141,11 +151,14 @@ const DOCUMENT: Resource = Resource {
         optional("file_name", "Name of its file", line(255)),
         optional("content_type", "Media type of its file", line(100)),
         optional("size_bytes", "Size of its file in bytes", COUNT),
+        optional("file_sha256", "SHA-256 of its file", Format::Sha256),
         optional("url", "Where it can be read", Format::Url),
+        optional("issuer", "Who issued it", line(200)),
         optional("issued_on", "The day it was issued", Format::Date),
         optional("expires_on", "The last day it holds", Format::Date),
         optional("amount", "The sum it names", Format::Money),
         optional("notes", "Anything else worth knowing", NOTES),
+        IMPORT_REF_FIELD,
     ],
 };
 
@@ -190,6 +203,7 @@ const TASK: Resource = Resource {
         optional("subject_id", "The item, vehicle or room it is about", Format::Subject),
         optional("assignee", "Who does it", line(100)),
         optional("estimated_cost", "What it will cost", Format::Money),
+        IMPORT_REF_FIELD,
     ],
 };
 
@@ -224,6 +238,7 @@ const ROOM: Resource = Resource {
         optional("paint_color", "Colour or name of the wall paint", line(100)),
         optional("flooring", "What the floor is made of", line(100)),
         optional("notes", "Anything else worth knowing", NOTES),
+        IMPORT_REF_FIELD,
     ],
 };
 
@@ -239,6 +254,8 @@ const PROPERTY: Resource = Resource {
         optional("postal_code", "Postal code", line(200)),
         optional("country", "Country", line(200)),
         optional("time_zone", "The zone whose days count for recurring tasks; null is UTC", Format::TimeZone),
+        optional("currency", "The currency of all sums of the home", Format::Currency),
+        optional("unit_system", "The units in which areas are shown", Format::Choice(&["metric", "imperial"])),
         optional(
             "property_type",
             "What sort of home it is",

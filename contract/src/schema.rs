@@ -131,6 +131,9 @@ pub const SUBJECT_TYPE: &str = "subject_type";
 /// The field that holds the id of a record's subject.
 pub const SUBJECT_ID: &str = "subject_id";
 
+/// The field that names a record in the source of an import. Unique within a kind and a home.
+pub const IMPORT_REF: &str = "import_ref";
+
 /// The kinds that a subject can have. Documents take two of them ([`Resource::targets`]).
 pub const SUBJECTS: [Kind; 3] = [Kind::Inventory, Kind::Vehicle, Kind::Room];
 
@@ -173,14 +176,17 @@ impl Field {
         !matches!(self.presence, Presence::ReadOnly)
     }
 
-    /// Whether search looks at the field: texts and codes, not choices, dates and urls (contract 8).
-    pub const fn is_searchable(&self) -> bool {
-        matches!(self.format, Format::Text { .. } | Format::Vin)
+    /// Whether search looks at the field: texts and codes, not choices, dates, urls and marks of programs (contract 8).
+    pub fn is_searchable(&self) -> bool {
+        matches!(self.format, Format::Text { .. } | Format::Vin) && self.name != IMPORT_REF
     }
 
-    /// Whether a list can be filtered by values of the field: choices, references and dates (contract 5).
+    /// Whether a list can be filtered by values of the field: choices, references, dates and files (contract 5).
     pub const fn is_filter(&self) -> bool {
-        matches!(self.format, Format::Choice(_) | Format::Reference(_) | Format::Subject | Format::Date)
+        matches!(
+            self.format,
+            Format::Choice(_) | Format::Reference(_) | Format::Subject | Format::Date | Format::Sha256
+        )
     }
 
     /// The relation whose id the field holds: `room` for `room_id`. None for other fields.
@@ -203,6 +209,8 @@ impl Field {
             Format::Date => "YYYY-MM-DD".to_owned(),
             Format::Timestamp => "YYYY-MM-DDTHH:MM:SS.mmmZ".to_owned(),
             Format::TimeZone => "a name such as Europe/Berlin".to_owned(),
+            Format::Currency => "a code such as EUR".to_owned(),
+            Format::Sha256 => "64 of 0-9 and a-f".to_owned(),
             Format::Vin => "11 to 17 letters and digits".to_owned(),
             Format::Url => "http or https".to_owned(),
             Format::Reference(kind) => format!("id in {}", kind.collection()),
@@ -294,6 +302,10 @@ pub enum Format {
     Timestamp,
     /// The name of a zone of the tz database, such as `Europe/Berlin`.
     TimeZone,
+    /// The code of a currency of ISO 4217, such as `EUR`.
+    Currency,
+    /// The SHA-256 of a file: 64 hex digits in lower case.
+    Sha256,
     /// The id of a record of the given kind.
     Reference(Kind),
     /// The id of a record of the kind that `subject_type` names.
@@ -333,6 +345,8 @@ impl Format {
             Format::Date => "date",
             Format::Timestamp => "timestamp",
             Format::TimeZone => "time_zone",
+            Format::Currency => "currency",
+            Format::Sha256 => "sha256",
             Format::Reference(_) | Format::Subject => "id",
         }
     }

@@ -102,7 +102,8 @@ CREATE TABLE field_values (
     home    INTEGER NOT NULL REFERENCES homes (number),
     kind    INTEGER NOT NULL,
     field   INTEGER NOT NULL,                     -- 1 status, 2 due_on, 3 room_id, 4 subject_id, 5 category,
-                                                  -- 6 due_on of a task that is not done
+                                                  -- 6 due_on of a task that is not done, 7 file_sha256,
+                                                  -- 8 import_ref unless null
     value   TEXT NOT NULL,                        -- as in the JSON of the record; empty for null
     created INTEGER NOT NULL,                     -- event id that created the record
     PRIMARY KEY (home, kind, field, value, created)

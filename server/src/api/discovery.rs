@@ -72,7 +72,7 @@ pub async fn document(request: PublicRequest) -> Result<Reply, Refusal> {
 }
 
 /// The rules of the field formats, for people (contract 2).
-const FORMATS: [(&str, &str); 11] = [
+const FORMATS: [(&str, &str); 13] = [
     ("id", "a UUID, lower case with hyphens; the one you send on create may be of any version"),
     ("text", "UTF-8 without control characters; several lines where the field says multiline"),
     ("choice", "one of the field's words"),
@@ -82,6 +82,8 @@ const FORMATS: [(&str, &str); 11] = [
     ("year", "an integer from 1000 to 9999"),
     ("count", "an integer from 0 to 2147483647, or in the field's own range"),
     ("time_zone", "a name of the tz database (IANA), such as Europe/Berlin"),
+    ("currency", "an active code of ISO 4217, such as EUR; lower case is folded"),
+    ("sha256", "64 hex digits; upper case is folded"),
     ("vin", "11 to 17 of the letters A-Z and digits, without I, O and Q"),
     ("url", "an absolute http or https address"),
 ];
@@ -131,7 +133,13 @@ fn field(field: &Field) -> Value {
         }
         Format::Reference(kind) => set("references", kind.as_str().into()),
         Format::Subject => set("references", "subject_type".into()),
-        Format::Vin | Format::Money | Format::Date | Format::Timestamp | Format::TimeZone => (),
+        Format::Vin
+        | Format::Money
+        | Format::Date
+        | Format::Timestamp
+        | Format::TimeZone
+        | Format::Currency
+        | Format::Sha256 => (),
     }
     Value::Object(members)
 }

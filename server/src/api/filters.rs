@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hearth_contract::formats::{parse_date, parse_id};
+use hearth_contract::formats::{normalize_sha256, parse_date, parse_id};
 use hearth_contract::problem::{Problem, nearest};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind};
@@ -46,6 +46,10 @@ fn parse_value(field: &Field, value: &str) -> Result<Option<String>, Problem> {
         Format::Date => match parse_date(value) {
             Some(_) => Ok(Some(value.to_owned())),
             None => refuse(None, format!("{name} must be a date, such as 2026-06-01.")),
+        },
+        Format::Sha256 => match normalize_sha256(value) {
+            Some(hash) => Ok(Some(hash)),
+            None => refuse(None, format!("{name} must be a SHA-256: 64 hex digits.")),
         },
         _ => match parse_id(value) {
             Some(id) => Ok(Some(id.hyphenated().to_string())),

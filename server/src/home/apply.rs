@@ -10,7 +10,7 @@ use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
 use hearth_contract::record::Record;
 use hearth_contract::recurrence::{self, COMPLETED_AT, NextTask};
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Kind, is_subject};
+use hearth_contract::schema::{IMPORT_REF, Kind, is_subject};
 use hearth_contract::search_text::{indexed_rest, indexed_title, title_and_rest};
 use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
@@ -162,6 +162,9 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         {
             return Ok(Err(already_exists(id, entry.deleted)));
         }
+        if let Some(problem) = self.taken_import_ref(kind, id, None, &fields)? {
+            return Ok(Err(problem));
+        }
         if kind == Kind::Task {
             recurrence::set_computed(None, &mut fields, self.machine_now);
         }
@@ -198,6 +201,9 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         faults.extend(missing.into_iter().filter(|fault| !(is_half_faulty && is_subject(&fault.field))));
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
+        }
+        if let Some(problem) = self.taken_import_ref(kind, id, Some(&before.fields), &after)? {
+            return Ok(Err(problem));
         }
         if kind == Kind::Task {
             recurrence::set_computed(Some(&before.fields), &mut after, self.machine_now);
@@ -395,6 +401,22 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         record.map(Some).ok_or_else(|| StoreError::Corrupt(format!("image of {kind} {id}")))
     }
 
+    /// The refusal of a changed `import_ref` that another record of the kind has.
+    fn taken_import_ref(
+        &self,
+        kind: Kind,
+        id: Uuid,
+        before: Option<&Fields>,
+        after: &Fields,
+    ) -> Result<Option<Problem>, StoreError> {
+        let Some(import_ref) = after.get(IMPORT_REF).and_then(Value::as_str) else { return Ok(None) };
+        if before.and_then(|before| before.get(IMPORT_REF)).and_then(Value::as_str) == Some(import_ref) {
+            return Ok(None);
+        }
+        let holder = field_values::with_import_ref(self.tx, self.home.number, kind, import_ref)?;
+        Ok(holder.filter(|holder| *holder != id).map(|holder| import_ref_taken(kind, holder, import_ref)))
+    }
+
     /// A fault for each changed reference that names no existing record of the right kind in this home.
     fn missing_references(
         &self,
@@ -432,6 +454,16 @@ fn already_exists(id: Uuid, deleted: bool) -> Problem {
     let fix = "An earlier attempt may have created the record, which was deleted since. Only another thing needs another \
         id: one that was used is never free again.";
     if deleted { problem.with_fix(fix) } else { problem }
+}
+
+fn import_ref_taken(kind: Kind, holder: Uuid, import_ref: &str) -> Problem {
+    Problem::new(ProblemType::AlreadyExists, format!("The {kind} {holder} has the import_ref {import_ref}."))
+        .with("id", holder.to_string())
+        .with("deleted", false)
+        .with("field", IMPORT_REF)
+        .with_fix(
+            "Update that record, or send another import_ref. An import_ref is free again when its record is deleted.",
+        )
 }
 
 fn too_many_references(kind: Kind) -> Problem {

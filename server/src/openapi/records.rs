@@ -173,6 +173,11 @@ fn value(resource: &Resource, field: &Field, is_sent: bool) -> Value {
         Format::Timestamp => json!({ "type": "string", "format": "date-time" }),
         // The names are too many for an enum.
         Format::TimeZone => json!({ "type": "string", "pattern": "^[A-Za-z0-9_+/-]+$", "examples": ["Europe/Berlin"] }),
+        // The codes are too many for an enum.
+        Format::Currency if is_sent => json!({ "type": "string", "pattern": "^[A-Za-z]{3}$", "examples": ["EUR"] }),
+        Format::Currency => json!({ "type": "string", "pattern": "^[A-Z]{3}$", "examples": ["EUR"] }),
+        Format::Sha256 if is_sent => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" }),
+        Format::Sha256 => json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" }),
         Format::Reference(_) | Format::Subject => json!({ "type": "string", "format": "uuid" }),
         Format::Choice(_) => Value::Null,
     };

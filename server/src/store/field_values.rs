@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Kind};
+use hearth_contract::schema::{Field, IMPORT_REF, Kind};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -17,11 +17,15 @@ use super::tx::Tx;
 
 /// The indexed fields, with the numbers under which they are stored (contract 5). A number never changes. All references
 /// are among them, because a delete finds the records that refer to the deleted record.
-const INDEXED: [(&str, i64); 5] = [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5)];
+const INDEXED: [(&str, i64); 6] =
+    [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5), ("file_sha256", 7)];
 
 /// The number under which the due day of a task is stored once more, unless the task is done: the next tasks are then the first
 /// rows, however many tasks a home has.
 const NEXT_DUE: i64 = 6;
+
+/// The number under which `import_ref` is stored, unless it is null: it is no filter, and few records have one.
+const IMPORT_REF_NUMBER: i64 = 8;
 
 /// The stored form of null. No value of an indexed field is empty.
 const NULL: &str = "";
@@ -44,7 +48,9 @@ pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item 
     let value = |field: &Field| stored(fields.get(field.name).and_then(Value::as_str)).to_owned();
     let indexed = resource(kind).fields.iter().filter_map(|field| Some((field, field_number(field.name)?)));
     let next = next_due(kind, fields).map(|day| (kind, NEXT_DUE, day.to_owned(), created));
-    indexed.map(move |(field, number)| (kind, number, value(field), created)).chain(next)
+    let import_ref = fields.get(IMPORT_REF).and_then(Value::as_str);
+    let import_ref = import_ref.map(|name| (kind, IMPORT_REF_NUMBER, name.to_owned(), created));
+    indexed.map(move |(field, number)| (kind, number, value(field), created)).chain(next).chain(import_ref)
 }
 
 /// The due day of a task that is not done. None: another record, or no due day.
@@ -66,6 +72,23 @@ pub fn next_tasks(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<Vec<Str
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let values = (home.event_rowid(0), home.0, number(Kind::Task), NEXT_DUE, limit);
     Ok(statement.query_map(values, |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// The record of a kind that has an `import_ref`. None: it is free.
+pub fn with_import_ref(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    record_kind: Kind,
+    import_ref: &str,
+) -> Result<Option<Uuid>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT r.id FROM field_values v
+         CROSS JOIN records r INDEXED BY records_by_creation
+           ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
+         WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4",
+    )?;
+    let mut rows = statement.query((home.0, number(record_kind), IMPORT_REF_NUMBER, import_ref))?;
+    rows.next()?.map(|row| id(row.get_ref(0)?.as_str().unwrap_or_default())).transpose()
 }
 
 /// Replaces the rows of a record. `before` and `after` are the fields around the write; None: the record does not exist.
@@ -132,6 +155,9 @@ pub fn all(tx: &Tx<'_>, home: HomeNumber) -> Result<HashSet<Row>, StoreError> {
 pub fn field_name(stored: i64) -> &'static str {
     if stored == NEXT_DUE {
         return "due_on as a task that is not done";
+    }
+    if stored == IMPORT_REF_NUMBER {
+        return IMPORT_REF;
     }
     INDEXED.iter().find(|(_, number)| *number == stored).map_or("unknown field", |(name, _)| name)
 }

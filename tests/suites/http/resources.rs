@@ -24,6 +24,7 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("paint_color", Line(100)),
             ("flooring", Line(100)),
             ("notes", Lines),
+            ("import_ref", Ref),
         ],
     ),
     (
@@ -32,6 +33,7 @@ const KINDS: [(&str, &str, Fields); 6] = [
         &[
             ("name", Line(200)),
             ("room_id", Reference),
+            ("location", Line(100)),
             (
                 "category",
                 Choice(
@@ -52,6 +54,7 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("current_value", Money),
             ("warranty_expires_on", Date),
             ("notes", Lines),
+            ("import_ref", Ref),
         ],
     ),
     (
@@ -76,6 +79,7 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("insurance_expires_on", Date),
             ("registration_expires_on", Date),
             ("notes", Lines),
+            ("import_ref", Ref),
         ],
     ),
     (
@@ -95,11 +99,14 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("file_name", Line(255)),
             ("content_type", Line(100)),
             ("size_bytes", Count),
+            ("file_sha256", Hash),
             ("url", Url),
+            ("issuer", Line(200)),
             ("issued_on", Date),
             ("expires_on", Date),
             ("amount", Money),
             ("notes", Lines),
+            ("import_ref", Ref),
         ],
     ),
     (
@@ -119,6 +126,7 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("subject_id", Reference),
             ("assignee", Line(100)),
             ("estimated_cost", Money),
+            ("import_ref", Ref),
         ],
     ),
     (
@@ -132,6 +140,8 @@ const KINDS: [(&str, &str, Fields); 6] = [
             ("postal_code", Line(200)),
             ("country", Line(200)),
             ("time_zone", Zone),
+            ("currency", Currency),
+            ("unit_system", Choice("metric imperial")),
             ("property_type", Choice("single_family townhouse condo apartment multi_family manufactured other")),
             ("year_built", Year),
             ("living_area_sq_ft", Count),
@@ -197,9 +207,16 @@ enum Rule {
     Url,
     Periods,
     Zone,
+    Currency,
+    Hash,
+    /// `import_ref`: unique within a kind, and not searched.
+    Ref,
     ReadOnly,
 }
-use Rule::{Choice, Count, Date, Line, Lines, Money, Periods, ReadOnly, Reference, SubjectType, Url, Vin, Year, Zone};
+use Rule::{
+    Choice, Count, Currency, Date, Hash, Line, Lines, Money, Periods, ReadOnly, Ref, Reference, SubjectType, Url, Vin,
+    Year, Zone,
+};
 
 /// Values that a rule accepts, each with the stored form; None: stored as sent.
 fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
@@ -223,6 +240,9 @@ fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
         Url => same(&[json!("https://example.org/a?b=c#d"), json!("http://localhost:8080/")]),
         Periods => same(&[json!(1), json!(99)]),
         Zone => same(&[json!("Europe/Berlin"), json!("US/Pacific"), json!("UTC")]),
+        Currency => vec![(json!("EUR"), None), (json!("usd"), Some(json!("USD")))],
+        Hash => vec![(json!("ab".repeat(32)), None), (json!("AB".repeat(32)), Some(json!("ab".repeat(32))))],
+        Ref => same(&[json!("r".repeat(100)), json!("HB-7")]),
         ReadOnly => Vec::new(),
     }
 }
@@ -294,6 +314,11 @@ fn bad(rule: Rule) -> Vec<(Value, &'static str)> {
             (json!("https://"), "invalid_format"),
             (json!(format!("https://example.org/{}", "x".repeat(2000))), "too_long"),
         ],
+        Currency => ["DEM", "EURO", "€", ""].map(|text| (json!(text), "invalid_format")).to_vec(),
+        Hash => {
+            vec![(json!("ab"), "invalid_format"), (json!("g".repeat(64)), "invalid_format"), (json!(5), "wrong_type")]
+        }
+        Ref => vec![(json!("x".repeat(101)), "too_long"), (json!("a\nb"), "invalid_format")],
         Periods => vec![
             (json!(0), "out_of_range"),
             (json!(100), "out_of_range"),
@@ -445,6 +470,7 @@ async fn search_covers_exactly_text_fields() {
                 Line(100..) | Lines => (json!(format!("before {word} after")), true),
                 Line(_) | Vin => (json!(word), true),
                 Url => (json!(format!("https://{word}.example")), false),
+                Ref => (json!(word), false),
                 Choice(words) => (json!(words.split_whitespace().last().unwrap()), false),
                 Date => (json!("2031-07-09"), false),
                 Money => (json!("77441.00"), false),
@@ -461,4 +487,26 @@ async fn search_covers_exactly_text_fields() {
             assert_eq!(hits.len(), usize::from(found), "{collection} {field} {asked}");
         }
     }
+}
+
+#[tokio::test]
+async fn import_ref_is_unique_within_kind() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let first = client.post("/v1/rooms", &json!({ "name": "Hall", "import_ref": "r1" })).await.id();
+    let other = client.post("/v1/rooms", &json!({ "name": "Attic" })).await.id();
+    let taken = |response: &Response| {
+        assert_eq!((response.status, response.error()), (409, "already_exists"));
+        let expected = json!({ "id": first, "deleted": false, "field": "import_ref" });
+        assert_eq!(response.json["error"]["details"], expected);
+    };
+    let body = json!({ "name": "Cellar", "import_ref": "r1" });
+    taken(&client.post("/v1/rooms", &body).await);
+    taken(&client.patch(&format!("/v1/rooms/{other}"), &json!({ "import_ref": "r1" })).await);
+    // Its own value, and another kind.
+    let again = client.patch(&format!("/v1/rooms/{first}"), &json!({ "import_ref": "r1", "floor": "1" })).await;
+    assert_eq!(again.status, 200);
+    assert_eq!(client.post("/v1/inventory", &body).await.status, 201);
+    client.delete(&format!("/v1/rooms/{first}")).await;
+    assert_eq!(client.post("/v1/rooms", &body).await.status, 201);
 }

@@ -300,6 +300,8 @@ fn hint(form: &Form, entry: &Entry, now: Now) -> String {
         Format::Count { max: COUNT_MAX, .. } | Format::Year => "a whole number".to_owned(),
         Format::Count { min, max } => format!("a whole number from {min} to {max}"),
         Format::TimeZone => "such as Europe/Berlin".to_owned(),
+        Format::Currency => "a code such as EUR".to_owned(),
+        Format::Sha256 => "64 hex digits".to_owned(),
         Format::Url => "an http or https address".to_owned(),
         Format::Reference(_) | Format::Subject if form.targets().is_empty() => {
             "not needed for the home itself".to_owned()

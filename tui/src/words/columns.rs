@@ -125,7 +125,8 @@ fn column_of(kind: Kind, name: &'static str) -> Column {
         Some(Format::Choice(_)) => (12, 0, false),
         Some(Format::Reference(_) | Format::Subject) => (12, 2, false),
         Some(Format::Timestamp) => (16, 0, false),
-        Some(Format::TimeZone | Format::Text { .. } | Format::Vin | Format::Url) => (14, 2, false),
+        Some(Format::Currency) => (8, 0, false),
+        Some(Format::TimeZone | Format::Sha256 | Format::Text { .. } | Format::Vin | Format::Url) => (14, 2, false),
         None if name == WORTH => (11, 0, true),
         None => (16, 0, false),
     };

@@ -137,7 +137,7 @@ fn value_key(kind: Kind, name: &str, format: Format) -> String {
         Format::Date if name == "issued_on" => format!("coalesce({name}, ' ')"),
         Format::Choice(_) => choice_rank(kind, name),
         // char(1) ends the text, because a text may be the beginning of another; '1' sorts rows without a text last.
-        Format::Text { .. } | Format::Vin | Format::Url | Format::TimeZone => {
+        Format::Text { .. } | Format::Vin | Format::Url | Format::TimeZone | Format::Currency | Format::Sha256 => {
             format!("coalesce('0' || lower(substr({name}, 1, 40)) || char(1), '1')")
         }
         Format::Date | Format::Timestamp | Format::Reference(_) | Format::Subject => {

@@ -1,6 +1,7 @@
 //! The contract's formats as SQL conditions for triggers. The sentences are those of `hearth_contract::check`. Must not use a
 //! function that stock SQLite 3.40 lacks, because any program may fire the triggers.
 
+use hearth_contract::currency;
 use hearth_contract::schema::{Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX};
 use hearth_contract::time_zone;
 
@@ -70,6 +71,15 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
             let names = time_zone::names().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
             rules.push(rule(format!("{value} NOT IN ({names})"), "must be a time zone such as Europe/Berlin".to_owned()));
         }
+        Format::Currency => {
+            let codes = currency::codes().map(|code| format!("'{code}'")).collect::<Vec<_>>().join(", ");
+            let wrong = format!("{has_nul} OR upper({value}) NOT IN ({codes})");
+            rules.push(rule(wrong, "must be a code of ISO 4217 such as EUR".to_owned()));
+        }
+        Format::Sha256 => rules.push(rule(
+            format!("{has_nul} OR length({value}) <> 64 OR {value} GLOB '*[^0-9A-Fa-f]*'"),
+            "must be 64 hex digits".to_owned(),
+        )),
         Format::Reference(_) | Format::Subject => {
             rules.push(rule(not_canonical_id(&value), "must be a UUID with hyphens, in lower case".to_owned()));
         }

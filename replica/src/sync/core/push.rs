@@ -134,7 +134,8 @@ impl Core {
         again: ReadyEdits,
         refusal: Refusal,
     ) -> Option<(i64, WriteOutcome)> {
-        if refusal.is(ProblemType::AlreadyExists) {
+        // With a field, it is not the id that is taken: another record has the same value, and the edit is refused.
+        if refusal.is(ProblemType::AlreadyExists) && refusal.problem["details"]["field"].is_null() {
             // An earlier attempt may have been applied, with its answer lost before the server's idempotency window ended.
             self.push.id_collisions.push_back(IdCollision { edit, again, refusal });
             return None;
