@@ -1,7 +1,7 @@
 //! A full, writable copy of one Hearth home in a local SQLite database. Read in this order:
 //!
 //! - [`Replica`]: the methods for screens and command lines: read rows, queue edits. `decisions`: methods that decide
-//!   about edits. `control`: methods that steer a sync. `maintenance`: search by id, export, rebuild.
+//!   about edits. `control`: methods that steer a sync. `attached`: files of documents. `maintenance`: search by id, export, rebuild.
 //! - `model`: plain types that all layers share. `store`: tables, triggers, merge of server state and edits. The only
 //!   SQL.
 //! - [`sync`]: keeps the copy current: a pure core that decides, and a driver with the IO. `supervisor`: restarts a
@@ -13,6 +13,7 @@
 //! The database is a public interface: a script with plain SQL can do all that this crate does.
 
 pub mod address;
+mod attached;
 mod control;
 pub mod core_dumps;
 mod decisions;
@@ -46,14 +47,19 @@ pub use maintenance::{
 };
 pub use model::ConflictPolicy;
 pub use model::{
-    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, Phase, ReasonCode,
-    Settled, Transport,
+    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method, Origin, Phase,
+    ReasonCode, Settled, Transport,
 };
 pub use store::StoreError;
 pub use store::edits::Decided;
 pub use store::edits::EditError;
 pub use store::edits::resolve::{Choice, Resolution};
 pub use store::export::ExportSummary;
+pub use store::file_store::attach::{AttachError, AttachTo, Attached, FILE_BYTES_MAX};
+pub use store::file_store::bytes::FileFacts;
+pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileRow};
+pub use store::file_store::table::FileChoice;
+pub use store::file_store::upkeep::FileUpkeep;
 pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;
 pub use store::read::filter::{Condition, Test, WAITING};

@@ -10,6 +10,7 @@
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
+//! - [`file_store`]: the files that documents name, and their bytes beside the database.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database.
 //! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
 //!   [`marks`], [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
@@ -22,6 +23,7 @@ pub(crate) mod edits;
 mod error;
 pub(crate) mod export;
 pub(crate) mod feed;
+pub(crate) mod file_store;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod health;

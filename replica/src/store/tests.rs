@@ -2,6 +2,7 @@
 
 mod authors;
 mod decisions;
+mod files;
 mod lists;
 mod local;
 mod next_tasks;
