@@ -38,6 +38,7 @@ CREATE TABLE homes (
     oldest_event_at INTEGER,                      -- moment of the oldest event after the retention horizon; null without one
     event_bytes     INTEGER NOT NULL DEFAULT 0,   -- bytes of the bodies in `events`
     receipt_bytes   INTEGER NOT NULL DEFAULT 0,   -- bytes of the response bodies in `receipts`
+    file_bytes      INTEGER NOT NULL DEFAULT 0,   -- bytes of the files in `files`
     filled_at       INTEGER,                      -- moment at which a sandbox got its example data; null before, and in a live home
     UNIQUE (team, environment)
 ) STRICT;
@@ -227,6 +228,34 @@ CREATE TABLE exports (
 
 CREATE INDEX exports_by_home ON exports (home, number);
 CREATE INDEX exports_by_status ON exports (status, number);
+
+-- Files of a home (contract 21). The bytes of a row are in the file files/HOME/HH/SHA256 beside the database: HOME is the id of
+-- the home, HH the first two digits of the hash. The bytes are on the disk before the row is, and a row is deleted before its
+-- bytes are: no row is without bytes.
+CREATE TABLE files (
+    number       INTEGER PRIMARY KEY AUTOINCREMENT, -- order of the uploads
+    home         INTEGER NOT NULL REFERENCES homes (number),
+    sha256       TEXT NOT NULL,                   -- of the bytes, in lower-case hexadecimal
+    size_bytes   INTEGER NOT NULL,
+    content_type TEXT NOT NULL,                   -- media type, judged by the bytes
+    created_at   INTEGER NOT NULL,                -- moment of the first upload
+    documents    INTEGER NOT NULL DEFAULT 0,      -- current documents that name the file
+    unused_since INTEGER,                         -- moment of the last upload, or after which no document named the file,
+                                                  -- whichever is later; null: a document names the file
+    UNIQUE (home, sha256)
+) STRICT;
+
+CREATE INDEX files_by_home ON files (home, number);
+CREATE INDEX files_named ON files (home, number) WHERE unused_since IS NULL;
+CREATE INDEX files_unused ON files (home, number) WHERE unused_since IS NOT NULL;
+CREATE INDEX files_by_last_use ON files (unused_since) WHERE unused_since IS NOT NULL;
+
+-- Files that were deleted, and whose bytes may still be on the disk. The serving process removes the bytes.
+CREATE TABLE removed_files (
+    home   INTEGER NOT NULL REFERENCES homes (number),
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (home, sha256)
+) STRICT, WITHOUT ROWID;
 
 -- People who sign in to the console (contract 19). A person who was removed keeps the row, because a restore must not bring
 -- the person back.

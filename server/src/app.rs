@@ -48,6 +48,7 @@ use self::usage::UsageCounter;
 use crate::clock::Clock;
 use crate::config::{Config, PartnerAccess, is_private_url};
 use crate::exports::Exports;
+use crate::files::Files;
 use crate::interceptor::Interceptor;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
@@ -87,6 +88,10 @@ pub struct App {
     pub refusals: Refusals,
     /// The export jobs that run.
     pub exports: Exports,
+    /// The files of homes.
+    pub files: Arc<Files>,
+    /// The uploads in progress per key.
+    pub uploads: Streams,
     /// Request counts and durations.
     pub metrics: Metrics,
     /// The open streams per key.

@@ -60,8 +60,12 @@ pub struct Config {
     pub write_time_max: Duration,
     /// Time limit for a search, including its time in the queue.
     pub search_time_max: Duration,
-    /// Bytes that the records, events, stored responses and export files of a home may take together.
+    /// Bytes that the records, events, stored responses, files and export files of a home may take together.
     pub home_bytes_max: i64,
+    /// Bytes of one file, at most (contract 21).
+    pub file_bytes_max: i64,
+    /// Bytes that the files of a home may take together.
+    pub files_bytes_max: i64,
     /// Bytes of the stored responses to writes with an `Idempotency-Key`, per home, at which such writes are refused.
     pub receipt_bytes_max: i64,
     /// How far the clock may leap ahead before writes are refused.
@@ -97,6 +101,8 @@ impl Config {
             write_time_max: Duration::from_secs(30),
             search_time_max: Duration::from_secs(5),
             home_bytes_max: 10 << 30,
+            file_bytes_max: 32 << 20,
+            files_bytes_max: 10 << 30,
             receipt_bytes_max: 1 << 30,
             clock_leap_max: CLOCK_LEAP_MAX,
             accept_clock: false,

@@ -11,6 +11,7 @@
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
 //! - [`portal`]: the pages for people under `/docs`.
 //! - [`exports`]: files with the records of a home, written in the background.
+//! - [`files`]: the bytes of the files of homes.
 //! - [`partners`]: programs of others that an owner gives access to.
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
@@ -36,6 +37,7 @@ pub mod config;
 pub mod console;
 pub mod core_dumps;
 pub mod exports;
+pub mod files;
 pub mod home;
 pub mod http;
 pub mod interceptor;
@@ -81,6 +83,7 @@ use crate::app::{App, Documents};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exports::Exports;
+use crate::files::Files;
 use crate::http::certificate::CertificateError;
 use crate::http::edge::Edge;
 use crate::http::rules::Rules;
@@ -308,6 +311,8 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
         sign_ins: Backoff::default(),
         passwords: Passwords::default(),
         exports: Exports::new(&config.data),
+        files: Arc::new(Files::new(&config.data)),
+        uploads: Streams::default(),
         metrics: Metrics::default(),
         streams: Streams::default(),
         frame_caches: FrameCaches::default(),

@@ -1,5 +1,5 @@
 //! Background work of a serving process: detect writes of other processes, remove events beyond the retention, expired
-//! receipts, expired exports and expired tokens of partners; store counts of requests. Must not know requests.
+//! receipts, expired exports, unused files and expired tokens of partners; store counts of requests. Must not know requests.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -55,6 +55,13 @@ pub(crate) async fn run(app: Arc<App>) {
     cleanup.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut shutdown = app.shutdown.clone();
     let db = app.db.clone();
+    // Beside the loop: a look at many directories takes a while.
+    let swept = app.clone();
+    tokio::spawn(async move {
+        if let Err(fault) = swept.files.sweep(&swept.db).await {
+            tracing::warn!(%fault, "files of an earlier run were not all removed; the next start tries again");
+        }
+    });
     let mut maintenance = Maintenance::new(app);
     loop {
         // `biased`: between two steps of a long cleanup, the loop checks for writes of other processes.
@@ -115,6 +122,8 @@ enum CleanupTask {
     Receipts,
     /// Removes expired exports.
     Exports,
+    /// Removes unused files, and the bytes of deleted files.
+    Files,
     /// Removes expired codes and tokens of partners, and grants that hold nothing any more.
     Partners,
 }
@@ -178,7 +187,7 @@ impl Maintenance {
             tasks.extend(homes.into_iter().rev().map(|number| CleanupTask::Events(number, before)));
         }
         // The last task runs first. A home that fails must not stop the cleanup of receipts and exports.
-        tasks.extend([CleanupTask::Exports, CleanupTask::Partners, CleanupTask::Receipts]);
+        tasks.extend([CleanupTask::Files, CleanupTask::Exports, CleanupTask::Partners, CleanupTask::Receipts]);
         (self.tasks, self.cleanup_time) = (tasks, now);
         Ok(())
     }
@@ -217,6 +226,7 @@ impl Maintenance {
                 });
                 Ok(deleted.await? >= PARTNER_ROWS_PER_STEP as usize)
             }
+            CleanupTask::Files => app.files.clean_up_step(&app.db, now).await,
             CleanupTask::Exports => app.exports.remove_expired(&app.db, now).await,
         }
     }

@@ -16,8 +16,8 @@ use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
-    CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, SEARCH_QUERY, SEARCH_TYPES, STREAM_CURSOR,
-    list_parameters,
+    CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, REFERENCED, SEARCH_QUERY, SEARCH_TYPES,
+    STREAM_CURSOR, list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::scopes::reading;
@@ -25,7 +25,7 @@ use crate::scopes::reading;
 /// Every operation of the API.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let collections = Kind::COLLECTIONS.into_iter().flat_map(collection);
-    let others = [property(), search_and_feed(), discovery(), pages(), exports(), services()];
+    let others = [property(), search_and_feed(), discovery(), pages(), exports(), files(), services()];
     collections.chain(others.into_iter().flatten()).collect()
 });
 
@@ -282,6 +282,60 @@ fn exports() -> Vec<Route> {
             RateClass::Read,
             ResponseBody::File,
             |call| Box::pin(api::exports::download(call)),
+        ),
+    ]
+}
+
+/// Files of a home.
+fn files() -> Vec<Route> {
+    let one = "/v1/files/{sha256}";
+    let reading = |path: &str, operation, summary, response_body, parameters, handler| Route {
+        response_body,
+        parameters,
+        ..get(path, operation, summary, scope("documents:read"), handler)
+    };
+    let writing = |method, operation, summary, request_body, response_body, handler| Route {
+        method,
+        class: RateClass::Write,
+        request_body,
+        response_body,
+        ..get(one, operation, summary, scope("documents:write"), handler)
+    };
+    vec![
+        reading(
+            paths::FILES,
+            "list_files",
+            "List files, newest first",
+            ResponseBody::Files,
+            &[LIMIT, CURSOR, REFERENCED],
+            |call| Box::pin(api::files::list(call)),
+        ),
+        reading(one, "get_file", "Read the bytes of a file", ResponseBody::FileBytes, &[], |call| {
+            Box::pin(api::files::read(call))
+        }),
+        writing(
+            Method::PUT,
+            "put_file",
+            "Store the bytes of a file",
+            RequestBody::File,
+            ResponseBody::FileStored,
+            |call| Box::pin(api::file_upload::put(call)),
+        ),
+        writing(
+            Method::DELETE,
+            "delete_file",
+            "Delete a file that no document names",
+            RequestBody::Empty,
+            ResponseBody::FileDeleted,
+            |call| Box::pin(api::files::delete(call)),
+        ),
+        reading(
+            "/v1/files/{sha256}/text",
+            "get_file_text",
+            "Read the text of a file",
+            ResponseBody::FileText,
+            &[],
+            |call| Box::pin(api::files::text(call)),
         ),
     ]
 }

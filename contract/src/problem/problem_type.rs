@@ -9,6 +9,7 @@ pub enum ProblemType {
     InvalidJson,
     InvalidCursor,
     UnsupportedVersion,
+    HashMismatch,
     AuthenticationRequired,
     InvalidApiKey,
     InsufficientScope,
@@ -21,11 +22,13 @@ pub enum ProblemType {
     NotAcceptable,
     RequestTimeout,
     AlreadyExists,
+    InUse,
     CursorExpired,
     PreconditionFailed,
     PayloadTooLarge,
     UriTooLong,
     UnsupportedMediaType,
+    RangeNotSatisfiable,
     ValidationFailed,
     IdempotencyKeyReused,
     RateLimited,
@@ -40,11 +43,12 @@ use ProblemType as T;
 
 impl ProblemType {
     /// All types, by status.
-    pub const ALL: [ProblemType; 29] = [
+    pub const ALL: [ProblemType; 32] = [
         T::InvalidRequest,
         T::InvalidJson,
         T::InvalidCursor,
         T::UnsupportedVersion,
+        T::HashMismatch,
         T::AuthenticationRequired,
         T::InvalidApiKey,
         T::InsufficientScope,
@@ -57,11 +61,13 @@ impl ProblemType {
         T::NotAcceptable,
         T::RequestTimeout,
         T::AlreadyExists,
+        T::InUse,
         T::CursorExpired,
         T::PreconditionFailed,
         T::PayloadTooLarge,
         T::UriTooLong,
         T::UnsupportedMediaType,
+        T::RangeNotSatisfiable,
         T::ValidationFailed,
         T::IdempotencyKeyReused,
         T::RateLimited,
@@ -79,6 +85,7 @@ impl ProblemType {
             T::InvalidJson => "invalid_json",
             T::InvalidCursor => "invalid_cursor",
             T::UnsupportedVersion => "unsupported_version",
+            T::HashMismatch => "hash_mismatch",
             T::AuthenticationRequired => "authentication_required",
             T::InvalidApiKey => "invalid_api_key",
             T::InsufficientScope => "insufficient_scope",
@@ -91,11 +98,13 @@ impl ProblemType {
             T::NotAcceptable => "not_acceptable",
             T::RequestTimeout => "request_timeout",
             T::AlreadyExists => "already_exists",
+            T::InUse => "in_use",
             T::CursorExpired => "cursor_expired",
             T::PreconditionFailed => "precondition_failed",
             T::PayloadTooLarge => "payload_too_large",
             T::UriTooLong => "uri_too_long",
             T::UnsupportedMediaType => "unsupported_media_type",
+            T::RangeNotSatisfiable => "range_not_satisfiable",
             T::ValidationFailed => "validation_failed",
             T::IdempotencyKeyReused => "idempotency_key_reused",
             T::RateLimited => "rate_limited",
@@ -115,19 +124,20 @@ impl ProblemType {
     /// The HTTP status of the type.
     pub const fn status(self) -> u16 {
         match self {
-            T::InvalidRequest | T::InvalidJson | T::InvalidCursor | T::UnsupportedVersion => 400,
+            T::InvalidRequest | T::InvalidJson | T::InvalidCursor | T::UnsupportedVersion | T::HashMismatch => 400,
             T::AuthenticationRequired | T::InvalidApiKey => 401,
             T::InsufficientScope | T::PlanRequired | T::IpNotAllowed | T::OriginNotAllowed => 403,
             T::NotFound | T::RouteNotFound => 404,
             T::MethodNotAllowed => 405,
             T::NotAcceptable => 406,
             T::RequestTimeout => 408,
-            T::AlreadyExists => 409,
+            T::AlreadyExists | T::InUse => 409,
             T::CursorExpired => 410,
             T::PreconditionFailed => 412,
             T::PayloadTooLarge => 413,
             T::UriTooLong => 414,
             T::UnsupportedMediaType => 415,
+            T::RangeNotSatisfiable => 416,
             T::ValidationFailed | T::IdempotencyKeyReused => 422,
             T::RateLimited | T::TooManyStreams => 429,
             T::HeadersTooLarge => 431,
@@ -149,6 +159,7 @@ impl ProblemType {
             T::InvalidJson => "The body is not JSON, or is ambiguous: a member twice, or an unpaired surrogate.",
             T::InvalidCursor => "The cursor is altered, or belongs to another collection, home, sort or filter.",
             T::UnsupportedVersion => "Service-API-Version names a version that this service does not support.",
+            T::HashMismatch => "The bytes of the file have another SHA-256 than the path says.",
             T::AuthenticationRequired => "The request carries no usable Authorization header.",
             T::InvalidApiKey => "The API key is unknown, revoked or expired.",
             T::InsufficientScope => "The API key lacks the scope that this operation needs.",
@@ -163,13 +174,15 @@ impl ProblemType {
             T::AlreadyExists => {
                 "The id was used before in this home, by a record that exists or by one that was deleted."
             }
+            T::InUse => "The file is still named by a document of this home.",
             T::CursorExpired => "Events after this cursor are gone, or it belongs to another history of this home.",
             T::PreconditionFailed => {
                 "The record is at no revision that If-Match names, or at one that If-None-Match names."
             }
-            T::PayloadTooLarge => "The body is over 1 MiB.",
+            T::PayloadTooLarge => "The body is over 1 MiB, or over the limit that details.limit_bytes names.",
             T::UriTooLong => "The request target is over 8 KiB.",
             T::UnsupportedMediaType => "The body is not sent as plain application/json.",
+            T::RangeNotSatisfiable => "The header Range begins after the end of the file.",
             T::ValidationFailed => "One or more fields break a rule; details.fields lists them, up to 100.",
             T::IdempotencyKeyReused => "The Idempotency-Key was used for a different request.",
             T::RateLimited => "The key has used up its window of calls.",
@@ -186,6 +199,7 @@ impl ProblemType {
         match self {
             T::CursorExpired => &CURSOR_EXPIRED,
             T::RateLimited => &RATE_LIMITED,
+            T::HashMismatch => &HASH_MISMATCH,
             _ => &[],
         }
     }
@@ -201,6 +215,9 @@ impl ProblemType {
                  `cursor=start`, because without cursor it begins at the present."
             }
             T::UnsupportedVersion => "Send one of details.supported as Service-API-Version, or leave the header out.",
+            T::HashMismatch => {
+                "Compute the SHA-256 of the file again and send all its bytes to the path with that hash."
+            }
             T::AuthenticationRequired => "Send one header `Authorization: Bearer <API key>`.",
             T::InvalidApiKey => "Check the key for typing errors, or make a new one with `hearth-server key create`.",
             T::InsufficientScope => "Use a key that has the scope details.required_scope.",
@@ -218,6 +235,9 @@ impl ProblemType {
                 "Read the record with this id: an earlier attempt may have created it. Then patch the record; only another \
                  thing needs another id, with a new Idempotency-Key if there was one."
             }
+            T::InUse => {
+                "Delete the documents that name the file, or set their `file_sha256` to null, then delete the file."
+            }
             T::CursorExpired => {
                 "Keep the first details.resume_cursor, reconcile every collection, then continue from that cursor."
             }
@@ -228,6 +248,7 @@ impl ProblemType {
             T::PayloadTooLarge => "Send less at once, for instance by several bulk calls.",
             T::UriTooLong => "Shorten the query.",
             T::UnsupportedMediaType => "Send the body with `Content-Type: application/json` and no Content-Encoding.",
+            T::RangeNotSatisfiable => "Ask for bytes within the size that Content-Range names, or leave Range out.",
             T::ValidationFailed => {
                 "Correct the fields in details.fields and send the request again, with a new Idempotency-Key if it had \
                  one."
@@ -254,9 +275,15 @@ impl ProblemType {
 
 /// The members of `error.details` for [`ProblemType::RateLimited`]: name and sentence (contract 11).
 const RATE_LIMITED: [(&str, &str); 3] = [
-    ("window", "The window that is used up: `reads`, `writes` or `bulk`."),
-    ("limit", "The calls that the window allows in a minute."),
+    ("window", "The window that is used up: `reads`, `writes` or `bulk`; or `uploads`, the uploads of files at once."),
+    ("limit", "The calls that the window allows in a minute, or the uploads at once."),
     ("retry_after_seconds", "Seconds until the window ends, as in Retry-After."),
+];
+
+/// The members of `error.details` for [`ProblemType::HashMismatch`]: name and sentence (contract 21).
+const HASH_MISMATCH: [(&str, &str); 2] = [
+    ("expected", "The SHA-256 in the path, in lower-case hexadecimal."),
+    ("found", "The SHA-256 of the bytes that arrived."),
 ];
 
 /// The members of `error.details` for [`ProblemType::CursorExpired`]: name and sentence (contract 9.3).

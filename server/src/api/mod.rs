@@ -7,6 +7,8 @@ pub mod discovery;
 pub mod docs;
 pub mod events;
 pub mod exports;
+pub mod file_upload;
+pub mod files;
 mod filters;
 pub mod health;
 pub mod mcp;

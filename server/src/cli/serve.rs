@@ -51,7 +51,13 @@ pub(super) struct Serve {
     /// Open streams per key, at most
     #[arg(long, default_value = "10", value_parser = parse_number, value_name = "N")]
     max_streams: usize,
-    /// Bytes that the records, events, stored responses and exports of a home may take together, such as 500MiB
+    /// Bytes of one file, at most, such as 100MiB
+    #[arg(long, default_value = "32MiB", value_parser = parse_size, value_name = "SIZE")]
+    max_file: i64,
+    /// Bytes that the files of a home may take together
+    #[arg(long, default_value = "10GiB", value_parser = parse_size, value_name = "SIZE")]
+    max_files: i64,
+    /// Bytes that the records, events, stored responses, files and exports of a home may take together, such as 500MiB
     #[arg(long, default_value = "10GiB", value_parser = parse_size, value_name = "SIZE")]
     max_home: i64,
     /// Network of a proxy whose X-Forwarded-For header the server trusts; repeat the option for several networks
@@ -143,6 +149,8 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         rate_limits: args.rate_limits.0,
         max_streams: args.max_streams,
         home_bytes_max: args.max_home,
+        file_bytes_max: args.max_file,
+        files_bytes_max: args.max_files,
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::file::{self, ExportError};
 use super::state::{FILE_TTL_MS, Progress};
 use crate::app::App;
-use crate::store::directory::make_exports_directory;
+use crate::store::directory::make_owned_directory;
 use crate::store::exports::{self, FileName, Job, Product, Status};
 use crate::store::{StoreError, Tx, homes};
 
@@ -68,7 +68,7 @@ async fn start_waiting(app: &Arc<App>, jobs: &mut JoinSet<()>) -> Result<(), ()>
 
 /// Creates the directory, and repairs the pairing of jobs and files after a crash or a restored database.
 async fn prepare(app: &App) -> anyhow::Result<()> {
-    make_exports_directory(&app.exports.dir).with_context(|| app.exports.dir.display().to_string())?;
+    make_owned_directory(&app.exports.dir).with_context(|| app.exports.dir.display().to_string())?;
     app.db.write(exports::requeue_running).await?;
     let mut known = HashSet::new();
     for (number, file) in app.db.read(exports::files).await? {

@@ -54,6 +54,15 @@ pub struct ExportCursor {
     pub before: i64,
 }
 
+/// A place in the list of a home's files, the latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilesCursor {
+    /// The number of the last file shown.
+    pub before: i64,
+    /// Only files that documents name, or only the others. None: all files.
+    pub is_referenced: Option<bool>,
+}
+
 impl FeedCursor {
     /// The text of the cursor, for a home. Absent numbers are written as 0.
     pub fn encode(&self, home: Uuid) -> String {
@@ -127,6 +136,30 @@ impl ExportCursor {
         match unseal_numbers(Usage::Exports, text, home)?[..] {
             [before] => Ok(ExportCursor { before }),
             _ => Err(CursorError::Altered),
+        }
+    }
+}
+
+impl FilesCursor {
+    /// The text of the cursor, for a home.
+    pub fn encode(&self, home: Uuid) -> String {
+        let filter = self.is_referenced.map_or(0, |is_referenced| if is_referenced { 1 } else { 2 });
+        seal_numbers(Usage::Files, home, &[self.before, filter])
+    }
+
+    /// The cursor in a text that was given to a client of this home. `chosen`: the filter of the request; None: that of the
+    /// cursor.
+    pub fn decode(text: &str, home: Uuid, chosen: Option<bool>) -> Result<FilesCursor, CursorError> {
+        let [before, filter] = unseal_numbers(Usage::Files, text, home)?[..] else { return Err(CursorError::Altered) };
+        let is_referenced = match filter {
+            0 => None,
+            1 => Some(true),
+            2 => Some(false),
+            _ => return Err(CursorError::Altered),
+        };
+        match chosen.is_some() && chosen != is_referenced {
+            true => Err(CursorError::OtherUse),
+            false => Ok(FilesCursor { before, is_referenced }),
         }
     }
 }

@@ -1,12 +1,25 @@
 //! The kinds of request and response bodies, with statuses and media types. The OpenAPI description reads them. Must
 //! not know how a body is parsed or written.
 
+use crate::files::media::MediaType;
+
 /// Operations in one bulk call, at most (contract 7).
 pub const BULK_OPERATIONS_MAX: usize = 50;
 /// Largest request body of the API, in bytes.
 pub const BODY_MAX: usize = 1024 * 1024;
 /// Largest request body of a route outside of the API, in bytes.
 pub const WEB_BODY_MAX: usize = 64 * 1024;
+
+/// The media types of the files of a home.
+const FILE_MEDIA: [&str; MediaType::ALL.len()] = {
+    let mut media = [""; MediaType::ALL.len()];
+    let mut at = 0;
+    while at < media.len() {
+        media[at] = MediaType::ALL[at].as_str();
+        at += 1;
+    }
+    media
+};
 
 /// The body of a request. Schemas depend on the kind of the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +36,8 @@ pub enum RequestBody {
     Bulk,
     /// The format and the kinds of an export.
     Export,
+    /// The bytes of a file, of any media type. The handler reads them in pieces.
+    File,
     /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
     /// The fields of an HTML form, for a route outside of the API. The body may be absent.
@@ -37,6 +52,7 @@ impl RequestBody {
         match self {
             RequestBody::None => &[],
             RequestBody::Patch => &["application/json", "application/merge-patch+json"],
+            RequestBody::File => &["application/octet-stream"],
             RequestBody::Form => &["application/x-www-form-urlencoded"],
             RequestBody::Empty
             | RequestBody::Create
@@ -87,6 +103,18 @@ pub enum ResponseBody {
     Exports,
     /// The file of an export.
     File,
+    /// A file of the home, after its upload.
+    FileStored,
+    /// A page of the files of the home.
+    Files,
+    /// The bytes of a file of the home, or a range of them.
+    FileBytes,
+    /// A small picture of a file.
+    Thumbnail,
+    /// The text of a file.
+    FileText,
+    /// The hash of a file that does not exist any more.
+    FileDeleted,
     /// The root index of resources and links.
     Index,
     /// The catalogue of versions, scopes, errors and limits.
@@ -135,11 +163,18 @@ impl ResponseBody {
         matches!(self, Document | DocumentJson | DocumentYaml | Page | Script | Style)
     }
 
+    /// Whether `Accept` has no say: the bytes have the type that they have (contract 21).
+    pub const fn ignores_accept(self) -> bool {
+        matches!(self, ResponseBody::FileBytes | ResponseBody::Thumbnail)
+    }
+
     /// The media types on offer, the default first. `Accept` must admit at least one of them.
     pub const fn media(self) -> &'static [&'static str] {
         match self {
             ResponseBody::Stream => &["text/event-stream"],
             ResponseBody::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
+            ResponseBody::FileBytes => &FILE_MEDIA,
+            ResponseBody::Thumbnail => &["image/jpeg"],
             ResponseBody::Document => &["application/json", "application/yaml"],
             ResponseBody::DocumentYaml => &["application/yaml"],
             ResponseBody::Page => &["text/html"],

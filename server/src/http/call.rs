@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::query::Query;
 use super::reply::{Refusal, ResponseContext};
+use super::upload_body::UploadBody;
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::home::receipts::Ticket;
@@ -26,12 +27,14 @@ pub struct Call {
     pub principal: Arc<Principal>,
     /// The kind in the path.
     pub kind: Option<Kind>,
-    /// The `{id}` segment of the path, decoded but not validated.
+    /// The open segment of the path, such as `{id}`, decoded but not validated.
     pub id: Option<String>,
     /// The query parameters.
     pub query: Query,
     /// The JSON body; null when the route has none.
     pub body: Value,
+    /// The body of an upload, which the handler reads. None: the route takes no upload.
+    pub upload: Option<UploadBody>,
     /// The idempotency key with a digest of the request. None: the client sent no `Idempotency-Key`.
     pub ticket: Option<Ticket>,
     /// The header `If-Match`, unparsed.
@@ -40,7 +43,7 @@ pub struct Call {
     pub if_none_match: Option<String>,
     /// The header `Last-Event-ID`, unparsed.
     pub last_event_id: Option<String>,
-    /// All headers, for MCP, which has a protocol of its own inside HTTP.
+    /// All headers, for MCP, which has a protocol of its own inside HTTP, and for ranges of files.
     pub headers: HeaderMap,
     /// The facts that the texts of the response depend on.
     pub context: ResponseContext,

@@ -14,6 +14,7 @@ use hearth_contract::headers::{SERVICE_API_VERSION, X_RATELIMIT_LIMIT, X_REQUEST
 use hearth_contract::problem::{Problem, ProblemType};
 use http_body::Body as _;
 use http_body_util::BodyExt;
+use tokio::io::AsyncReadExt;
 use tokio_util::io::ReaderStream;
 
 use super::connection::{Hangup, RequestId};
@@ -259,7 +260,7 @@ fn finish(app: &App, mut reply: Reply, context: &ResponseContext, facts: &Reques
         }
         Payload::File { media, file, length } => {
             reply.headers.push(("content-length", length.to_string()));
-            (Some(media), Body::from_stream(ReaderStream::with_capacity(file, FILE_PIECE)))
+            (Some(media), Body::from_stream(ReaderStream::with_capacity(file.take(length), FILE_PIECE)))
         }
         Payload::Empty => (None, Body::empty()),
     };

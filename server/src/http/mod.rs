@@ -12,6 +12,7 @@
 //! - [`auth`]: from the Authorization header to a verified key.
 //! - [`route`]: one operation with its [`parameters`] and [`bodies`]; [`map`]: finds the routes of a path.
 //! - [`call`]: a request as the handler receives it; [`query`], [`json`] and [`accept`] parse its parts strictly.
+//! - [`upload_body`]: a body that is read in pieces. [`range`]: which bytes of a file a request asks for.
 //! - [`web`]: a request to a route outside of the API, such as a page or a form.
 //! - [`reply`]: a response as the handler returns it; `streaming` writes a response without an end. `seen`: what log and console
 //!   show of a request.
@@ -36,6 +37,7 @@ pub mod parameters;
 pub(crate) mod parts;
 mod pipeline;
 pub mod query;
+pub mod range;
 pub mod reply;
 pub mod route;
 pub mod rules;
@@ -44,4 +46,5 @@ mod socket;
 pub(crate) mod streaming;
 pub mod tls;
 mod unread_body;
+pub mod upload_body;
 pub mod web;

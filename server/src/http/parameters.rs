@@ -46,6 +46,8 @@ pub enum ParameterType {
     Relations,
     /// Values of a field, separated by commas; [`NULL`] for null (contract 5).
     Filter(&'static Field),
+    /// `true` or `false`.
+    Flag,
     /// A date or an RFC 3339 date-time.
     Moment,
     /// Text with a length limit in characters.
@@ -123,6 +125,14 @@ pub const CURSOR: Parameter = parameter(
     "cursor",
     "`meta.page.next_cursor` of the previous page; leave it out for the first page",
     ParameterType::Cursor,
+);
+/// The words of [`REFERENCED`] with their meanings.
+pub const REFERENCED_WORDS: [(&str, bool); 2] = [("true", true), ("false", false)];
+/// Whether documents name a file.
+pub const REFERENCED: Parameter = parameter(
+    "referenced",
+    "Only files that a document names (`true`), or only the others (`false`)",
+    ParameterType::Flag,
 );
 /// Position of the next page of events.
 pub const FEED_CURSOR: Parameter = parameter(

@@ -87,6 +87,9 @@ pub(super) fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Problem> 
 /// Negotiates the media type of the response. Error: `not_acceptable`.
 pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'static str, Problem> {
     let given = route.response_body.media();
+    if route.response_body.ignores_accept() {
+        return Ok(given[0]);
+    }
     if let Some(media) = accept::choose_media_type(header_value(headers, ACCEPT).as_deref(), given) {
         return Ok(media);
     }
@@ -97,7 +100,7 @@ pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'stati
 }
 
 /// Refuses a body with a media type or encoding that the route does not read.
-fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     let accepted = route.request_body.media();
     let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
     if let Some(encoding) = header_value(headers, CONTENT_ENCODING) {
@@ -105,7 +108,7 @@ fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem>
     }
     let sent = header_value(headers, CONTENT_TYPE).unwrap_or_default();
     let media = sent.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if accepted.contains(&media.as_str()) {
+    if accepted.contains(&media.as_str()) || route.request_body == RequestBody::File {
         return Ok(());
     }
     refuse(if media.is_empty() {
@@ -118,7 +121,7 @@ fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem>
 /// Refuses a precondition on a write without a revision to compare, and a condition that is malformed. A client that
 /// sends a condition relies on its check.
 pub(super) fn check_conditions(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
-    if !route.takes_ticket() && !route.is_conditional() {
+    if !route.is_write() && !route.is_conditional() {
         return Ok(());
     }
     let sent = |(name, header)| Some((name, header_value(headers, header)?));
@@ -196,7 +199,7 @@ pub(super) async fn read_body(
 /// `invalid_request` for a DELETE whose body is not `{}` (contract 6.3).
 pub(super) fn parse_body(route: &Route, bytes: &[u8]) -> Result<Value, Problem> {
     match route.request_body {
-        RequestBody::None => Ok(Value::Null),
+        RequestBody::None | RequestBody::File => Ok(Value::Null),
         RequestBody::Empty if bytes.is_empty() => Ok(Value::Null),
         RequestBody::Empty => match json::parse_body(bytes)? {
             Value::Object(members) if members.is_empty() => Ok(Value::Null),

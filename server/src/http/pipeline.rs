@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT, ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH, RANGE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request};
+use bytes::Bytes;
 use hearth_contract::headers::{LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten};
@@ -19,12 +20,13 @@ use super::connection::Peer;
 use super::headers::header_value;
 use super::map::{RouteMap, RouteMatch};
 use super::parts::{
-    check_accept, check_conditions, check_host, check_size, check_transfer_coding, parse_body, parse_idempotency_key,
-    read_body,
+    check_accept, check_conditions, check_content_type, check_host, check_size, check_transfer_coding, parse_body,
+    parse_idempotency_key, read_body,
 };
 use super::query::Query;
 use super::reply::{Refusal, Reply, ResponseContext};
 use super::route::{Handler, HandlerFuture, Route, WebRefusal};
+use super::upload_body::UploadBody;
 use super::web::WebRequest;
 use super::{accept, auth, cors, web};
 use crate::app::App;
@@ -199,13 +201,21 @@ impl Pipeline<'_> {
     async fn parse_call(
         &mut self,
         route: &Route,
-        parts: Parts,
+        mut parts: Parts,
         body: Body,
         segment: Option<String>,
         principal: Arc<Principal>,
     ) -> Result<Call, Problem> {
         check_accept(route, &parts.headers)?;
-        let bytes = read_body(route, body, &parts.headers, self.app.config.body_time_max).await?;
+        let mut upload = None;
+        let bytes = match route.request_body {
+            RequestBody::File => {
+                check_content_type(route, &parts.headers)?;
+                upload = Some(UploadBody::new(body));
+                Bytes::new()
+            }
+            _ => read_body(route, body, &parts.headers, self.app.config.body_time_max).await?,
+        };
         let key = parse_idempotency_key(route, &parts.headers)?;
         let mut body = parse_body(route, &bytes)?;
         let if_match = header_value(&parts.headers, IF_MATCH);
@@ -225,6 +235,10 @@ impl Pipeline<'_> {
         if !version.is_current() {
             version.upgrade_body(&mut body);
         }
+        if parts.method == Method::HEAD {
+            // A range is defined for GET alone (RFC 9110 14.2).
+            parts.headers.remove(RANGE);
+        }
         Ok(Call {
             app: self.app.clone(),
             principal,
@@ -232,6 +246,7 @@ impl Pipeline<'_> {
             id: segment,
             query,
             body,
+            upload,
             ticket,
             if_match,
             if_none_match: header_value(&parts.headers, IF_NONE_MATCH),

@@ -31,9 +31,9 @@ pub enum Payload {
     File {
         /// The media type.
         media: &'static str,
-        /// The open file, positioned at the start.
+        /// The open file, positioned at the first byte to send.
         file: tokio::fs::File,
-        /// The size of the file in bytes.
+        /// The bytes to send.
         length: u64,
     },
     /// No body.

@@ -114,7 +114,10 @@ impl Route {
 
     /// Whether the route reads one record or a file of the service, which `If-None-Match` may answer with 304.
     pub fn is_conditional(&self) -> bool {
-        let is_record = matches!(self.response_body, ResponseBody::Record | ResponseBody::Profile);
+        let is_record = matches!(
+            self.response_body,
+            ResponseBody::Record | ResponseBody::Profile | ResponseBody::FileBytes | ResponseBody::Thumbnail
+        );
         self.method == Method::GET && (is_record || self.response_body.is_asset())
     }
 
@@ -124,8 +127,13 @@ impl Route {
         self.access != Access::Open && self.path.starts_with(paths::ROOT)
     }
 
-    /// Whether an idempotency key applies to the route (contract 6.4).
+    /// Whether an idempotency key applies to the route (contract 6.4). A PUT is idempotent by itself.
     pub fn takes_ticket(&self) -> bool {
+        self.is_write() && self.method != Method::PUT
+    }
+
+    /// Whether the route changes something for a key.
+    pub fn is_write(&self) -> bool {
         self.method != Method::GET && self.access != Access::Open
     }
 }

@@ -5,7 +5,7 @@ use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::examples;
+use super::{examples, files};
 use crate::http::bodies::ResponseBody;
 use crate::http::route::Route;
 use crate::scopes::SCOPES;
@@ -15,7 +15,7 @@ use crate::versions::STABILITY;
 /// None: the answer is a file, whose bytes no example can show.
 pub(super) fn answer(route: &Route, media: &str) -> Option<Value> {
     match (media, route.response_body) {
-        (_, ResponseBody::File) => None,
+        (_, ResponseBody::File | ResponseBody::FileBytes | ResponseBody::Thumbnail) => None,
         ("text/event-stream", _) => Some(stream().into()),
         ("text/html", _) => Some("<!doctype html>\n<html lang=\"en\">…".into()),
         ("text/css", _) => Some("body { margin: 0 }".into()),
@@ -35,6 +35,9 @@ fn envelope(route: &Route) -> Value {
     let changed = json!({ "request_id": examples::REQUEST_ID, "as_of": examples::PATCHED_REV });
     let page = json!({ "has_more": false, "next_cursor": null });
     let list = json!({ "request_id": examples::REQUEST_ID, "page": page, "as_of": examples::REV });
+    if let Some((data, meta)) = files::answer(route.response_body, &meta, &page) {
+        return json!({ "data": data, "meta": meta });
+    }
     let is_write = route.takes_ticket();
     let (data, meta) = match route.response_body {
         ResponseBody::Record | ResponseBody::Profile if is_write => (examples::patched(kind), changed),

@@ -10,6 +10,7 @@
 mod answers;
 mod envelopes;
 mod examples;
+mod files;
 mod operations;
 mod parts;
 mod records;

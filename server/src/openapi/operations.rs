@@ -14,7 +14,7 @@ use crate::http::route::{Access, Route};
 use crate::store::filter::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
-pub(super) const TAGS: [(&str, &str); 13] = [
+pub(super) const TAGS: [(&str, &str); 14] = [
     ("Inventory", "Things the household owns"),
     ("Vehicles", "Cars, bikes, trailers"),
     ("Documents", "Papers and their details"),
@@ -23,6 +23,7 @@ pub(super) const TAGS: [(&str, &str); 13] = [
     ("Property", "The home's profile"),
     ("Search", "Full-text search in all records"),
     ("Events", "The change feed, by poll and by stream"),
+    ("Files", "The bytes of photos and papers, named by their SHA-256"),
     ("Exports", "All records as a file"),
     ("Account", "The key of the request"),
     ("Discovery", "Descriptions for programs"),
@@ -105,6 +106,7 @@ fn parameters(route: &Route) -> Vec<Value> {
         let id = examples::id(route.kind.unwrap_or(Kind::Document)).to_string();
         let (about, schema, example) = match segment {
             "id" => ("The id", json!({ "type": "string", "format": "uuid" }), id.as_str()),
+            "sha256" => ("The SHA-256 of the bytes", reference("FileHash"), examples::FILE_HASH),
             "guide" => ("The name of the guide", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "paging"),
             _ => ("The error type", reference("ErrorType"), "not_found"),
         };
@@ -129,6 +131,10 @@ fn parameters(route: &Route) -> Vec<Value> {
     }
     if route.is_conditional() {
         header("IfNoneMatch");
+    }
+    if route.response_body == ResponseBody::FileBytes {
+        header("Range");
+        header("IfRange");
     }
     if route.response_body == ResponseBody::Stream {
         header("LastEventId");
@@ -156,6 +162,7 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
             values["maxItems"] = FILTER_VALUES_MAX.into();
             values
         }
+        ParameterType::Flag => json!({ "type": "string", "enum": ["true", "false"] }),
         ParameterType::Moment => {
             json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] })
         }
@@ -223,6 +230,12 @@ fn body(route: &Route) -> Option<Value> {
             let mut operation = create();
             operation["method"] = "create".into();
             (format!("{kind}BulkRequest"), json!({ "operations": [operation] }))
+        }
+        RequestBody::File => {
+            let content = json!({ "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } });
+            return Some(
+                json!({ "required": true, "description": "The bytes, of any media type", "content": content }),
+            );
         }
         RequestBody::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
         RequestBody::Rpc => {

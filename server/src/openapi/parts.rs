@@ -43,6 +43,16 @@ pub(super) fn parameters() -> Value {
             "Answer 304 without a body if the answer still has this ETag",
             etags(&["*"]),
         ),
+        "Range": header(
+            "Range",
+            "The bytes to send, such as `bytes=0-1023`. Several ranges or a malformed one: all bytes are sent",
+            json!({ "type": "string", "examples": ["bytes=0-1023"] }),
+        ),
+        "IfRange": header(
+            "If-Range",
+            "The ETag for which Range holds; with another one all bytes are sent",
+            json!({ "type": "string" }),
+        ),
         "McpProtocolVersion": header(
             "MCP-Protocol-Version",
             "The revision of the protocol; required from 2026-07-28 on",
@@ -84,9 +94,11 @@ pub(super) fn headers() -> Value {
         "ETag": header("The revision of the answer, quoted; of a record its `rev`", text()),
         "Location": header("The path of the new resource", text()),
         "IdempotencyReplayed": header("`true` if the response is stored from an earlier request", text()),
-        "CacheControl": header("`no-store`: responses are private; `public` for files that are the same for everybody", text()),
+        "CacheControl": header("`no-store`: responses are private; `public` for files that are the same for everybody, `private` and `immutable` for the bytes of a home's files", text()),
         "XAccelBuffering": header("Tells proxies to forward events at once", text()),
         "ContentDisposition": header("The suggested file name", text()),
+        "AcceptRanges": header("`bytes`: Range is served", text()),
+        "ContentRange": header("The bytes that were sent, and the size of the file", text()),
         "ContentSecurityPolicy": header("The resources that the page may load", text()),
         "ContentTypeOptions": header("`nosniff`: browsers must trust the media type", text()),
         "ReferrerPolicy": header("`no-referrer`: linked sites do not see the address of the page", text()),
@@ -128,6 +140,15 @@ pub(super) const PAGE_HEADERS: [(&str, &str); 3] = [
     ("Content-Security-Policy", "ContentSecurityPolicy"),
     ("X-Content-Type-Options", "ContentTypeOptions"),
     ("Referrer-Policy", "ReferrerPolicy"),
+];
+
+/// Headers of the bytes of files.
+pub(super) const BYTES_HEADERS: [(&str, &str); 5] = [
+    ("ETag", "ETag"),
+    ("Content-Disposition", "ContentDisposition"),
+    ("Content-Security-Policy", "ContentSecurityPolicy"),
+    ("X-Content-Type-Options", "ContentTypeOptions"),
+    ("Accept-Ranges", "AcceptRanges"),
 ];
 
 /// One error response per status.
@@ -181,6 +202,7 @@ pub(super) fn refusal_headers(status: u16) -> Map<String, Value> {
         401 | 403 => headers.extend(header_references(&[("WWW-Authenticate", "WwwAuthenticate")])),
         404 | 409 | 412 | 422 => headers.extend(header_references(&REPLAY_HEADERS)),
         405 => headers.extend(header_references(&[("Allow", "Allow")])),
+        416 => headers.extend(header_references(&[("Content-Range", "ContentRange")])),
         429 | 503 => headers.extend(header_references(&RETRY_HEADERS)),
         _ => (),
     }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::answers::answer;
 use super::parts::{
-    COMMON_HEADERS, DEPRECATION_HEADERS, PAGE_HEADERS, RATE_LIMIT_HEADERS, REPLAY_HEADERS, RETRY_HEADERS,
-    header_references, refusal_headers,
+    BYTES_HEADERS, COMMON_HEADERS, DEPRECATION_HEADERS, PAGE_HEADERS, RATE_LIMIT_HEADERS, REPLAY_HEADERS,
+    RETRY_HEADERS, header_references, refusal_headers,
 };
 use super::schema::{name, reference};
 use crate::http::bodies::{RequestBody, ResponseBody};
@@ -25,6 +25,17 @@ pub(super) fn responses(route: &Route) -> Value {
             "304".to_owned(),
             json!({ "description": "The client already has this revision, as its ETag says", "headers": headers }),
         );
+    }
+    if route.response_body == ResponseBody::FileStored {
+        let mut stored = success(route, &shared);
+        stored["description"] = "The file is new".into();
+        responses.insert("201".to_owned(), stored);
+    }
+    if route.response_body == ResponseBody::FileBytes {
+        let mut part = success(route, &shared);
+        part["description"] = "The bytes that Range names".into();
+        part["headers"]["Content-Range"] = json!({ "$ref": "#/components/headers/ContentRange" });
+        responses.insert("206".to_owned(), part);
     }
     if route.request_body == RequestBody::Rpc {
         responses
@@ -75,7 +86,10 @@ fn success_headers(route: &Route, shared: &Map<String, Value>) -> Map<String, Va
     {
         headers.extend(header_references(&[("ETag", "ETag")]));
     }
-    if matches!(route.response_body, ResponseBody::Created | ResponseBody::ExportAccepted) {
+    if matches!(route.response_body, ResponseBody::FileBytes | ResponseBody::Thumbnail) {
+        headers.extend(header_references(&BYTES_HEADERS));
+    }
+    if matches!(route.response_body, ResponseBody::Created | ResponseBody::ExportAccepted | ResponseBody::FileStored) {
         headers.extend(header_references(&[("Location", "Location")]));
     }
     if route.takes_ticket() {
@@ -127,7 +141,8 @@ fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
         statuses.insert(412);
     }
     match route.response_body {
-        ResponseBody::Created => drop(statuses.insert(409)),
+        ResponseBody::Created | ResponseBody::FileDeleted => drop(statuses.insert(409)),
+        ResponseBody::FileBytes => drop(statuses.insert(416)),
         ResponseBody::Events | ResponseBody::Stream => drop(statuses.insert(410)),
         _ => (),
     }
@@ -150,6 +165,12 @@ fn success_description(body: ResponseBody) -> &'static str {
         ResponseBody::ExportAccepted => "The job is queued",
         ResponseBody::Exports => "A page of jobs",
         ResponseBody::File => "The file",
+        ResponseBody::FileStored => "The file was there",
+        ResponseBody::Files => "A page of files",
+        ResponseBody::FileBytes => "The bytes",
+        ResponseBody::Thumbnail => "The picture",
+        ResponseBody::FileText => "The text of each page",
+        ResponseBody::FileDeleted => "The file does not exist any more",
         ResponseBody::Index => "The root index",
         ResponseBody::Meta => "The catalogues",
         ResponseBody::Health => "The service is healthy",
@@ -175,6 +196,13 @@ fn success_schema(route: &Route, media: &str) -> Value {
         ResponseBody::KeyProfile => "MeResponse".to_owned(),
         ResponseBody::Export | ResponseBody::ExportAccepted => "ExportResponse".to_owned(),
         ResponseBody::Exports => "ExportList".to_owned(),
+        ResponseBody::FileStored => "FileResponse".to_owned(),
+        ResponseBody::Files => "FileList".to_owned(),
+        ResponseBody::FileText => "FileTextResponse".to_owned(),
+        ResponseBody::FileDeleted => "FileDeletedResponse".to_owned(),
+        ResponseBody::FileBytes | ResponseBody::Thumbnail => {
+            return json!({ "type": "string", "format": "binary" });
+        }
         ResponseBody::Index => "IndexResponse".to_owned(),
         ResponseBody::Meta => "MetaResponse".to_owned(),
         ResponseBody::Health => "HealthResponse".to_owned(),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use hearth_contract::resources::RESOURCES;
 use serde_json::{Map, Value, json};
 
-use super::{envelopes, operations, parts, records, rpc, services};
+use super::{envelopes, files, operations, parts, records, rpc, services};
 use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::Route;
 
@@ -20,7 +20,11 @@ pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
         schemas.insert(name, json!({ "type": "string", "enum": words }));
     }
     schemas.extend(
-        envelopes::all().chain(services::all()).chain(rpc::all()).map(|(name, schema)| (name.to_owned(), schema)),
+        envelopes::all()
+            .chain(services::all())
+            .chain(rpc::all())
+            .chain(files::all())
+            .map(|(name, schema)| (name.to_owned(), schema)),
     );
     prune(&mut schemas, routes);
     schemas

@@ -14,6 +14,8 @@ use super::files::{DATABASE_FILE, with_suffix};
 
 /// Name of the directory of export files in the data directory.
 pub const EXPORTS_DIR: &str = "exports";
+/// Name of the directory of the files of homes in the data directory.
+pub const FILES_DIR: &str = "files";
 /// Name of the file that a serving process locks. The file holds the latest time at which the server ran.
 pub const SERVE_LOCK: &str = "lock";
 /// Name of the file that each process with an open database locks shared, and that a restore locks exclusively.
@@ -65,9 +67,9 @@ pub(super) fn restrict_to_owner(file: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Creates the directory of export files (0700), or checks an existing directory: it must be no symbolic link, and only
+/// Creates a directory for files of the service (0700), or checks an existing directory: it must be no symbolic link, and only
 /// this user may write to it.
-pub fn make_exports_directory(dir: &Path) -> Result<(), OpenError> {
+pub fn make_owned_directory(dir: &Path) -> Result<(), OpenError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     if !dir.symlink_metadata()?.is_dir() {
         return Err(OpenError::Link(dir.to_owned()));
@@ -94,7 +96,7 @@ fn ensure_without_foreign_files(dir: &Path) -> Result<(), OpenError> {
         let is_empty = |dir: &Path| read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
         let is_own = match &*name {
             SERVE_LOCK | USERS_LOCK | LOST_AND_FOUND => true,
-            EXPORTS_DIR => is_empty(&dir.join(EXPORTS_DIR)),
+            EXPORTS_DIR | FILES_DIR => is_empty(&dir.join(&*name)),
             _ => false,
         };
         if !is_own && !name.starts_with(DATABASE_FILE) {
@@ -107,7 +109,8 @@ fn ensure_without_foreign_files(dir: &Path) -> Result<(), OpenError> {
 fn has_other_directories(dir: &Path) -> io::Result<bool> {
     for entry in read_dir(dir)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() && entry.file_name() != EXPORTS_DIR && entry.file_name() != LOST_AND_FOUND {
+        let is_known = [EXPORTS_DIR, FILES_DIR, LOST_AND_FOUND].iter().any(|known| entry.file_name() == *known);
+        if entry.file_type()?.is_dir() && !is_known {
             return Ok(true);
         }
     }

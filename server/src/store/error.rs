@@ -1,7 +1,7 @@
 //! What can fail when the database is opened or used, as sentences for the operator. Must not know HTTP.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 
@@ -31,6 +31,9 @@ pub enum StoreError {
     /// A row holds a value that this program never stores.
     #[error("stored data is not as expected: {0}")]
     Corrupt(String),
+    /// A file beside the database could not be read or written.
+    #[error("file {0}: {1}")]
+    File(PathBuf, io::Error),
     /// A closure panicked; its transaction was rolled back.
     #[error("a database job panicked")]
     Panicked,
@@ -45,7 +48,15 @@ impl StoreError {
                 error.sqlite_error_code(),
                 Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::SystemIoFailure)
             ),
-            StoreError::Damaged(_) | StoreError::Corrupt(_) | StoreError::Panicked => false,
+            StoreError::Damaged(_) | StoreError::Corrupt(_) | StoreError::File(..) | StoreError::Panicked => false,
+        }
+    }
+
+    /// The fault of a file operation.
+    pub fn of_file(path: &Path, error: io::Error) -> StoreError {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
+            _ => StoreError::File(path.to_owned(), error),
         }
     }
 

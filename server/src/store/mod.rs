@@ -6,7 +6,7 @@
 //! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
-//!   [`partners`], [`exports`], [`usage`], [`service`]: the tables.
+//!   [`partners`], [`exports`], [`stored_files`], [`usage`], [`service`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
@@ -42,6 +42,7 @@ pub mod schema;
 pub mod search;
 pub mod service;
 pub mod sessions;
+pub mod stored_files;
 pub mod tables;
 mod tx;
 pub mod usage;

@@ -210,6 +210,7 @@ impl McpHandler {
             id: input.id,
             query: input.query,
             body: input.body,
+            upload: None,
             ticket: input.ticket,
             if_match: None,
             if_none_match: None,

@@ -23,6 +23,7 @@ pub(super) enum Usage {
     List = 2,
     Search = 3,
     Exports = 5,
+    Files = 6,
 }
 
 /// Bytes of the checksum, at the end of a text.

@@ -1,0 +1,183 @@
+//! The files of a home: their bytes, their list, and their end (contract 21). Must not know where the bytes lie.
+
+use std::io::SeekFrom;
+
+use hearth_contract::envelope::Page;
+use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, shorten};
+use serde_json::{Value, json};
+use tokio::io::AsyncSeekExt;
+
+use super::once::once;
+use crate::files::media::MediaType;
+use crate::home::cursor::FilesCursor;
+use crate::home::feed::cursor_problem;
+use crate::http::call::Call;
+use crate::http::parameters::{RECORDS_PAGE, REFERENCED_WORDS};
+use crate::http::range::{Chosen, choose};
+use crate::http::reply::{Payload, Refusal, Reply};
+use crate::store::stored_files::{self, FileHash, Removal, StoredFile};
+use crate::store::{HomeNumber, StoreError};
+
+/// `Cache-Control` of bytes: the bytes of a hash never change.
+pub(super) const IMMUTABLE: &str = "private, max-age=31536000, immutable";
+/// `Content-Security-Policy` of bytes: a page among them runs nothing and loads nothing.
+pub(super) const SANDBOX: &str = "default-src 'none'; sandbox";
+
+/// `GET /v1/files/{sha256}`: the bytes of a file, or a range of them.
+pub async fn read(call: Call) -> Result<Reply, Refusal> {
+    let file = find(&call).await?;
+    let etag = format!("\"{}\"", file.sha256.as_str());
+    if call.if_none_match.as_deref().is_some_and(|tags| names(tags, &etag)) {
+        let headers = vec![("etag", etag), ("cache-control", IMMUTABLE.to_owned())];
+        return Ok(Reply { status: 304, headers, payload: Payload::Empty });
+    }
+    let header = |name: &str| call.headers.get(name).and_then(|value| value.to_str().ok());
+    let size = file.size_bytes as u64;
+    let (status, first, length) = match choose(header("range"), header("if-range"), &etag, size) {
+        Chosen::Whole => (200, 0, size),
+        Chosen::Part { first, length } => (206, first, length),
+        Chosen::Unsatisfiable => {
+            let problem = Problem::new(ProblemType::RangeNotSatisfiable, format!("The file has {size} bytes."));
+            let refusal = call.context.problem_reply(&problem);
+            return Ok(refusal.with_header("content-range", format!("bytes */{size}")));
+        }
+    };
+    let (files, home, hash) = (call.app.files.clone(), call.principal.home_id(), file.sha256.clone());
+    let size_bytes = file.size_bytes;
+    let opened = tokio::task::spawn_blocking(move || files.disk.open(home, &hash, size_bytes)).await;
+    let mut bytes = tokio::fs::File::from_std(opened.unwrap_or(Err(StoreError::Panicked))?);
+    if first > 0 {
+        let path = call.app.files.disk.path(home, &file.sha256);
+        bytes.seek(SeekFrom::Start(first)).await.map_err(|error| StoreError::of_file(&path, error))?;
+    }
+    let media = MediaType::parse(&file.content_type).as_str();
+    let mut headers = bytes_headers(etag, "attachment");
+    headers.push(("accept-ranges", "bytes".to_owned()));
+    if status == 206 {
+        headers.push(("content-range", format!("bytes {first}-{}/{size}", first + length - 1)));
+    }
+    Ok(Reply { status, headers, payload: Payload::File { media, file: bytes, length } })
+}
+
+/// The headers of bytes that strangers may have made.
+pub(super) fn bytes_headers(etag: String, disposition: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("etag", etag),
+        ("cache-control", IMMUTABLE.to_owned()),
+        ("content-disposition", disposition.to_owned()),
+        ("content-security-policy", SANDBOX.to_owned()),
+        ("x-content-type-options", "nosniff".to_owned()),
+    ]
+}
+
+/// `GET /v1/files`: a page of files, the latest first.
+pub async fn list(call: Call) -> Result<Reply, Refusal> {
+    let limit = call.query.limit(RECORDS_PAGE)?;
+    let (home, number) = (call.principal.home_id(), call.principal.key.home);
+    let chosen = call.query.choice("referenced", &REFERENCED_WORDS)?;
+    let cursor = call.query.get("cursor").map(|text| FilesCursor::decode(text, home, chosen));
+    let cursor = cursor.transpose().map_err(cursor_problem)?;
+    let is_referenced = cursor.map_or(chosen, |cursor| cursor.is_referenced);
+    let before = cursor.map(|cursor| cursor.before);
+    let (mut files, used) = call
+        .app
+        .db
+        .read(move |tx| {
+            let files = stored_files::page(tx, number, is_referenced, before, limit + 1)?;
+            Ok((files, stored_files::used_bytes(tx, number)?))
+        })
+        .await?;
+    let has_more = files.len() > limit;
+    files.truncate(limit);
+    let last = files.last().filter(|_| has_more).and_then(|file| file.number);
+    let next_cursor = last.map(|before| FilesCursor { before, is_referenced }.encode(home));
+    let items: Vec<String> = files.iter().map(|file| file_json(file).to_string()).collect();
+    let usage = json!({ "used_bytes": used, "limit_bytes": call.app.config.files_bytes_max });
+    Ok(call.context.list_reply(&items, &Page { has_more, next_cursor }, &format!("\"usage\":{usage}")))
+}
+
+/// `DELETE /v1/files/{sha256}`: deletes a file that no document names. An unknown file succeeds too.
+pub async fn delete(call: Call) -> Result<Reply, Refusal> {
+    let (app, hash) = (call.app.clone(), hash_of(&call)?);
+    let reply = once(call, move |tx, call, home, _| {
+        if let Removal::InUse(documents) = stored_files::remove(tx, home, &hash)? {
+            let problem = in_use(documents);
+            return Ok((call.context.problem_reply(&problem), Some(problem.kind)));
+        }
+        let text = json!({ "sha256": hash.as_str(), "deleted": true }).to_string();
+        Ok((call.context.data_reply(200, &text, ""), None))
+    });
+    let reply = reply.await?;
+    // After the commit. What fails here is done by the next cleanup.
+    if let Err(fault) = app.files.remove_deleted(&app.db).await {
+        tracing::warn!(%fault, "the bytes of a deleted file are still there");
+    }
+    Ok(reply)
+}
+
+/// `GET /v1/files/{sha256}/text`: the text of a file. No reader exists yet.
+pub async fn text(call: Call) -> Result<Reply, Refusal> {
+    find(&call).await?;
+    Err(nothing_made("The text of this file was not read.", "none").into())
+}
+
+/// The refusal of a request for something that is not made from the file. `state`: `none`, `waiting` or `failed`.
+pub(super) fn nothing_made(message: &str, state: &str) -> Problem {
+    Problem::new(ProblemType::NotFound, message).with("state", state).with_fix("Read the file itself.")
+}
+
+/// The file in the path. Error: `not_found`.
+pub(super) async fn find(call: &Call) -> Result<StoredFile, Refusal> {
+    let (hash, home): (FileHash, HomeNumber) = (hash_of(call)?, call.principal.key.home);
+    let wanted = hash.clone();
+    let found = call.app.db.read(move |tx| stored_files::find(tx, home, &wanted)).await?;
+    found.ok_or_else(|| file_not_found(hash.as_str()).into())
+}
+
+/// The hash in the path. Error: `not_found` for a malformed hash, because no file can have it.
+pub(super) fn hash_of(call: &Call) -> Result<FileHash, Problem> {
+    let text = call.id.as_deref().unwrap_or_default();
+    FileHash::parse(text).ok_or_else(|| {
+        file_not_found(&shorten(text, QUOTED_NAME_MAX))
+            .with_fix("A file is named by its SHA-256: 64 hexadecimal digits.")
+    })
+}
+
+fn file_not_found(name: &str) -> Problem {
+    Problem::new(ProblemType::NotFound, format!("No file {name} in this home."))
+        .with_fix("List the files to find those that exist, or upload the bytes with PUT.")
+}
+
+fn in_use(documents: i64) -> Problem {
+    let message = match documents {
+        1 => "A document names this file.".to_owned(),
+        _ => format!("{documents} documents name this file."),
+    };
+    Problem::new(ProblemType::InUse, message).with("documents", documents)
+}
+
+/// The refusal of an upload for which the home has no room.
+pub(super) fn home_full(limit: i64) -> Problem {
+    Problem::new(ProblemType::PayloadTooLarge, "This home has no room for the file.")
+        .with("limit_bytes", limit)
+        .with("of", "home")
+        .with_fix(
+            "Delete files that no document names: GET /v1/files?referenced=false lists them. Or ask the operator to raise \
+             --max-files or --max-home.",
+        )
+}
+
+/// A file as the API shows it.
+pub(super) fn file_json(file: &StoredFile) -> Value {
+    json!({
+        "sha256": file.sha256.as_str(),
+        "size_bytes": file.size_bytes,
+        "content_type": file.content_type,
+        "created_at": file.created_at,
+    })
+}
+
+/// Whether a list of tags names this one. A weak tag counts like a strong one (RFC 9110 13.1.2).
+fn names(tags: &str, etag: &str) -> bool {
+    tags.trim() == "*" || tags.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
+}

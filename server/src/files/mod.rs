@@ -1,0 +1,58 @@
+//! The bytes of the files of homes (contract 21): on the disk, on their way there, and what is made from them. Must not know
+//! HTTP.
+//!
+//! - [`disk`]: where the bytes lie, and how they get there safely. [`sweep`]: removes bytes that no row names.
+//! - [`media`]: the type of a file, judged by its bytes. [`room`]: how many bytes the uploads in progress may still take.
+
+pub mod disk;
+pub mod media;
+pub mod room;
+pub mod sweep;
+
+use std::path::{Path, PathBuf};
+
+use tokio::sync::{Mutex, MutexGuard};
+
+use self::disk::Disk;
+use self::room::Room;
+use crate::store::directory::FILES_DIR;
+use crate::store::stored_files::FileHash;
+
+/// Uploads of one key at the same time, at most (contract 21).
+pub const UPLOADS_MAX: usize = 4;
+/// How long a file stays that no document names, in milliseconds: 7 days (contract 21).
+pub const UNUSED_KEPT_MILLIS: i64 = 7 * 24 * 3_600_000;
+/// Locks for the files. Two files share a lock by chance, and then wait for each other.
+const LOCKS: usize = 64;
+
+/// The files of all homes of a serving process.
+pub struct Files {
+    /// The bytes on the disk.
+    pub disk: Disk,
+    /// The bytes that uploads in progress have reserved.
+    pub room: Room,
+    locks: Vec<Mutex<()>>,
+}
+
+impl Files {
+    /// For a data directory. The directories are made by the first upload.
+    pub fn new(data: &Path) -> Files {
+        Files {
+            disk: Disk::new(data.join(FILES_DIR)),
+            room: Room::default(),
+            locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Waits for the sole right to give a file its name, or to remove its bytes. Held until the row is committed, so that no
+    /// row is ever without bytes.
+    pub async fn lock(&self, hash: &FileHash) -> MutexGuard<'_, ()> {
+        let first = u8::from_str_radix(&hash.as_str()[..2], 16).unwrap_or_default();
+        self.locks[usize::from(first) % LOCKS].lock().await
+    }
+}
+
+/// The directory of the files of all homes in a data directory.
+pub fn directory(data: &Path) -> PathBuf {
+    data.join(FILES_DIR)
+}

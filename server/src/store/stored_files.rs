@@ -1,0 +1,240 @@
+//! The files of a home (contract 21): size, type, and how many documents name each. Must not know where the bytes lie, or how
+//! they come.
+
+use data_encoding::HEXLOWER;
+use hearth_contract::formats::Timestamp;
+use rusqlite::{OptionalExtension, Row, named_params};
+use uuid::Uuid;
+
+use super::error::StoreError;
+use super::home_number::HomeNumber;
+use super::tx::Tx;
+
+/// Bytes of a SHA-256.
+const HASH_BYTES: usize = 32;
+
+/// The SHA-256 of a file: its name in a home. 64 lower-case hexadecimal digits, so the text is safe as a file name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileHash(String);
+
+impl FileHash {
+    /// The hash in a text; upper case is folded. None: not 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<FileHash> {
+        let is_hash = text.len() == 2 * HASH_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash.then(|| FileHash(text.to_ascii_lowercase()))
+    }
+
+    /// The hash with these bytes.
+    pub fn from_bytes(bytes: &[u8; HASH_BYTES]) -> FileHash {
+        FileHash(HEXLOWER.encode(bytes))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A file whose bytes are on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredFile {
+    /// The position in the order of the uploads. None before the row is inserted.
+    pub number: Option<i64>,
+    /// The name of the file in its home.
+    pub sha256: FileHash,
+    /// The size in bytes.
+    pub size_bytes: i64,
+    /// The media type, judged by the content.
+    pub content_type: String,
+    /// The moment of the first upload.
+    pub created_at: Timestamp,
+    /// Documents that name the file.
+    pub documents: i64,
+}
+
+/// The result of [`remove`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// The row is deleted. Its bytes follow.
+    Removed,
+    /// No such file.
+    Absent,
+    /// So many documents name the file, which stays.
+    InUse(i64),
+}
+
+const SELECT: &str = "SELECT number, sha256, size_bytes, content_type, created_at, documents FROM files";
+
+/// A file of a home.
+pub fn find(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Option<StoredFile>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE home = ?1 AND sha256 = ?2"))?;
+    statement.query_and_then((home.0, hash.as_str()), read_file)?.next().transpose()
+}
+
+/// Files of a home, the latest first, at most `limit`, with numbers below `before`. `is_referenced`: only files that documents
+/// name, or only the others.
+pub fn page(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    is_referenced: Option<bool>,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<StoredFile>, StoreError> {
+    let filter = match is_referenced {
+        None => "",
+        Some(true) => "AND unused_since IS NULL",
+        Some(false) => "AND unused_since IS NOT NULL",
+    };
+    let sql = format!("{SELECT} WHERE home = ?1 AND number < ?2 {filter} ORDER BY number DESC LIMIT ?3");
+    let mut statement = tx.conn.prepare_cached(&sql)?;
+    statement.query_and_then((home.0, before.unwrap_or(i64::MAX), limit as i64), read_file)?.collect()
+}
+
+/// Bytes of all files of a home.
+pub fn used_bytes(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
+    let mut statement = tx.conn.prepare_cached("SELECT file_bytes FROM homes WHERE number = ?1")?;
+    Ok(statement.query_row([home.0], |row| row.get(0))?)
+}
+
+/// Stores that the bytes of a file were uploaded now. Gives the row as it is stored; `is_new`: there was none.
+pub fn put(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile, now: Timestamp) -> Result<(StoredFile, bool), StoreError> {
+    if let Some(known) = find(tx, home, &file.sha256)? {
+        let mut renew = tx.conn.prepare_cached(
+            "UPDATE files SET unused_since = max(unused_since, ?2) WHERE number = ?1 AND unused_since IS NOT NULL",
+        )?;
+        renew.execute((known.number, now.millis()))?;
+        return Ok((known, false));
+    }
+    tx.conn.execute(
+        "INSERT INTO files (home, sha256, size_bytes, content_type, created_at, documents, unused_since)
+         VALUES (:home, :sha256, :size, :type, :now, 0, :now)",
+        named_params! {
+            ":home": home.0,
+            ":sha256": file.sha256.as_str(),
+            ":size": file.size_bytes,
+            ":type": file.content_type,
+            ":now": now.millis(),
+        },
+    )?;
+    add_bytes(tx, home, file.size_bytes)?;
+    Ok((file.clone(), true))
+}
+
+/// Deletes a file of a home that no document names. The bytes are noted for removal.
+pub fn remove(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Removal, StoreError> {
+    let Some(file) = find(tx, home, hash)? else { return Ok(Removal::Absent) };
+    if file.documents > 0 {
+        return Ok(Removal::InUse(file.documents));
+    }
+    forget(tx, home, &file)?;
+    Ok(Removal::Removed)
+}
+
+/// Deletes files that nobody has uploaded or named since a moment, of all homes, at most `limit`. Gives the number deleted.
+pub fn remove_unused(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+    let mut statement = tx
+        .conn
+        .prepare_cached("SELECT home, sha256 FROM files WHERE unused_since <= ?1 ORDER BY unused_since LIMIT ?2")?;
+    let found: Vec<(i64, String)> = statement
+        .query_map((before.millis(), limit as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (home, hash) in &found {
+        if let Some(file) = find(tx, HomeNumber(*home), &FileHash(hash.clone()))? {
+            forget(tx, HomeNumber(*home), &file)?;
+        }
+    }
+    Ok(found.len())
+}
+
+/// Changes the number of documents that name a file by `change`. A file that is not there is left out: a document may have
+/// come from a backup that lost the file.
+pub fn count_reference(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    hash: &FileHash,
+    change: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "UPDATE files SET documents = documents + :change,
+             unused_since = CASE WHEN documents + :change > 0 THEN NULL ELSE :now END
+         WHERE home = :home AND sha256 = :sha256",
+    )?;
+    statement.execute(
+        named_params! { ":change": change, ":now": now.millis(), ":home": home.0, ":sha256": hash.as_str() },
+    )?;
+    Ok(())
+}
+
+/// A deleted file whose bytes may still be on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovedFile {
+    /// The id of the home, which names its directory.
+    pub home_id: Uuid,
+    /// The home.
+    pub home: HomeNumber,
+    /// The name of the file.
+    pub sha256: FileHash,
+}
+
+/// Deleted files whose bytes may still be on the disk, at most `limit`.
+pub fn removed(tx: &Tx<'_>, limit: usize) -> Result<Vec<RemovedFile>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT h.id, r.home, r.sha256 FROM removed_files r JOIN homes h ON h.number = r.home LIMIT ?1",
+    )?;
+    let rows = statement.query_and_then([limit as i64], |row| {
+        let id: String = row.get(0)?;
+        let home_id = Uuid::try_parse(&id).map_err(|_| StoreError::Corrupt(format!("the id of home {id}")))?;
+        Ok::<_, StoreError>((home_id, HomeNumber(row.get(1)?), row.get::<_, String>(2)?))
+    })?;
+    rows.map(|row| {
+        let (home_id, home, text) = row?;
+        let sha256 = FileHash::parse(&text).ok_or_else(|| StoreError::Corrupt(format!("hash `{text}` of a file")))?;
+        Ok(RemovedFile { home_id, home, sha256 })
+    })
+    .collect()
+}
+
+/// Stores that the bytes of a deleted file are gone, or that the file is there again.
+pub fn forget_removed(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<(), StoreError> {
+    tx.conn.execute("DELETE FROM removed_files WHERE home = ?1 AND sha256 = ?2", (home.0, hash.as_str()))?;
+    Ok(())
+}
+
+fn forget(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile) -> Result<(), StoreError> {
+    let hash = file.sha256.as_str();
+    tx.conn.execute("DELETE FROM files WHERE home = ?1 AND sha256 = ?2", (home.0, hash))?;
+    tx.conn.execute("INSERT OR IGNORE INTO removed_files (home, sha256) VALUES (?1, ?2)", (home.0, hash))?;
+    add_bytes(tx, home, -file.size_bytes)
+}
+
+fn add_bytes(tx: &Tx<'_>, home: HomeNumber, change: i64) -> Result<(), StoreError> {
+    tx.conn.execute("UPDATE homes SET file_bytes = file_bytes + ?2 WHERE number = ?1", (home.0, change))?;
+    Ok(())
+}
+
+fn read_file(row: &Row<'_>) -> Result<StoredFile, StoreError> {
+    let text: String = row.get(1)?;
+    Ok(StoredFile {
+        number: row.get(0)?,
+        sha256: FileHash::parse(&text).ok_or_else(|| StoreError::Corrupt(format!("hash `{text}` of a file")))?,
+        size_bytes: row.get(2)?,
+        content_type: row.get(3)?,
+        created_at: Timestamp::from_millis(row.get(4)?),
+        documents: row.get(5)?,
+    })
+}
+
+/// The hashes of the files of a home between two hashes, in order.
+pub fn hashes_between(tx: &Tx<'_>, home: HomeNumber, from: &str, to: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = tx
+        .conn
+        .prepare_cached("SELECT sha256 FROM files WHERE home = ?1 AND sha256 BETWEEN ?2 AND ?3 ORDER BY sha256")?;
+    Ok(statement.query_map((home.0, from, to), |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// The number of a home with an id.
+pub fn home_of_id(tx: &Tx<'_>, id: Uuid) -> Result<Option<HomeNumber>, StoreError> {
+    let mut statement = tx.conn.prepare_cached("SELECT number FROM homes WHERE id = ?1")?;
+    Ok(statement.query_row([id.to_string()], |row| row.get(0).map(HomeNumber)).optional()?)
+}
