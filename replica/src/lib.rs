@@ -8,7 +8,7 @@
 //!   sync after damage.
 //! - [`notification`]: tells other processes about a change of the database.
 //! - [`doctor`]: finds faults and names the next command; [`address`] adds the flags of the home to a command.
-//! - `qr`: QR codes for a terminal. [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
+//! - `opener`: opens a file on the desktop. `qr`: QR codes for a terminal. [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
 //!
 //! The database is a public interface: a script with plain SQL can do all that this crate does.
 
@@ -22,6 +22,7 @@ pub mod log;
 mod maintenance;
 mod model;
 pub mod notification;
+mod opener;
 pub mod profile;
 mod qr;
 mod store;
@@ -37,6 +38,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
+pub use opener::{OpenError, open_file};
 pub use qr::qr_lines;
 use store::Connection;
 pub use store::presence::OpenedFile;

@@ -71,6 +71,12 @@ fn json_members_match_document() {
     agree("`export FILE.db`", &json(&db, &["export", copy.to_str().unwrap()]));
     let file = dir.path().join("home.json");
     agree("`export FILE.json`, `.csv`, `.html`", &json(&db, &["export", file.to_str().unwrap()]));
+    let receipt = dir.path().join("receipt.txt");
+    std::fs::write(&receipt, "a receipt").unwrap();
+    agree("`attach`", &json(&db, &["attach", receipt.to_str().unwrap(), "--to", "home"]));
+    agree("`files`", &json(&db, &["files"]));
+    agree("`files path`", &json(&db, &["files", "path", "receipt"]));
+    agree("`files verify`", &json(&db, &["files", "verify"]));
     agree("`fields`", &json(&db, &["fields", "task"]));
     agree("`edits change`, `resolve`", &json(&db, &["edits", "change", "1", "name=Hallway"]));
     for (of, same) in [(&why["edits"], json(&db, &["edits"])), (&room, json(&db, &["show", id]))] {

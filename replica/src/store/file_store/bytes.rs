@@ -164,6 +164,20 @@ pub(crate) fn is_here(db: &Path, sha256: &str) -> bool {
     path(db, sha256).is_some_and(|path| path.is_file())
 }
 
+/// Copies the bytes of all files to the folder of another database.
+pub(crate) fn copy_all(db: &Path, other: &Path) -> Result<(), StoreError> {
+    for directory in fs::read_dir(folder(db)).into_iter().flatten().flatten() {
+        for file in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
+            let name = file.file_name().to_string_lossy().into_owned();
+            let Some(to) = path(other, &name) else { continue };
+            let parent = to.parent().map_or_else(|| folder(other), Path::to_owned);
+            make_private_directory(&parent).map_err(at(&parent))?;
+            fs::copy(file.path(), &to).map_err(at(&to))?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes the bytes of a file. Bytes that are not there are no error.
 pub(crate) fn remove(db: &Path, sha256: &str) -> Result<(), StoreError> {
     for path in [path(db, sha256), download_path(db, sha256)].into_iter().flatten() {
