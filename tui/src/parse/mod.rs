@@ -4,4 +4,5 @@
 pub mod dates;
 pub mod filter;
 pub mod matching;
+pub mod path;
 pub mod quick;

@@ -4,6 +4,7 @@ pub mod columns;
 mod days;
 pub mod direction;
 pub mod faults;
+pub mod files;
 pub mod glyphs;
 pub mod sanitize;
 pub mod sync_status;
@@ -101,6 +102,7 @@ pub fn label(kind: Kind, field: &Field) -> String {
     match (kind, field.name) {
         (Kind::Inventory, "purchase_price") => "Price, each".to_owned(),
         (Kind::Inventory, "current_value") => "Value, each".to_owned(),
+        (Kind::Document, files::FILE) => "File".to_owned(),
         _ => field_word(field),
     }
 }
