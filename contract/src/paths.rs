@@ -32,6 +32,8 @@ pub const DOCS: &str = "/docs";
 pub const CHANGELOG: &str = "/docs/changelog";
 /// The API reference, an HTML page.
 pub const REFERENCE: &str = "/docs/reference";
+/// A page of the API reference; `{section}` stands for a group of operations, `schemas` or `refusals`.
+pub const REFERENCE_SECTION: &str = "/docs/reference/{section}";
 /// The style sheet of the pages.
 pub const STYLE: &str = "/docs/style.css";
 /// The script of the pages, which work without it too.
@@ -58,6 +60,8 @@ pub const PAR: &str = "/oauth/par";
 pub const TOKEN: &str = "/oauth/token";
 /// Begins the authorization of a device (RFC 8628).
 pub const DEVICE_AUTHORIZATION: &str = "/oauth/device_authorization";
+/// The client id of Hearth's own replicas there. Their authorization ends with an API key.
+pub const REPLICA_CLIENT: &str = "hearth-replica";
 /// The page on which an owner agrees to a device.
 pub const DEVICE: &str = "/oauth/device";
 /// Registers a client (RFC 7591).

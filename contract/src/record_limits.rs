@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::check::Fields;
 use crate::resources::resource;
-use crate::schema::{AUTHOR_MAX, Format, Kind, URL_MAX};
+use crate::schema::{AUTHOR_MAX, COMMON, Format, Kind, URL_MAX};
 
 /// Bytes of the JSON of one record. The largest record that the contract allows has 90 kB; members of a newer server fit too.
 pub const RECORD_BYTES_MAX: usize = 256 << 10;
@@ -16,9 +16,6 @@ pub const EVENT_BYTES_MAX: usize = RECORD_BYTES_MAX + (4 << 10);
 const UNKNOWN_BYTES_MAX: usize = 64 << 10;
 /// Characters of a value that is neither a text nor an address: a word, a date, a sum, an id, the name of an author.
 const VALUE_CHARS_MAX: usize = AUTHOR_MAX;
-
-/// The members of every record that are texts.
-const COMMON: [&str; 4] = ["id", "created_at", "updated_at", "updated_by"];
 
 /// The first limit that a record breaks, as a part of a sentence such as `title has more than 200 characters`. None: the
 /// record keeps all limits.

@@ -153,9 +153,12 @@ CREATE TABLE keys (
     expires_at   INTEGER,
     revoked_at   INTEGER,
     flagged_at   INTEGER,                         -- the key was flagged for repeated refusals
-    client       TEXT                             -- the row is the grant of this partner's client; null: an ordinary key
+    client       TEXT,                            -- the row is the grant of this partner's client; null: an ordinary key
+    is_device    INTEGER NOT NULL DEFAULT 0 CHECK (is_device IN (0, 1)) -- 1: an owner approved a device, which got this key
 ) STRICT;
 
+-- The order of the console's lists. The ids rise with the moment of creation.
+CREATE INDEX keys_by_team ON keys (team, (client IS NULL), (revoked_at IS NULL), id);
 CREATE INDEX keys_of_clients ON keys (client) WHERE client IS NOT NULL;
 
 -- Partner authorization (contract 20): registered clients, and what they hold for a short or long time. A grant is a row

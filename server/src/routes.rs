@@ -224,6 +224,13 @@ fn pages() -> Vec<Route> {
         page(paths::REFERENCE, "get_reference", "The API reference", ResponseBody::Page, |request| {
             Box::pin(api::docs::reference(request))
         }),
+        page(
+            paths::REFERENCE_SECTION,
+            "get_reference_section",
+            "A page of the API reference",
+            ResponseBody::Page,
+            |request| Box::pin(api::docs::reference_section(request)),
+        ),
         page(paths::GUIDE, "get_guide", "A guide", ResponseBody::Page, |request| Box::pin(api::docs::guide(request))),
         page(paths::ERROR_PAGE, "get_error_page", "The meaning of an error type", ResponseBody::ErrorPage, |request| {
             Box::pin(api::docs::error(request))

@@ -147,7 +147,8 @@ impl Partner {
     pub async fn agree(&self, changed: &[(&str, &str)]) -> Response {
         let challenge = challenge();
         let mut form = self.request(&challenge, changed);
-        let choices = [("decision", "allow"), ("environment", "test"), ("days", "0"), ("grant", "rooms:read")];
+        let choices =
+            [("decision", "allow"), ("environment", "test"), ("days", "until-revoked"), ("grant", "rooms:read")];
         let is_chosen = |name: &str| changed.iter().any(|(known, _)| *known == name);
         form.extend(choices.into_iter().filter(|(name, _)| !is_chosen(name)));
         if !is_chosen("grant") {

@@ -71,6 +71,7 @@ fn key_row(key: usize, home: Uuid) -> Key {
         expires_at: None,
         revoked_at: None,
         flagged_at: None,
+        is_device: false,
         client: None,
     }
 }

@@ -53,7 +53,7 @@ async fn approve(server: &Server, code: &str) {
     let scopes: Vec<&str> =
         page.text.split("name=\"grant\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(!scopes.is_empty(), "{}", page.text);
-    let form = [("user_code", code), ("decision", "allow"), ("environment", "test"), ("days", "0")];
+    let form = [("user_code", code), ("decision", "allow"), ("environment", "test"), ("days", "until-revoked")];
     let form: Vec<(&str, &str)> = form.into_iter().chain(scopes.into_iter().map(|scope| ("grant", scope))).collect();
     let done = owner.submit("/oauth/device", &form).await;
     assert_eq!(done.status, 200, "{}", done.text);
@@ -106,6 +106,16 @@ async fn server_without_approval_gets_key_prompt() {
     terminal.type_keys(&format!("{}\r", server.test_key));
     terminal.wait_for_text("next: hearth-replica sync");
     assert!(terminal.wait_for_exit());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn init_says_why_no_device_is_approved() {
+    let server = Server::start_with(|config| config.has_console = false).await;
+    let home = tempfile::tempdir().unwrap();
+    let mut terminal = init(&server, home.path());
+    terminal.wait_for_text("This server has no console");
+    terminal.wait_for_text("API key (not shown)");
+    terminal.kill();
 }
 
 #[tokio::test(flavor = "multi_thread")]

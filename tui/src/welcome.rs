@@ -255,9 +255,12 @@ mod tests {
         server.send(News::Approval(Approval { address, code, qr: qr.clone() })).unwrap();
         assert!(connection.take_answer().is_none());
         let mut welcome = Welcome { connection: Some(connection), ..Welcome::default() };
-        for (width, height, has_qr) in [(80, 24, true), (60, 40, true), (60, 24, false), (40, 10, false)] {
+        for (width, height, has_qr) in
+            [(80, 24, true), (60, 40, true), (50, 40, true), (60, 24, false), (40, 10, false)]
+        {
             let text = screen(&welcome, width, height);
             assert!(text.contains("BCDF-GHJK") && text.contains("esc cancels"), "{text}");
+            assert!(!text.contains("esc back") && !text.contains("enter next"), "{text}");
             assert_eq!(qr.iter().all(|line| text.contains(line.as_str())), has_qr, "{width}x{height}\n{text}");
         }
         press(&mut welcome, KeyCode::Esc);

@@ -1,7 +1,7 @@
 //! Shows on the terminal how a person approves this device in a browser, and waits for it. Must not know profiles.
 
 use hearth_replica::qr_lines;
-use hearth_replica::sync::{DeviceCode, DeviceFlow, DeviceFlowError, machine_name};
+use hearth_replica::sync::{Begun, DeviceCode, DeviceFlow, DeviceFlowError, machine_name};
 use secrecy::SecretString;
 
 use super::failure::{Exit, Failure};
@@ -10,11 +10,17 @@ use super::{output, runtime, signals};
 /// Lines that are shown besides the QR code.
 const OTHER_LINES: usize = 8;
 
-/// Gets a key for this device from a person in a browser. None: the server has no such sign-in.
+/// Gets a key for this device from a person in a browser. None: the server approves no devices, and the terminal says why.
 pub(super) fn key_by_approval(server: &str) -> Result<Option<SecretString>, Failure> {
     runtime::block_on(async {
         let device = machine_name();
-        let Some(mut flow) = DeviceFlow::begin(server, &device).await? else { return Ok(None) };
+        let mut flow = match DeviceFlow::begin(server, &device).await? {
+            Begun::Waiting(flow) => flow,
+            Begun::NotOffered(reason) => {
+                reason.inspect(|reason| output::message(reason));
+                return Ok(None);
+            }
+        };
         // From here on Ctrl-C ends the waiting with a sentence. Before, it ends the program.
         signals::listen()?;
         show(&flow.code, &device);
@@ -31,7 +37,7 @@ fn show(code: &DeviceCode, device: &str) {
     if let Some(lines) = qr_lines(code.address_to_scan()) {
         output::picture(&lines, OTHER_LINES);
     }
-    let minutes = code.expires_in.div_ceil(60);
+    let minutes = code.longest_wait().as_secs().div_ceil(60);
     output::message(&format!("Waiting at most {minutes} min; Ctrl-C ends. To type a key instead: init --ask-key"));
 }
 

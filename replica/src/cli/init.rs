@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hearth_contract::key::parse_key;
-use hearth_replica::Phase;
 use hearth_replica::doctor::{Severity, check_encryption, check_scopes, key_file_warning};
 use hearth_replica::profile::{self, Profile};
-use hearth_replica::sync::{self, ClientError, fetch_identity};
+use hearth_replica::sync::{self, ClientError, Identity, fetch_identity, machine_name};
+use hearth_replica::{Phase, Replica, database_exists};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -74,7 +74,30 @@ impl Init {
         if let Some(finding) = check_encryption(server) {
             output::message(&format!("warning: {}; {}", finding.text, finding.next.unwrap_or_default()));
         }
-        let key = self.key(server)?;
+        let db = context.db_given.then(|| context.profile.db.clone());
+        let profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
+        // Before a person approves this device: a fault of these files needs no key.
+        let existing = database_exists(&profile.db).then(|| context.open_or_create()).transpose()?;
+        let (key, is_issued) = self.key(server)?;
+        let adopted = self.adopt(context, server, key, profile, existing);
+        if is_issued && adopted.is_err() {
+            let device = machine_name();
+            let text = format!("the key of this approval is not used: the console of the server lists it as {device}");
+            output::message(&format!("{text}; delete it there"));
+        }
+        let (profile, identity) = adopted?;
+        self.report(context, server, &profile, &identity)
+    }
+
+    /// Checks the key, binds the database to the home of the key, and saves the profile with the key.
+    fn adopt(
+        &self,
+        context: &Context,
+        server: &str,
+        key: SecretString,
+        mut profile: Profile,
+        existing: Option<Replica>,
+    ) -> Result<(Profile, Identity), Failure> {
         if parse_key(key.expose_secret()).is_none() {
             return Err(Failure::new(Exit::Key, "this is not an API key: mistyped or incomplete")
                 .hint("hearth-server key create, if you have none"));
@@ -93,9 +116,7 @@ impl Init {
             error => error.into(),
         })?;
 
-        let db = context.db_given.then(|| context.profile.db.clone());
-        let mut profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
-        let replica = context.open_or_create()?;
+        let replica = existing.map_or_else(|| context.open_or_create(), Ok)?;
         if !replica.adopt(server, &identity)? {
             let text = format!("{} is the replica of another home", profile.db.display());
             return Err(Failure::new(Exit::Failure, text)
@@ -105,6 +126,10 @@ impl Init {
         profile.conflict_policy = context.profile.conflict_policy;
         profile.key = Some(key);
         profile.save()?;
+        Ok((profile, identity))
+    }
+
+    fn report(&self, context: &Context, server: &str, profile: &Profile, identity: &Identity) -> Result<(), Failure> {
         if let Some(variable) = self.overriding_variable() {
             output::message(&format!("{variable} is set and takes precedence over the saved key: unset {variable}"));
         }
@@ -135,26 +160,29 @@ impl Init {
 
     /// The environment variable that takes precedence over the saved key.
     fn overriding_variable(&self) -> Option<&'static str> {
-        let given = self.key_file.as_ref()?;
-        let (variable, _) = profile::key_source_in_environment().filter(|(_, file)| file.as_ref() != Some(given))?;
-        Some(variable)
+        let (variable, file) = profile::key_source_in_environment()?;
+        let is_other = self.key_file.as_ref().map_or(self.ask_key, |given| file.as_ref() != Some(given));
+        is_other.then_some(variable)
     }
 
-    fn key(&self, server: &str) -> Result<SecretString, Failure> {
+    /// The key, and true when the server has issued it just now.
+    fn key(&self, server: &str) -> Result<(SecretString, bool), Failure> {
         if let Some(file) = &self.key_file {
-            return Ok(profile::key_from_file(file)?);
+            return Ok((profile::key_from_file(file)?, false));
         }
         if !self.ask_key
             && let Some(key) = profile::key_from_environment()?
         {
-            return Ok(key);
+            return Ok((key, false));
         }
         let text = if io::stdin().is_terminal() {
             if !self.ask_key {
                 if let Some(key) = key_by_approval(server)? {
-                    return Ok(key);
+                    return Ok((key, true));
                 }
-                output::message("This server approves no devices in a browser, so it needs an API key.");
+                output::message(
+                    "This server approves no devices in a browser, or is no Hearth server: check the address.",
+                );
             }
             output::message("API key (not shown):");
             console::Term::stderr().read_secure_line()?
@@ -167,6 +195,6 @@ impl Init {
             return Err(Failure::new(Exit::Key, "no key was given")
                 .hint("repeat with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
         }
-        Ok(text.trim().to_owned().into())
+        Ok((text.trim().to_owned().into(), false))
     }
 }

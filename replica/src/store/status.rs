@@ -76,7 +76,8 @@ impl Status {
             || self.is_under_way() && self.offline_since.is_none() && self.last_contact_at.is_some()
     }
 
-    /// True when the process that syncs has saved a failed attempt: the next attempt has a time. Counts only out of contact.
+    /// True when the process that syncs has saved a failed attempt: the next attempt has a time.
+    /// After a later contact the time may be of one request only, so callers check first that the replica is out of contact.
     pub fn has_failed_attempt(&self) -> bool {
         self.next_attempt_at.is_some()
     }

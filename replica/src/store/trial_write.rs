@@ -27,13 +27,18 @@ pub(crate) struct RefusingTrigger {
 /// Triggers that are tried, at most. Each needs a trial of its own.
 const TRIED_MAX: usize = 50;
 
-/// The triggers of people that make each sync fail. Empty when none does, and while another program writes.
+/// The triggers of people that make each sync fail: each that fails alone, or else each without which the writes succeed.
+/// Empty when none does, and while another program writes.
 pub(crate) fn refusing_triggers(connection: &mut Connection) -> Result<Vec<RefusingTrigger>, StoreError> {
     let triggers = user_objects::triggers(connection)?;
     let mut found = Vec::new();
     let is_failing = |attempt: Attempt| matches!(attempt, Attempt::Fails(_));
+    if triggers.is_empty() {
+        return Ok(found);
+    }
+    let Attempt::Fails(together) = attempt(connection, &[])? else { return Ok(found) };
     // Writes that fail without any of these triggers have another cause.
-    if triggers.is_empty() || !is_failing(attempt(connection, &[])?) || is_failing(attempt(connection, &triggers)?) {
+    if is_failing(attempt(connection, &triggers)?) {
         return Ok(found);
     }
     for trigger in triggers.iter().take(TRIED_MAX) {
@@ -41,6 +46,17 @@ pub(crate) fn refusing_triggers(connection: &mut Connection) -> Result<Vec<Refus
         match attempt(connection, &others)? {
             Attempt::Fails(sentence) => found.push(RefusingTrigger { trigger: trigger.clone(), sentence }),
             Attempt::Succeeds => {}
+            Attempt::Busy => return Ok(found),
+        }
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    // Some triggers refuse only together.
+    for trigger in triggers.iter().take(TRIED_MAX) {
+        match attempt(connection, std::slice::from_ref(trigger))? {
+            Attempt::Succeeds => found.push(RefusingTrigger { trigger: trigger.clone(), sentence: together.clone() }),
+            Attempt::Fails(_) => {}
             Attempt::Busy => break,
         }
     }

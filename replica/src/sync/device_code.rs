@@ -28,7 +28,7 @@ pub struct DeviceCode {
     /// The same page with the code already typed. None: the server has no such address.
     pub verification_uri_complete: Option<String>,
     /// Seconds for which the code is valid.
-    pub expires_in: u64,
+    expires_in: u64,
     interval: Option<u64>,
 }
 
@@ -36,6 +36,11 @@ impl DeviceCode {
     /// The address for a QR code.
     pub fn address_to_scan(&self) -> &str {
         self.verification_uri_complete.as_deref().unwrap_or(&self.verification_uri)
+    }
+
+    /// The longest time to wait for the person, from the arrival of the code.
+    pub fn longest_wait(&self) -> Duration {
+        Duration::from_secs(self.expires_in.min(WAIT_MAX))
     }
 
     /// The page for the person is a web address without control characters, because it is shown and opened.
@@ -108,7 +113,7 @@ impl Waiting {
     /// Begins to wait for a code that has just arrived.
     pub(super) fn new(code: &DeviceCode, now: Duration) -> Waiting {
         let interval = Duration::from_secs(code.interval.unwrap_or(INTERVAL_DEFAULT)).clamp(MIN_PAUSE, INTERVAL_MAX);
-        let ends_at = now + Duration::from_secs(code.expires_in.min(WAIT_MAX));
+        let ends_at = now + code.longest_wait();
         Waiting { interval, pause: interval, ask_at: now + interval, ends_at }
     }
 
@@ -200,6 +205,9 @@ mod tests {
         assert_eq!(end(Answer::Expired).unwrap_err(), NotApproved::Expired);
         let waiting = Waiting::new(&code(None), seconds(0));
         assert_eq!(waiting.next(seconds(600)), Err(NotApproved::Expired));
+        let long = DeviceCode { expires_in: 7200, ..code(None) };
+        assert_eq!(long.longest_wait(), seconds(WAIT_MAX));
+        assert_eq!(Waiting::new(&long, seconds(0)).next(long.longest_wait()), Err(NotApproved::Expired));
     }
 
     #[test]

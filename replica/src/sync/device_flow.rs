@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use hearth_contract::paths::{DEVICE_AUTHORIZATION, REPLICA_CLIENT, TOKEN};
+use hearth_contract::schema::AUTHOR_MAX;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
@@ -9,13 +11,8 @@ use super::client::{Client, ClientError};
 use super::device_code::{Answer, DeviceCode, NotApproved, Step, Waiting};
 use super::wire::HttpResponse;
 
-/// The name by which the server knows this program.
-const CLIENT_ID: &str = "hearth-replica";
 /// The kind of the question for the key (RFC 8628 3.4).
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
-/// Where the device asks for a code, and for its key.
-const CODE_PATH: &str = "/oauth/device_authorization";
-const TOKEN_PATH: &str = "/oauth/token";
 
 /// Why the device has no key. The texts are sentences for people.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +23,15 @@ pub enum DeviceFlowError {
     /// The device was not approved.
     #[error(transparent)]
     NotApproved(#[from] NotApproved),
+}
+
+/// What a server says to a device that asks for a code.
+#[derive(Debug)]
+pub enum Begun {
+    /// The device waits for its approval.
+    Waiting(DeviceFlow),
+    /// The server approves no devices, with the reason and next step that it gives to people.
+    NotOffered(Option<String>),
 }
 
 /// A server with which this device waits for its approval.
@@ -41,12 +47,12 @@ pub struct DeviceFlow {
 /// The name of this machine in its network, for the name of its key.
 pub fn machine_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_MAX).collect();
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(AUTHOR_MAX).collect();
     if shown.is_empty() { "device".to_owned() } else { shown }
 }
 
-/// Characters of the name of a key.
-const NAME_MAX: usize = 100;
+/// Characters of a reason that is shown.
+const REASON_MAX: usize = 500;
 
 /// A refusal (RFC 6749 5.2).
 #[derive(Deserialize)]
@@ -61,15 +67,15 @@ struct KeyBody {
 }
 
 impl DeviceFlow {
-    /// Asks for a code. `device`: the name of the key, such as the name of this machine. None: the server has no such
-    /// sign-in.
-    pub async fn begin(server: &str, device: &str) -> Result<Option<DeviceFlow>, DeviceFlowError> {
+    /// Asks for a code. `device`: the name of the key, such as the name of this machine.
+    pub async fn begin(server: &str, device: &str) -> Result<Begun, DeviceFlowError> {
         let client = Client::without_key(server)?;
-        let response = client.post_form(CODE_PATH, &[("client_id", CLIENT_ID), ("device_name", device)]).await;
+        let response =
+            client.post_form(DEVICE_AUTHORIZATION, &[("client_id", REPLICA_CLIENT), ("device_name", device)]).await;
         let response = response.map_err(|why| client.unreachable(why))?;
         match response.status {
             200 => {}
-            404 | 405 => return Ok(None),
+            404 | 405 => return Ok(Begun::NotOffered(reason(&response))),
             status => return Err(refused(&client, status, &response).into()),
         }
         let code: Option<DeviceCode> = serde_json::from_slice(&response.body).ok();
@@ -77,7 +83,8 @@ impl DeviceFlow {
             return Err(client.not_hearth("its answer holds no code for this device".to_owned()).into());
         };
         let begun = Instant::now();
-        Ok(Some(DeviceFlow { client, waiting: Waiting::new(&code, begun.elapsed()), code, begun }))
+        let waiting = Waiting::new(&code, begun.elapsed());
+        Ok(Begun::Waiting(DeviceFlow { client, waiting, code, begun }))
     }
 
     /// Waits until a person has decided. Returns the key.
@@ -97,8 +104,8 @@ impl DeviceFlow {
 
     async fn ask(&self) -> Answer {
         let code = self.code.device_code.expose_secret();
-        let form = [("client_id", CLIENT_ID), ("grant_type", GRANT_TYPE), ("device_code", code)];
-        match self.client.post_form(TOKEN_PATH, &form).await {
+        let form = [("client_id", REPLICA_CLIENT), ("grant_type", GRANT_TYPE), ("device_code", code)];
+        match self.client.post_form(TOKEN, &form).await {
             Ok(response) => answer(&response),
             Err(_) => Answer::Unavailable,
         }
@@ -124,6 +131,14 @@ fn answer(response: &HttpResponse) -> Answer {
     }
 }
 
+/// The reason of a refusal, for people. None: the response gives none, or no short one.
+fn reason(response: &HttpResponse) -> Option<String> {
+    let text = serde_json::from_slice::<RefusalBody>(&response.body).ok()?.error_description?;
+    // The text goes to a terminal: one line without control characters.
+    let is_plain = text.chars().count() <= REASON_MAX && !text.chars().any(char::is_control);
+    Some(text).filter(|text| is_plain && !text.is_empty())
+}
+
 fn refused(client: &Client, status: u16, response: &HttpResponse) -> ClientError {
     match serde_json::from_slice::<RefusalBody>(&response.body) {
         Ok(body) => ClientError::Refused(status, body.error_description.unwrap_or(body.error)),
@@ -137,6 +152,18 @@ mod tests {
 
     fn meaning(status: u16, body: &str) -> Answer {
         answer(&HttpResponse { status, body: body.as_bytes().to_vec(), ..HttpResponse::default() })
+    }
+
+    #[test]
+    fn reason_of_the_server_is_one_plain_line() {
+        let of = |body: &str| {
+            reason(&HttpResponse { status: 404, body: body.as_bytes().to_vec(), ..HttpResponse::default() })
+        };
+        let told = of(r#"{"error":"invalid_request","error_description":"This server has no https address."}"#);
+        assert_eq!(told.as_deref(), Some("This server has no https address."));
+        for other in ["", "<html>", r#"{"error":"x"}"#, r#"{"error":"x","error_description":"a\u001b[2J"}"#] {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 
     #[test]

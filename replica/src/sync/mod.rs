@@ -45,7 +45,7 @@ pub(crate) use client::fetch_identity_and_time;
 pub use client::{ClientError, fetch_feed_head, fetch_identity, redact_address};
 pub use config::SyncConfig;
 pub use device_code::{DeviceCode, NotApproved};
-pub use device_flow::{DeviceFlow, DeviceFlowError, machine_name};
+pub use device_flow::{Begun, DeviceFlow, DeviceFlowError, machine_name};
 pub use driver::run;
 pub use engine::{Command, DriverEvent, Engine, Moment, RandomBits, StepOutput};
 pub(crate) use engine::{stored_home, write_failure_text};

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 
-use rustls::CertificateError;
+use rustls::{AlertDescription, CertificateError};
 
 /// The fault of the TLS library inside an error. None: the error has another cause.
 pub(super) fn tls_fault<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
@@ -19,8 +19,16 @@ pub(super) fn tls_text(fault: &rustls::Error) -> String {
         rustls::Error::InvalidMessage(_) => {
             "it speaks no TLS at this port; check the port, or write http:// for a server without TLS".to_owned()
         }
-        rustls::Error::AlertReceived(_) | rustls::Error::PeerIncompatible(_) => {
+        rustls::Error::AlertReceived(
+            AlertDescription::ProtocolVersion
+            | AlertDescription::HandshakeFailure
+            | AlertDescription::InsufficientSecurity,
+        )
+        | rustls::Error::PeerIncompatible(_) => {
             format!("it and this program agree on no TLS connection ({fault}); use a server with TLS 1.2 or 1.3")
+        }
+        rustls::Error::AlertReceived(_) => {
+            format!("the TLS connection failed: {fault}; look in the log of the server")
         }
         _ => format!("the TLS connection failed: {fault}"),
     }
@@ -42,14 +50,29 @@ fn certificate_text(why: &CertificateError) -> String {
             "its certificate is for another name; use that name, or make a certificate that names this address"
         }
         CertificateError::NotValidForNameContext { presented, .. } => return other_names_text(presented),
-        // The only other fault of a certificate that servers are commonly given by mistake.
-        CertificateError::Other(_) => {
+        CertificateError::Other(why) => return other_fault_text(&*why.0),
+        why => return refused_text(why),
+    };
+    text.to_owned()
+}
+
+/// The sentence about a fault for which the TLS library has no word of its own.
+fn other_fault_text(why: &(dyn Error + Send + Sync + 'static)) -> String {
+    let text = match why.downcast_ref() {
+        Some(webpki::Error::CaUsedAsEndEntity) => {
             "it shows the certificate of an issuer instead of a server's; let the issuer issue one for the server, and name \
              the issuer's in a file by SSL_CERT_FILE"
         }
-        why => return format!("its certificate is refused: {why}; make a new one on the server"),
+        Some(webpki::Error::UnsupportedCertVersion) => {
+            "its certificate is of X.509 version 1; make one with the extension subjectAltName"
+        }
+        _ => return refused_text(why),
     };
     text.to_owned()
+}
+
+fn refused_text(why: impl std::fmt::Display) -> String {
+    format!("its certificate is refused: {why}; make a new one on the server")
 }
 
 /// `presented`: names in the library's form, as in `DnsName("home.example")` and `IpAddress(192.168.1.5)`.
@@ -77,11 +100,30 @@ mod tests {
     fn refused_certificate_names_the_remedy() {
         let text = |why| tls_text(&rustls::Error::InvalidCertificate(why));
         assert!(text(CertificateError::UnknownIssuer).contains("SSL_CERT_FILE"));
-        let issuers = text(CertificateError::Other(rustls::OtherError(std::sync::Arc::new(io::Error::other("CA")))));
+        let other = |why: webpki::Error| text(CertificateError::Other(rustls::OtherError(std::sync::Arc::new(why))));
+        let issuers = other(webpki::Error::CaUsedAsEndEntity);
         assert!(issuers.contains("SSL_CERT_FILE") && !issuers.contains("Other"), "{issuers}");
+        assert!(other(webpki::Error::UnsupportedCertVersion).contains("version 1; make one with the extension"));
+        let long = other(webpki::Error::PathLenConstraintViolated);
+        assert_eq!(long, "its certificate is refused: PathLenConstraintViolated; make a new one on the server");
         assert!(text(CertificateError::Expired).contains("renew it"));
         let names = ["DnsName(\"home.example\")".to_owned(), "IpAddress(192.168.1.5)".to_owned()];
         assert!(other_names_text(&names).contains("for home.example, 192.168.1.5, not"));
+    }
+
+    #[test]
+    fn only_alerts_about_versions_advise_a_version() {
+        let text = |alert| tls_text(&rustls::Error::AlertReceived(alert));
+        for alert in [
+            AlertDescription::ProtocolVersion,
+            AlertDescription::HandshakeFailure,
+            AlertDescription::InsufficientSecurity,
+        ] {
+            assert!(text(alert).contains("TLS 1.2 or 1.3"));
+        }
+        for alert in [AlertDescription::InternalError, AlertDescription::CertificateRequired] {
+            assert!(text(alert).ends_with("; look in the log of the server"), "{}", text(alert));
+        }
     }
 
     #[test]

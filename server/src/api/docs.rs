@@ -26,9 +26,20 @@ pub async fn portal(request: PublicRequest) -> Result<Reply, Refusal> {
     page(&request, paths::DOCS).await
 }
 
-/// `GET /docs/reference`: the API reference.
+/// `GET /docs/reference`: the contents of the API reference.
 pub async fn reference(request: PublicRequest) -> Result<Reply, Refusal> {
     page(&request, paths::REFERENCE).await
+}
+
+/// `GET /docs/reference/{section}`: a page of the API reference.
+pub async fn reference_section(request: PublicRequest) -> Result<Reply, Refusal> {
+    let path = paths::REFERENCE_SECTION.replace("{section}", &request.name);
+    if request.app.pages.contains_key(&path) {
+        return page(&request, &path).await;
+    }
+    let message = format!("The reference has no page `{}`.", shorten(&request.name, QUOTED_NAME_MAX));
+    let fix = format!("See {} for every page.", paths::REFERENCE);
+    Err(Problem::new(ProblemType::NotFound, message).with_fix(fix).into())
 }
 
 /// `GET /docs/changelog`: the news of each version, newest first.

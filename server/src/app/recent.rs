@@ -14,8 +14,6 @@ const TEAMS_MAX: usize = 50;
 /// A request that was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Rises with each request of the process; the order of the list.
-    pub number: u64,
     /// The moment of the response.
     pub at: Timestamp,
     /// The method, shortened as in the log.
@@ -32,6 +30,15 @@ pub struct Request {
     pub request_id: Box<str>,
 }
 
+/// A request in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    /// Rises with each request of the process; the order of the list.
+    pub number: u64,
+    /// The request.
+    pub request: Request,
+}
+
 /// The latest requests of each team, the newest first. The team None holds the requests without a valid key.
 #[derive(Default)]
 pub struct RecentRequests(Mutex<State>);
@@ -39,32 +46,32 @@ pub struct RecentRequests(Mutex<State>);
 #[derive(Default)]
 struct State {
     last_number: u64,
-    teams: HashMap<Option<Box<str>>, VecDeque<Request>>,
+    teams: HashMap<Option<Box<str>>, VecDeque<Remembered>>,
 }
 
 impl RecentRequests {
-    /// Remembers a request. `team`: the id of the key's team. The number of the request is set here.
-    pub fn record(&self, team: Option<&str>, mut request: Request) {
+    /// Remembers a request. `team`: the id of the key's team.
+    pub fn record(&self, team: Option<&str>, request: Request) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.last_number += 1;
-        request.number = state.last_number;
+        let number = state.last_number;
         let team: Option<Box<str>> = team.map(Box::from);
         if !state.teams.contains_key(&team) && state.teams.len() >= TEAMS_MAX {
-            let newest = |requests: &VecDeque<Request>| requests.front().map_or(0, |request| request.number);
+            let newest = |requests: &VecDeque<Remembered>| requests.front().map(|request| request.number);
             let silent = state.teams.iter().min_by_key(|(_, requests)| newest(requests)).map(|(team, _)| team.clone());
             silent.map(|team| state.teams.remove(&team));
         }
         let requests = state.teams.entry(team).or_default();
         requests.truncate(REQUESTS_MAX - 1);
-        requests.push_front(request);
+        requests.push_front(Remembered { number, request });
     }
 
     /// The newest requests of the given teams together, with numbers below `before`: at most `count`, and whether more
     /// follow. At most [`REQUESTS_MAX`] requests are shown over all pages.
-    pub fn page(&self, teams: &[Option<&str>], before: u64, count: usize) -> (Vec<Request>, bool) {
+    pub fn page(&self, teams: &[Option<&str>], before: u64, count: usize) -> (Vec<Remembered>, bool) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = |team: &Option<&str>| state.teams.get(&team.map(Box::from));
-        let mut found: Vec<&Request> = teams.iter().filter_map(known).flatten().collect();
+        let mut found: Vec<&Remembered> = teams.iter().filter_map(known).flatten().collect();
         found.sort_by_key(|request| std::cmp::Reverse(request.number));
         found.truncate(REQUESTS_MAX);
         found.retain(|request| request.number < before);
@@ -80,7 +87,7 @@ mod tests {
         let text = |text: &str| text.into();
         let at = Timestamp::from_millis(0);
         let (method, path, request_id) = (text("GET"), text("/v1/me"), text("r"));
-        Request { number: 0, at, method, path, status, took: Duration::ZERO, key: None, request_id }
+        Request { at, method, path, status, took: Duration::ZERO, key: None, request_id }
     }
 
     #[test]
@@ -91,7 +98,8 @@ mod tests {
             recent.record(None, request(401));
         }
         recent.record(Some("a"), request(204));
-        let statuses = |(found, more): (Vec<Request>, bool)| (found.iter().map(|r| r.status).collect::<Vec<_>>(), more);
+        let statuses =
+            |(found, more): (Vec<Remembered>, bool)| (found.iter().map(|r| r.request.status).collect::<Vec<_>>(), more);
         assert_eq!(statuses(recent.page(&[Some("a")], u64::MAX, 10)), (vec![204, 201], false));
         assert_eq!(statuses(recent.page(&[Some("a"), None], u64::MAX, 2)), (vec![204, 401], true));
         assert_eq!(statuses(recent.page(&[Some("b")], u64::MAX, 2)), (vec![], false));

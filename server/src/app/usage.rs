@@ -83,7 +83,7 @@ impl UsageCounter {
         let (team, since) = (team.to_owned(), first_day(now));
         let (keys, mut rows) = db
             .read(move |tx| {
-                let keys = keys::list_with_grants(tx, &team)?;
+                let keys = keys::list(tx, &team)?;
                 Ok((keys, usage::of_team(tx, &team, since)?))
             })
             .await?;

@@ -233,14 +233,15 @@ fn print_new_key(created: &CreatedKey, output: &SecretOutput, as_json: bool) -> 
 }
 
 /// The columns of `key list`. The names of people's choice come last, because their width is unknown.
-const KEY_COLUMNS: [&str; 8] = ["ID", "KEY", "ENV", "STATE", "LAST USED", "EXPIRES", "TEAM", "NAME"];
+const KEY_COLUMNS: [&str; 9] = ["ID", "KEY", "USE", "ENV", "STATE", "LAST USED", "EXPIRES", "TEAM", "NAME"];
 
-fn key_row(key: &Key, now: Timestamp) -> [String; 8] {
+fn key_row(key: &Key, now: Timestamp) -> [String; 9] {
     let state = key.end_reason(now).unwrap_or(if key.flagged_at.is_some() { "flagged" } else { "good" });
     let day = |moment: Option<Timestamp>| moment.map_or("never".to_owned(), |moment| format_date(moment.date()));
     [
         key.id.clone(),
         key.hint.clone(),
+        key_use(key).to_owned(),
         key.environment.as_str().to_owned(),
         state.to_owned(),
         day(key.last_used_at),
@@ -250,6 +251,16 @@ fn key_row(key: &Key, now: Timestamp) -> [String; 8] {
     ]
 }
 
+/// Who presents the key: `partner` (a grant, whose access tokens are presented), `device` (an owner approved the device), or
+/// `key` for every other client.
+fn key_use(key: &Key) -> &'static str {
+    match (&key.client, key.is_device) {
+        (Some(_), _) => "partner",
+        (None, true) => "device",
+        (None, false) => "key",
+    }
+}
+
 fn key_json(key: &Key) -> Value {
     json!({
         "id": key.id,
@@ -257,6 +268,8 @@ fn key_json(key: &Key) -> Value {
         "environment": key.environment.as_str(),
         "name": key.name,
         "hint": key.hint,
+        "use": key_use(key),
+        "client": key.client,
         "scopes": key.scopes,
         "allowlist": key.allowlist,
         "api_version": key.pinned,

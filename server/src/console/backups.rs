@@ -1,6 +1,8 @@
 //! The page of backups and of the check of the database. A check runs in the background, one at a time. Must not know what a
 //! check does, nor how a backup is written.
 
+use std::path::PathBuf;
+
 use askama::Template;
 
 use super::page::{Frame, notice, refused, render};
@@ -9,11 +11,13 @@ use crate::app::checks::Finished;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::{WebRequest, redirect};
 use crate::operate::check::check_team;
-use crate::operate::{backup, shell_command};
+use crate::operate::{self, backup, shell_command};
 use crate::store::sessions::Session;
 
 /// Faults that the page shows, at most.
 const FAULTS_SHOWN: usize = 50;
+/// Stands for the data directory in a command.
+const DATA_WORD: &str = "DIR";
 /// The page, as the target of links.
 const PAGE: (&str, &str) = ("/console/backups", "To backups and check");
 
@@ -44,8 +48,12 @@ struct ResultPart {
 /// `GET /console/backups`.
 pub(super) async fn backups(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let app = &request.app;
-    // The person types the command in another directory.
-    let data = std::path::absolute(&app.config.data).unwrap_or_else(|_| app.config.data.clone());
+    // Where several teams share a server, its owners need not be its operators: the path stays theirs.
+    let data = match operate::teams(&app.db).await.map_err(refused)?.len() {
+        // The person types the command in another directory.
+        1 => std::path::absolute(&app.config.data).unwrap_or_else(|_| app.config.data.clone()),
+        _ => PathBuf::from(DATA_WORD),
+    };
     let command = |words: &[&str]| shell_command(&data, words);
     let page = BackupsPage {
         frame: Frame::of(&session, "Backups and check"),

@@ -15,9 +15,11 @@ use super::words::{moment, moment_or_never};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
 use crate::operate;
-use crate::store::keys::Key;
+use crate::store::keys::{Key, KeyUse};
 use crate::store::sessions::Session;
 
+/// Keys, or grants of partners, on one page.
+pub(super) const PAGE: usize = 50;
 /// The list, as the target of links.
 pub(super) const LIST: (&str, &str) = ("/console/keys", "To the keys");
 
@@ -26,6 +28,9 @@ pub(super) const LIST: (&str, &str) = ("/console/keys", "To the keys");
 struct KeysPage {
     frame: Frame,
     keys: Vec<KeyRow>,
+    /// The key that leads to the next page. None: this page is the last.
+    next: Option<String>,
+    is_first: bool,
 }
 
 #[derive(Template)]
@@ -75,14 +80,25 @@ impl KeyRow {
     }
 }
 
-/// `GET /console/keys`: the valid keys, and then the keys that have ended; the newest first.
+/// `GET /console/keys?after=`: the keys that are not revoked, and then the revoked ones; the newest first.
 pub(super) async fn list(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
-    let app = &request.app;
-    let found = operate::list_keys(&app.db, Some(session.team.clone())).await.map_err(refused)?;
-    let now = app.clock.now();
-    let mut keys: Vec<KeyRow> = found.into_iter().rev().map(|key| KeyRow::new(key, now)).collect();
-    keys.sort_by_key(|key| !key.is_valid);
-    render(200, &KeysPage { frame: Frame::of(&session, "API keys"), keys })
+    let (found, is_first) = page_of(&request, &session, KeyUse::Ordinary).await?;
+    let now = request.app.clock.now();
+    let keys = found.keys.into_iter().map(|key| KeyRow::new(key, now)).collect();
+    render(200, &KeysPage { frame: Frame::of(&session, "API keys"), keys, next: found.next, is_first })
+}
+
+/// The page of keys or grants that a request asks for with `after`, and whether the page is the first.
+pub(super) async fn page_of(
+    request: &WebRequest,
+    session: &Session,
+    key_use: KeyUse,
+) -> Result<(operate::KeyPage, bool), Refusal> {
+    let query = request.query_fields();
+    let after = Some(query.text("after").to_owned()).filter(|id| !id.is_empty());
+    let is_first = after.is_none();
+    let found = operate::page_of_keys(&request.app.db, &session.team, key_use, after, PAGE).await.map_err(refused)?;
+    Ok((found, is_first))
 }
 
 /// `GET /console/keys/{id}`: one key with everything that may be done to it.

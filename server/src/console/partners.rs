@@ -4,13 +4,13 @@
 use askama::Template;
 use hearth_contract::formats::Timestamp;
 
-use super::keys::KeyRow;
+use super::keys::{KeyRow, page_of};
 use super::page::{Frame, not_found, refused, render};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::{WebRequest, redirect};
 use crate::operate;
 use crate::scopes::scope_about;
-use crate::store::keys::Key;
+use crate::store::keys::{Key, KeyUse};
 use crate::store::sessions::Session;
 
 /// The list, as the target of links.
@@ -21,6 +21,9 @@ const LIST: (&str, &str) = ("/console/partners", "To the partners");
 struct PartnersPage {
     frame: Frame,
     grants: Vec<GrantRow>,
+    /// The grant that leads to the next page. None: this page is the last.
+    next: Option<String>,
+    is_first: bool,
     /// The word of `serve --partners`: which programs may ask.
     access: &'static str,
 }
@@ -43,13 +46,14 @@ impl GrantRow {
     }
 }
 
-/// `GET /console/partners`.
+/// `GET /console/partners?after=`.
 pub(super) async fn list(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let (app, now) = (&request.app, request.app.clock.now());
-    let callers = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
-    let grants = callers.into_iter().rev().filter_map(|caller| GrantRow::new(caller, now)).collect();
+    let (found, is_first) = page_of(&request, &session, KeyUse::Grant).await?;
+    let grants = found.keys.into_iter().filter_map(|grant| GrantRow::new(grant, now)).collect();
     let access = app.config.partners.as_str();
-    render(200, &PartnersPage { frame: Frame::of(&session, "Partners"), grants, access })
+    let frame = Frame::of(&session, "Partners");
+    render(200, &PartnersPage { frame, grants, next: found.next, is_first, access })
 }
 
 /// `POST /console/partners/{id}/revoke`: ends the grant, its tokens and its streams.

@@ -55,7 +55,7 @@ pub(super) async fn requests(request: WebRequest, session: Session) -> Result<Re
         frame: Frame::of(&session, "Requests"),
         older: found.last().filter(|_| has_more).map(|request| request.number),
         is_first: before.is_none(),
-        requests: found.into_iter().map(|request| row(request, &keys)).collect(),
+        requests: found.into_iter().map(|one| row(one.request, &keys)).collect(),
         has_strangers,
         requests_max: REQUESTS_MAX,
     };

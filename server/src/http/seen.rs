@@ -41,7 +41,6 @@ impl<'a> Seen<'a> {
             app.usage.count(key, Counted::In(class), now);
         }
         let request = Request {
-            number: 0,
             at: now,
             method: self.method.into(),
             path: self.path.into(),

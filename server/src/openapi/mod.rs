@@ -72,6 +72,11 @@ pub fn describe(base_url: &str, routes: &[Route]) -> Value {
     })
 }
 
+/// The groups of operations, in the order of the description.
+pub fn tags() -> impl Iterator<Item = &'static str> {
+    operations::TAGS.iter().map(|(name, _)| *name)
+}
+
 /// The current version as a semantic version: `2026.6.1`. Generators make it the version of a package, and package
 /// managers such as cargo refuse a date.
 fn semantic_version() -> String {

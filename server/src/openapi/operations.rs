@@ -107,6 +107,7 @@ fn parameters(route: &Route) -> Vec<Value> {
         let (about, schema, example) = match segment {
             "id" => ("The id", json!({ "type": "string", "format": "uuid" }), id.as_str()),
             "sha256" => ("The SHA-256 of the bytes", reference("FileHash"), examples::FILE_HASH),
+            "section" => ("The name of the page", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "tasks"),
             "guide" => ("The name of the guide", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "paging"),
             _ => ("The error type", reference("ErrorType"), "not_found"),
         };

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::random::{fresh_id, random_bytes};
 use crate::scopes::SCOPES;
 use crate::store::homes;
-use crate::store::keys::{self, Key};
+use crate::store::keys::{self, Key, KeyUse};
 use crate::store::{Db, StoreError, Tx};
 use crate::versions::{self, Version};
 
@@ -82,6 +82,7 @@ pub async fn create_key(db: &Db, clock: &Clock, new: NewKey) -> Result<CreatedKe
                 expires_at: new.expires_at,
                 revoked_at: None,
                 flagged_at: None,
+                is_device: false,
                 client: None,
             };
             keys::insert(tx, &key)?;
@@ -155,13 +156,13 @@ pub async fn team_key(db: &Db, team: &str, id: &str) -> Result<Option<Key>, Erro
     Ok(db.read(move |tx| keys::find_by_id(tx, &id)).await?.filter(|key| key.team == team))
 }
 
-/// The keys of one team (id or name) or of all teams, oldest first.
+/// The keys and the grants of one team (id or name) or of all teams, the oldest first.
 pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error> {
     let found = db
         .read(move |tx| match team {
-            None => keys::list(tx, None).map(Ok),
+            None => keys::list_all(tx).map(Ok),
             Some(name) => match homes::find_team(tx, &name)? {
-                Some(team) => keys::list(tx, Some(&team.id)).map(Ok),
+                Some(team) => keys::list(tx, &team.id).map(Ok),
                 None => Ok(Err(name)),
             },
         })
@@ -172,7 +173,37 @@ pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error>
 /// The keys of a team (id) and the grants of its partners, the oldest first: everybody who calls the API.
 pub async fn list_callers(db: &Db, team: &str) -> Result<Vec<Key>, Error> {
     let team = team.to_owned();
-    Ok(db.read(move |tx| keys::list_with_grants(tx, &team)).await?)
+    Ok(db.read(move |tx| keys::list(tx, &team)).await?)
+}
+
+/// A page of the keys or grants of a team (id).
+#[derive(Debug)]
+pub struct KeyPage {
+    /// Those that are not revoked first, the newest first.
+    pub keys: Vec<Key>,
+    /// The id that leads to the next page. None: this page is the last.
+    pub next: Option<String>,
+}
+
+/// A page of `count` keys or grants of a team (id). `after`: the id at the end of the page before; an unknown id begins at
+/// the start.
+pub async fn page_of_keys(
+    db: &Db,
+    team: &str,
+    key_use: KeyUse,
+    after: Option<String>,
+    count: usize,
+) -> Result<KeyPage, Error> {
+    let team = team.to_owned();
+    let found = db.read(move |tx| {
+        let after = after.map(|id| keys::find_by_id(tx, &id)).transpose()?.flatten().filter(|key| key.team == team);
+        keys::page(tx, &team, key_use, after.as_ref(), count + 1)
+    });
+    let mut keys = found.await?;
+    let has_more = keys.len() > count;
+    keys.truncate(count);
+    let next = keys.last().filter(|_| has_more).map(|key| key.id.clone());
+    Ok(KeyPage { keys, next })
 }
 
 /// Revokes a key or a grant (id or unique name). Idempotent.

@@ -20,8 +20,8 @@ mod teams;
 
 pub use error::Error;
 pub use keys::{
-    CreatedKey, NewKey, create_key, list_callers, list_keys, parse_pin, parse_scopes, revoke_key, rotate_key, team_key,
-    unflag_key,
+    CreatedKey, KeyPage, NewKey, create_key, list_callers, list_keys, page_of_keys, parse_pin, parse_scopes,
+    revoke_key, rotate_key, team_key, unflag_key,
 };
 pub use shell::shell_command;
 pub use teams::{

@@ -75,28 +75,21 @@ pub async fn create_link(
     let name = name.map(|name| check_name(&name)).transpose()?;
     let now = clock.now();
     let token = BASE64URL_NOPAD.encode(&random_bytes::<32>());
-    let link = Link {
-        hash: Sha256::digest(token.as_bytes()).into(),
-        team: String::new(),
-        role,
-        name,
-        created_at: now,
-        expires_at: now.plus_millis(LINK_TIME.as_millis() as i64),
-        used_at: None,
-    };
+    let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
     let made = db.write(move |tx| {
         let Some(team) = homes::find_team(tx, &team)? else { return Ok(Err(Error::no_team(&team))) };
-        let known = link.name.as_ref().map(|name| people::find_by_name(tx, &folded(name))).transpose()?.flatten();
+        let known = name.as_ref().map(|name| people::find_by_name(tx, &folded(name))).transpose()?.flatten();
         if known.as_ref().is_some_and(|person| person.team != team.id) {
-            return Ok(Err(name_taken(link.name.as_deref().unwrap_or_default())));
+            return Ok(Err(name_taken(name.as_deref().unwrap_or_default())));
         }
         if people::count_open_links(tx, &team.id, now)? >= OPEN_LINKS_MAX {
             let message = format!("the team has {OPEN_LINKS_MAX} unused links; wait ten minutes, until they end");
             return Ok(Err(Error::Refused(message)));
         }
         // The link of a known person changes no role.
-        let role = known.map_or(link.role, |person| person.role);
-        let link = Link { team: team.id, role, ..link };
+        let role = known.map_or(role, |person| person.role);
+        let expires_at = now.plus_millis(LINK_TIME.as_millis() as i64);
+        let link = Link { hash, team: team.id, role, name, created_at: now, expires_at, used_at: None };
         people::insert_link(tx, &link)?;
         Ok(Ok((link, team.name)))
     });

@@ -45,8 +45,8 @@ struct DevicePage {
     user_code: String,
     /// The name of the program.
     client: String,
-    /// The name of the machine. "": the program gave none.
-    device: String,
+    /// The name of the machine. None: the program gave none.
+    device: Option<String>,
     /// A replica gets a key that does not expire.
     is_replica: bool,
     scopes: Vec<ScopeRow>,
@@ -58,17 +58,15 @@ struct DevicePage {
 struct Waiting {
     grant: DeviceGrant,
     client: std::sync::Arc<Client>,
-    device: String,
+    /// None: the program gave none.
+    device: Option<String>,
 }
 
 impl Waiting {
     /// What the list of keys or grants shows.
     fn name(&self) -> String {
-        match (&*self.device, &self.client.name) {
-            ("", Some(name)) => name.clone(),
-            ("", None) => self.client.client_id.as_str().to_owned(),
-            (device, _) => device.to_owned(),
-        }
+        let name = self.device.as_ref().or(self.client.name.as_ref());
+        name.cloned().unwrap_or_else(|| self.client.client_id.as_str().to_owned())
     }
 }
 
@@ -152,7 +150,7 @@ async fn find(request: &WebRequest, server: &Server, typed: &str) -> Result<Resu
     if client.client_id.as_str() != REPLICA_CLIENT {
         admitted(admit(request, false), request)?;
     }
-    let device = name_of_device(&request.app, typed).await?.unwrap_or_default();
+    let device = name_of_device(&request.app, typed).await?;
     Ok(Ok(Waiting { grant, client, device }))
 }
 

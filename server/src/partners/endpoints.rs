@@ -9,10 +9,11 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::key::{Environment, TokenKind, parse_token};
 use hearth_contract::paths;
 use oauth_as::device::normalize_user_code;
+use oauth_as::token::{RefreshTokenRecord, RefreshTokenState};
 use serde_json::{Value, json};
 
-use super::records::REPLICA_CLIENT;
-use super::sealing::{digest, lookup};
+use super::records::{REPLICA_CLIENT, nanos_of};
+use super::sealing::{digest, lookup, open_json};
 use super::wire::{self, error, read_fields, show_tokens, to_key, write_form};
 use crate::app::App;
 use crate::app::address_limits::AddressRule;
@@ -26,6 +27,10 @@ use crate::store::partners::{self, RecordKind};
 const CALLS: AddressRule = AddressRule { name: "partners", calls: 60, window: Duration::from_secs(60) };
 /// Longest name of a machine, in characters.
 const DEVICE_NAME_MAX: usize = 100;
+/// Devices that wait for an owner, at most.
+const WAITING_DEVICES_MAX: u32 = 1000;
+/// Pushed requests that were not used, at most.
+const PUSHED_REQUESTS_MAX: u32 = 1000;
 /// The grant of RFC 8628.
 const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -116,6 +121,7 @@ pub async fn device_authorization(request: WebRequest) -> Result<Reply, Refusal>
         return Ok(error(400, "invalid_target", &format!("{} is no resource of this server.", other.escape_debug())));
     }
     let name = device_name(&fields)?;
+    has_room(&request.app, RecordKind::Device, WAITING_DEVICES_MAX).await?;
     let (status, answer, reply) =
         wire::call(&request.app, paths::DEVICE_AUTHORIZATION, &request.headers, write_form(&fields)).await?;
     let device_code = answer["device_code"].as_str().filter(|_| status == 200);
@@ -145,9 +151,20 @@ pub(super) async fn name_of_device(app: &App, user_code: &str) -> Result<Option<
     Ok(app.db.read(move |tx| partners::device_name(tx, &code)).await?)
 }
 
+/// Refuses a new record that ends by itself while too many of its kind wait: strangers may make them.
+async fn has_room(app: &App, kind: RecordKind, most: u32) -> Result<(), Refusal> {
+    let now = nanos_of(app.clock.now());
+    if app.db.read(move |tx| partners::count_unexpired(tx, kind, now, most)).await? < most {
+        return Ok(());
+    }
+    let text = "Too many requests wait for an owner's consent; wait a minute, and try again.";
+    Err(error(429, "temporarily_unavailable", text).with_header("retry-after", "60").into())
+}
+
 /// `POST /oauth/par`.
 pub async fn push(request: WebRequest) -> Result<Reply, Refusal> {
     let fields = form(&request)?;
+    has_room(&request.app, RecordKind::Pushed, PUSHED_REQUESTS_MAX).await?;
     Ok(wire::call(&request.app, paths::PAR, &request.headers, write_form(&fields)).await?.2)
 }
 
@@ -210,12 +227,14 @@ async fn grant_of_refresh(app: &App, token: &str) -> Result<Option<Key>, Refusal
     if parse_token(TokenKind::Refresh, token).is_none() {
         return Ok(None);
     }
-    let (hash, now) = (digest(token), app.clock.now());
+    let (hash, secret, now) = (digest(token), wire::from_shown(TokenKind::Refresh, token), app.clock.now());
     let found = app.db.read(move |tx| {
         let Some(record) = partners::get(tx, RecordKind::Refresh, &hash)? else { return Ok(None) };
-        let (Some(end), Some(grant)) = (record.expires_at, record.subject) else { return Ok(None) };
-        let grant = keys::find_by_id(tx, &grant)?;
-        Ok(grant.map(|key| Key { expires_at: Some(Timestamp::from_millis(end / 1_000_000)), ..key }))
+        // A token that was used stays known, so that its reuse is noticed.
+        let is_used = open_json::<RefreshTokenRecord>(&secret, &record.body)?.state != RefreshTokenState::Active;
+        let (Some(end), Some(grant), false) = (record.expires_at, record.subject, is_used) else { return Ok(None) };
+        let (end, grant) = (Timestamp::from_millis(end / 1_000_000), keys::find_by_id(tx, &grant)?);
+        Ok(grant.map(|key| Key { expires_at: Some(key.expires_at.map_or(end, |grant| grant.min(end))), ..key }))
     });
     Ok(found.await?.filter(|key| key.end_reason(now).is_none()))
 }

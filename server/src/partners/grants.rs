@@ -19,9 +19,41 @@ use crate::store::{StoreError, partners};
 
 /// Milliseconds of a day.
 const DAY_MILLIS: i64 = 24 * 3600 * 1000;
-/// The lifetimes of a grant between which an owner chooses, in days, with their words. 0: without an end.
-const LIFETIMES: [(u16, &str); 5] =
-    [(0, "until it is revoked"), (1, "a day"), (7, "a week"), (30, "30 days"), (365, "a year")];
+/// The lifetimes of a grant between which an owner chooses, with their words. The first one is suggested.
+const LIFETIMES: [(Lifetime, &str); 5] = [
+    (Lifetime::UntilRevoked, "until it is revoked"),
+    (Lifetime::Days(1), "a day"),
+    (Lifetime::Days(7), "a week"),
+    (Lifetime::Days(30), "30 days"),
+    (Lifetime::Days(365), "a year"),
+];
+
+/// How long a grant lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lifetime {
+    /// Until an owner ends the grant.
+    UntilRevoked,
+    /// A number of days.
+    Days(u16),
+}
+
+impl Lifetime {
+    /// The value of the field `days`.
+    fn form_value(self) -> String {
+        match self {
+            Lifetime::UntilRevoked => "until-revoked".to_owned(),
+            Lifetime::Days(days) => days.to_string(),
+        }
+    }
+
+    /// The end of a grant that begins now. None: until it is revoked.
+    fn end(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Lifetime::UntilRevoked => None,
+            Lifetime::Days(days) => Some(now.plus_millis(i64::from(days) * DAY_MILLIS)),
+        }
+    }
+}
 
 /// A scope as a form shows it.
 pub(super) struct ScopeRow {
@@ -32,13 +64,14 @@ pub(super) struct ScopeRow {
 
 /// A lifetime as a form shows it.
 pub(super) struct LifetimeRow {
-    pub(super) days: u16,
+    /// The value of the field `days`.
+    pub(super) value: String,
     pub(super) words: &'static str,
 }
 
 /// The lifetimes of a form.
 pub(super) fn lifetimes() -> Vec<LifetimeRow> {
-    LIFETIMES.map(|(days, words)| LifetimeRow { days, words }).into()
+    LIFETIMES.map(|(lifetime, words)| LifetimeRow { value: lifetime.form_value(), words }).into()
 }
 
 /// The scopes that a client asks for. `kept`: those that the owner has ticked; None: all.
@@ -74,9 +107,9 @@ impl Choice {
         }
         let environment = Environment::parse(form.text("environment")).ok_or("Choose a home.")?;
         let days = form.text("days");
-        let known = LIFETIMES.iter().find(|(known, _)| known.to_string() == days).ok_or("Choose how long.")?;
-        let expires_at = (known.0 > 0).then(|| now.plus_millis(i64::from(known.0) * DAY_MILLIS));
-        Ok(Choice { scopes, environment, expires_at })
+        let (lifetime, _) =
+            LIFETIMES.into_iter().find(|(known, _)| known.form_value() == days).ok_or("Choose how long.")?;
+        Ok(Choice { scopes, environment, expires_at: lifetime.end(now) })
     }
 
     /// The scopes for the protocol library.
@@ -129,6 +162,7 @@ pub(super) async fn make_grant(
                 expires_at: choice.expires_at,
                 revoked_at: None,
                 flagged_at: None,
+                is_device: false,
                 client: Some(client.clone()),
             };
             keys::insert(tx, &grant)?;
@@ -159,16 +193,17 @@ mod tests {
         assert_eq!(choice.scopes, ["tasks:read"], "tasks:write was not asked for");
         assert_eq!(choice.environment, Environment::Test);
         assert_eq!(choice.expires_at, Some(Timestamp::from_millis(7 * DAY_MILLIS)));
-        assert_eq!(read("grant=rooms:read&environment=live&days=0").unwrap().expires_at, None);
+        assert_eq!(read("grant=rooms:read&environment=live&days=until-revoked").unwrap().expires_at, None);
     }
 
     #[test]
     fn incomplete_choice_is_a_sentence() {
         for form in [
-            "environment=live&days=0",
-            "grant=tasks:write&environment=live&days=0",
-            "grant=tasks:read&environment=all&days=0",
+            "environment=live&days=until-revoked",
+            "grant=tasks:write&environment=live&days=until-revoked",
+            "grant=tasks:read&environment=all&days=until-revoked",
             "grant=tasks:read&environment=live&days=2",
+            "grant=tasks:read&environment=live&days=0",
             "grant=tasks:read",
         ] {
             assert!(read(form).is_err(), "{form}");

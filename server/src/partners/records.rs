@@ -20,8 +20,7 @@ use crate::scopes::SCOPES;
 use crate::store::partners::{self, BarrierScope, Record, RecordKind};
 use crate::store::{StoreError, Tx, keys};
 
-/// The client of Hearth's own replicas. Its device flow ends with an ordinary key.
-pub(crate) const REPLICA_CLIENT: &str = "hearth-replica";
+pub(crate) use hearth_contract::paths::REPLICA_CLIENT;
 
 /// A moment of the library in nanoseconds.
 pub(super) fn nanos(moment: SystemTime) -> i64 {

@@ -23,6 +23,9 @@ use crate::store::{Db, StoreError, Tx, keys};
 
 /// Expired records that one transaction deletes.
 const SWEPT_PER_STEP: u32 = 1000;
+/// Refresh tokens of one family that stay known: those of 60 days with a refresh each hour, and some more. The use of an older
+/// one is refused without an end of the family.
+const REFRESH_TOKENS_KEPT: u32 = 2000;
 
 /// Lifetimes that the library has no setting for. With None in both fields, the storage only fulfils the library's contract.
 #[derive(Debug, Clone, Copy, Default)]
@@ -301,6 +304,7 @@ impl Storage for PartnerStorage {
             records::put_refresh(tx, &spent, idle_end)?;
             records::put_access(tx, &access)?;
             next.iter().try_for_each(|next| records::put_refresh(tx, next, idle_end))?;
+            partners::delete_old_refresh_tokens(tx, &expected.family_id, REFRESH_TOKENS_KEPT)?;
             Ok(true)
         })
         .await

@@ -71,7 +71,7 @@ fn shown(name: &str) -> String {
 }
 
 /// A token as the library knows it. Another text stays as it is, and the library does not know it.
-fn from_shown(kind: TokenKind, text: &str) -> String {
+pub(super) fn from_shown(kind: TokenKind, text: &str) -> String {
     parse_token(kind, text)
         .map_or_else(|| format!("unknown {}", text.len()), |bytes| data_encoding::HEXLOWER.encode(&bytes))
 }

@@ -3,7 +3,7 @@
 //! know requests, nor headers.
 //!
 //! - [`guides`]: the guides of `docs/guides`, from Markdown.
-//! - [`reference`]: every operation and schema of the OpenAPI description.
+//! - [`reference`]: every operation and schema of the OpenAPI description, one page for each group.
 //! - [`markup`]: the HTML of a template, and text that is HTML already, so that templates do not escape it again.
 //!
 //! The templates are in `server/templates/docs`.
@@ -13,7 +13,7 @@ mod markup;
 mod reference;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use askama::Template;
 use bytes::Bytes;
@@ -32,17 +32,22 @@ use crate::versions::{VERSIONS, Version};
 /// the service, without a slash at the end. `has_console`: the service has the page that makes a key.
 pub fn pages(base_url: &Arc<str>, has_console: bool, routes: &'static [Route]) -> BTreeMap<String, Asset> {
     let (shown, described) = (base_url.clone(), base_url.clone());
-    let reference = Asset::new(move || {
-        let document = openapi::describe(&described, routes);
-        Bytes::from(reference::page(&document, routes))
+    // All pages of the reference are made from one description.
+    let document = Arc::new(LazyLock::new(move || openapi::describe(&described, routes)));
+    let sections = reference::sections().into_iter().map(|section| {
+        let document = document.clone();
+        let path = paths::REFERENCE_SECTION.replace("{section}", &section);
+        (path, Asset::new(move || Bytes::from(reference::section_page(&section, &document, routes))))
     });
+    let sections: Vec<(String, Asset)> = sections.collect();
+    let reference = Asset::new(move || Bytes::from(reference::index_page(&document, routes)));
     let own = [
         (paths::DOCS.to_owned(), Asset::new(move || Bytes::from(portal(&shown, has_console)))),
         (paths::CHANGELOG.to_owned(), Asset::new(|| Bytes::from(changelog()))),
         (paths::REFERENCE.to_owned(), reference),
     ];
     let guides = GUIDES.iter().map(|guide| (guide.path(), Asset::new(|| Bytes::from(guide_page(guide)))));
-    own.into_iter().chain(guides).collect()
+    own.into_iter().chain(sections).chain(guides).collect()
 }
 
 /// The page of an error type.

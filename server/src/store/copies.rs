@@ -181,7 +181,7 @@ impl Replaced {
             let heads = homes
                 .map(|home| home.map(|home| (home.id, home.head.max(home.next_event_min - 1))))
                 .collect::<Result<_, StoreError>>()?;
-            let keys = [keys::list(&tx, None)?, keys::list_grants(&tx, None)?].concat();
+            let keys = keys::list_all(&tx)?;
             Ok(Replaced { heads, keys, people: people::all(&tx)? })
         };
         read().ok()

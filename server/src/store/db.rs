@@ -148,13 +148,7 @@ impl Db {
         &self,
         job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let file = self.file.clone();
-        let reading = tokio::task::spawn_blocking(move || {
-            let mut conn = open::reader(&file)?;
-            let transaction = conn.transaction()?;
-            job(&Tx::new(&transaction))
-        });
-        reading.await.unwrap_or(Err(StoreError::Panicked))
+        self.read_until_stopped(|| false, job).await
     }
 
     /// As [`Db::read_on_own_thread`], with SQLite interrupted as soon as `is_stopped` says so: the shutdown of a server does not

@@ -52,9 +52,20 @@ pub struct Key {
     pub revoked_at: Option<Timestamp>,
     /// The moment at which the key was flagged for repeated refusals. None: not flagged.
     pub flagged_at: Option<Timestamp>,
+    /// Whether an owner approved a device, which got this key (contract 20).
+    pub is_device: bool,
     /// The client id of a partner: the key is a grant, and its access tokens are presented in its place (contract 20).
     /// None: an ordinary key.
     pub client: Option<String>,
+}
+
+/// What lists of keys are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyUse {
+    /// Ordinary keys, with those of devices.
+    Ordinary,
+    /// Grants of partners.
+    Grant,
 }
 
 impl Key {
@@ -69,7 +80,7 @@ impl Key {
 
 const SELECT: &str = "SELECT k.id, k.team, t.name, t.plan, h.number, h.id, k.environment, k.name, k.hash, k.hint,
     k.scopes, k.allowlist, k.pinned, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.flagged_at,
-    k.environment = 'test' AND h.filled_at IS NULL, k.client";
+    k.environment = 'test' AND h.filled_at IS NULL, k.client, k.is_device";
 const FROM: &str = "FROM keys k JOIN teams t ON t.id = k.team
     JOIN homes h ON h.team = k.team AND h.environment = k.environment";
 /// Moments of partner records are nanoseconds.
@@ -95,11 +106,11 @@ pub fn find_by_access_token(tx: &Tx<'_>, hash: &[u8; 32]) -> Result<Option<Key>,
     ))?;
     let read = |row: &Row<'_>| -> Result<Key, StoreError> {
         let key = read_key(row)?;
-        let scopes: Vec<String> = row.get::<_, String>(22)?.split_whitespace().map(str::to_owned).collect();
-        let end = Timestamp::from_millis(row.get::<_, i64>(23)? / NANOS_PER_MILLI);
+        let scopes: Vec<String> = row.get::<_, String>(23)?.split_whitespace().map(str::to_owned).collect();
+        let end = Timestamp::from_millis(row.get::<_, i64>(24)? / NANOS_PER_MILLI);
         Ok(Key {
-            hash: row.get(20)?,
-            hint: row.get(21)?,
+            hash: row.get(21)?,
+            hint: row.get(22)?,
             // The owner may have taken scopes from the grant after the token was made.
             scopes: scopes.into_iter().filter(|scope| key.scopes.contains(scope)).collect(),
             expires_at: Some(key.expires_at.map_or(end, |grant| grant.min(end))),
@@ -117,35 +128,55 @@ pub fn find_by_id_or_name(tx: &Tx<'_>, word: &str) -> Result<Vec<Key>, StoreErro
     statement.query_and_then([word], read_key)?.collect()
 }
 
-/// The keys of one team, or of all teams for None, the oldest first. Without grants.
-pub fn list(tx: &Tx<'_>, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
-    list_where(tx, "k.client IS NULL", team)
+/// The keys and the grants of all teams, the oldest first.
+pub fn list_all(tx: &Tx<'_>) -> Result<Vec<Key>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(&format!("{SELECT} {FROM} ORDER BY k.created_at, k.id"))?;
+    statement.query_and_then([], read_key)?.collect()
 }
 
-/// The grants of one team, or of all teams for None, the oldest first.
-pub fn list_grants(tx: &Tx<'_>, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
-    list_where(tx, "k.client IS NOT NULL", team)
+/// The keys and the grants of a team, the oldest first: everybody who calls the API.
+pub fn list(tx: &Tx<'_>, team: &str) -> Result<Vec<Key>, StoreError> {
+    let sql = format!("{SELECT} {FROM} WHERE k.team = ?1 ORDER BY k.created_at, k.id");
+    tx.conn.prepare_cached(&sql)?.query_and_then([team], read_key)?.collect()
 }
 
-/// The keys and the grants of a team, the oldest first.
-pub fn list_with_grants(tx: &Tx<'_>, team: &str) -> Result<Vec<Key>, StoreError> {
-    list_where(tx, "true", Some(team))
-}
-
-fn list_where(tx: &Tx<'_>, condition: &str, team: Option<&str>) -> Result<Vec<Key>, StoreError> {
-    let mut statement = tx.conn.prepare_cached(&format!(
-        "{SELECT} {FROM} WHERE {condition} AND (?1 IS NULL OR k.team = ?1) ORDER BY k.created_at, k.id"
-    ))?;
-    statement.query_and_then([team], read_key)?.collect()
+/// A page of the keys, or grants, of a team: those that are not revoked, then the revoked ones; in each part the newest first.
+/// `after`: the last key of the page before.
+pub fn page(
+    tx: &Tx<'_>,
+    team: &str,
+    key_use: KeyUse,
+    after: Option<&Key>,
+    count: usize,
+) -> Result<Vec<Key>, StoreError> {
+    // The ids rise with the moment of creation. Every id is less than `~`.
+    let sql = format!(
+        "{SELECT} {FROM} WHERE k.team = ?1 AND (k.client IS NULL) = ?2 AND (k.revoked_at IS NULL) = ?3
+             AND k.id < coalesce(?4, '~') ORDER BY k.id DESC LIMIT ?5"
+    );
+    let mut statement = tx.conn.prepare_cached(&sql)?;
+    let mut found = Vec::new();
+    for is_revoked in [false, true] {
+        let part = after.filter(|key| key.revoked_at.is_some() == is_revoked);
+        if part.is_none() && after.is_some_and(|key| key.revoked_at.is_some()) {
+            continue;
+        }
+        let values =
+            (team, key_use == KeyUse::Ordinary, !is_revoked, part.map(|key| &*key.id), (count - found.len()) as i64);
+        for key in statement.query_and_then(values, read_key)? {
+            found.push(key?);
+        }
+    }
+    Ok(found)
 }
 
 /// Inserts a new key.
 pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), StoreError> {
     tx.conn.execute(
         "INSERT INTO keys (id, team, environment, name, hash, hint, scopes, allowlist, pinned, created_at, expires_at,
-             client)
+             client, is_device)
          VALUES (:id, :team, :environment, :name, :hash, :hint, :scopes, :allowlist, :pinned, :created_at, :expires_at,
-             :client)",
+             :client, :is_device)",
         named_params! {
             ":id": key.id,
             ":team": key.team,
@@ -159,6 +190,7 @@ pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), StoreError> {
             ":created_at": key.created_at.millis(),
             ":expires_at": key.expires_at.map(Timestamp::millis),
             ":client": key.client,
+            ":is_device": key.is_device,
         },
     )?;
     Ok(())
@@ -166,7 +198,7 @@ pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), StoreError> {
 
 /// Turns the grant of a device into an ordinary key with this secret. The key does not expire.
 pub fn make_ordinary(tx: &Tx<'_>, id: &str, hash: &[u8; 32], hint: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE keys SET client = NULL, hash = ?2, hint = ?3, expires_at = NULL WHERE id = ?1";
+    let sql = "UPDATE keys SET client = NULL, is_device = 1, hash = ?2, hint = ?3, expires_at = NULL WHERE id = ?1";
     tx.conn.execute(sql, (id, hash, hint))?;
     Ok(())
 }
@@ -256,5 +288,6 @@ fn read_key(row: &Row<'_>) -> Result<Key, StoreError> {
         flagged_at: moment(17)?,
         is_home_unfilled: row.get(18)?,
         client: row.get(19)?,
+        is_device: row.get(20)?,
     })
 }

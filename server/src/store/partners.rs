@@ -167,6 +167,23 @@ pub fn count_unused_clients(tx: &Tx<'_>) -> Result<u32, StoreError> {
     Ok(tx.conn.query_row(sql, [], |row| row.get(0))?)
 }
 
+/// The number of records of a kind that have not expired, `most` at most.
+pub fn count_unexpired(tx: &Tx<'_>, kind: RecordKind, now: i64, most: u32) -> Result<u32, StoreError> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM partner_records WHERE kind = ?1 AND expires_at > ?2 LIMIT ?3)";
+    Ok(tx.conn.prepare_cached(sql)?.query_row((kind.as_str(), now, most), |row| row.get(0))?)
+}
+
+/// Deletes the refresh tokens of a family beyond the newest ones. The present token is the newest; an older one was used.
+pub fn delete_old_refresh_tokens(tx: &Tx<'_>, family: &str, kept: u32) -> Result<(), StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "DELETE FROM partner_records WHERE kind = 'refresh' AND lookup IN
+             (SELECT lookup FROM partner_records WHERE family = ?1 AND kind = 'refresh'
+              ORDER BY expires_at DESC LIMIT -1 OFFSET ?2)",
+    )?;
+    statement.execute((family, kept))?;
+    Ok(())
+}
+
 /// Keeps a client for ever, because an owner has agreed to it.
 pub fn keep_client(tx: &Tx<'_>, lookup: &[u8; 32]) -> Result<(), StoreError> {
     let sql = "UPDATE partner_records SET expires_at = NULL WHERE kind = 'client' AND lookup = ?1";

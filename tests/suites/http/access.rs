@@ -7,17 +7,22 @@ use hearth_server::http::bodies::RequestBody;
 use hearth_server::http::route::{Access, Route};
 use hearth_server::operate::{self, NewKey};
 use hearth_server::routes::ROUTES;
+use hearth_server::routes::partners::PARTNERS;
 use hearth_server::scopes::SCOPES;
 use hearth_server::store::homes::Plan;
+use hearth_server::store::people::Role;
 use hearth_tests::browser::Browser;
 use hearth_tests::client::{Client, Response};
 use hearth_tests::server::{Server, new_key};
 use reqwest::Method;
 use serde_json::json;
 
+use super::console::sign_up;
+
 /// A credential with its name for messages.
 struct Credential {
     name: String,
+    secret: String,
     client: Client,
 }
 
@@ -38,14 +43,23 @@ async fn refused(server: &Server) -> Vec<(Credential, u16, &'static str)> {
         ("live on the free plan", make(new_key("Free", Environment::Live)).await, 403, "plan_required"),
         ("foreign address", make(far).await, 403, "ip_not_allowed"),
     ] {
-        all.push((Credential { name: name.to_owned(), client: Client::new(&server.url, &secret) }, status, error));
+        all.push((
+            Credential { name: name.to_owned(), client: Client::new(&server.url, &secret), secret },
+            status,
+            error,
+        ));
     }
     all
 }
 
 /// A request to a route, with a body that no handler accepts where one is needed: the test is about access alone.
 async fn visit(client: &Client, route: &Route, method: Method) -> Response {
-    let path = route.path.replace("{id}", "none").replace("{guide}", "none").replace("{type}", "none");
+    let path = route
+        .path
+        .replace("{id}", "none")
+        .replace("{guide}", "none")
+        .replace("{type}", "none")
+        .replace("{section}", "none");
     let request = client.request(method, &path);
     client.send(if route.request_body == RequestBody::None { request } else { request.json(&json!([])) }).await
 }
@@ -129,5 +143,60 @@ async fn no_key_opens_a_page_of_the_console() {
         let told = (key.status, key.header("location"));
         assert_eq!(told, (nobody.status, nobody.header("location")), "{} {}", page.method, page.path);
         assert!(page.role().is_none() || key.status == 303, "{} {}", page.method, page.path);
+    }
+}
+
+#[tokio::test]
+async fn no_key_counts_at_the_routes_of_partners() {
+    let server = Server::start().await;
+    let mut keys: Vec<(String, String)> = Vec::new();
+    for (credential, ..) in refused(&server).await {
+        keys.push((credential.name, credential.secret));
+    }
+    keys.push(("live".to_owned(), server.live_key.clone()));
+    keys.push(("test".to_owned(), server.test_key.clone()));
+    let browser = Browser::new(&server.url);
+    for route in PARTNERS.iter() {
+        let request = || browser.request(route.method.clone(), &route.path).header("sec-fetch-site", "same-origin");
+        let request = || match route.request_body {
+            RequestBody::None => request(),
+            RequestBody::WebJson => request().json(&json!([])),
+            _ => request().form(&[("token", "none")]),
+        };
+        let nobody = browser.send(request()).await;
+        let expected = match &*route.operation {
+            "oauth_device" | "oauth_decide" | "oauth_decide_device" => 303,
+            "oauth_introspect" => 401,
+            operation if operation.starts_with("get_") => 200,
+            _ => 400,
+        };
+        assert_eq!(nobody.status, expected, "{} {}: {}", route.method, route.path, nobody.text);
+        for (name, key) in &keys {
+            let reply = browser.send(request().bearer_auth(key)).await;
+            let about = format!("{} {} with a key that is {name}", route.method, route.path);
+            assert_eq!((reply.status, reply.header("location")), (nobody.status, nobody.header("location")), "{about}");
+            assert_eq!(reply.text.replace(key, ""), nobody.text, "{about}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_of_partners_are_for_owners() {
+    let server = Server::start().await;
+    let owner = sign_up(&server, "My home", Role::Owner, "Olga").await;
+    let member = sign_up(&server, "My home", Role::Member, "Mia").await;
+    for (method, path, of_owner) in [
+        (Method::GET, "/oauth/device", 200),
+        (Method::POST, "/oauth/device", 404),
+        (Method::POST, "/oauth/authorize", 400),
+        // The request names no program, so nobody is asked.
+        (Method::GET, "/oauth/authorize", 400),
+    ] {
+        let visit = async |browser: &Browser| match method == Method::POST {
+            true => browser.submit(path, &[("decision", "allow")]).await.status,
+            false => browser.open(path).await.status,
+        };
+        let of_member = if (method.clone(), path) == (Method::GET, "/oauth/authorize") { 400 } else { 403 };
+        assert_eq!((visit(&owner).await, visit(&member).await), (of_owner, of_member), "{method} {path}");
     }
 }

@@ -286,6 +286,37 @@ async fn member_reads_the_live_home() {
 }
 
 #[tokio::test]
+async fn keys_come_in_pages_with_the_revoked_ones_last() {
+    let server = Server::start().await;
+    let (db, clock) = (&server.running.app.db, Clock::system());
+    let owner = sign_up(&server, "My home", Role::Owner, "Olga").await;
+    for number in 0..60 {
+        let key = operate::NewKey { name: Some(format!("key {number}")), ..new_key("My home", Environment::Test) };
+        let key = operate::create_key(db, &clock, key).await.unwrap().key;
+        if number >= 55 {
+            operate::revoke_key(db, &clock, key.id).await.unwrap();
+        }
+    }
+    let (mut path, mut names) = ("/console/keys".to_owned(), Vec::new());
+    loop {
+        let page = owner.open(&path).await.text;
+        let rows = page.split("<th scope=\"row\">").skip(1);
+        let found: Vec<String> = rows.map(|row| row.split(['<', '>']).nth(2).unwrap().to_owned()).collect();
+        assert!(!found.is_empty() && found.len() <= 50, "{path}: {}", found.len());
+        names.extend(found);
+        let Some(next) = page.split("/console/keys?after=").nth(1) else { break };
+        path = format!("/console/keys?after={}", next.split('"').next().unwrap());
+    }
+    // The two keys of the harness are the oldest.
+    let valid = (0..55).rev().map(|number| format!("key {number}"));
+    let revoked = (55..60).rev().map(|number| format!("key {number}"));
+    assert!(names.iter().cloned().take(55).eq(valid), "{names:?}");
+    assert!(names.iter().cloned().skip(57).eq(revoked), "{names:?}");
+    let foreign = owner.open("/console/keys?after=nonsense").await;
+    assert_eq!(foreign.status, 200);
+}
+
+#[tokio::test]
 async fn names_are_text_on_every_page() {
     let server = Server::start().await;
     let app = &server.running.app;
@@ -306,9 +337,9 @@ async fn names_are_text_on_every_page() {
         assert_eq!(api.post("/v1/rooms", &json!({ "name": hostile })).await.status, 201);
         assert_eq!(api.get("/v1/events").await.status, 200);
         let (method, path) = (hostile.into(), hostile.into());
-        let (number, at, key_id) = (0, app.clock.now(), Some((&*key.id).into()));
+        let (at, key_id) = (app.clock.now(), Some((&*key.id).into()));
         let (status, took, request_id) = (200, Duration::ZERO, hostile.into());
-        let request = Request { number, at, method, path, status, took, key: key_id, request_id };
+        let request = Request { at, method, path, status, took, key: key_id, request_id };
         app.recent.record(Some(&key.team), request);
         let escaped = hostile
             .replace('&', "&#38;")

@@ -57,7 +57,8 @@ async fn replica_gets_a_key_named_after_its_machine() {
             && page.text.contains(&user_code)
             && !page.text.contains("unverified")
     );
-    let mut form = vec![("user_code", &*typed), ("decision", "allow"), ("environment", "test"), ("days", "0")];
+    let mut form =
+        vec![("user_code", &*typed), ("decision", "allow"), ("environment", "test"), ("days", "until-revoked")];
     form.extend(["rooms:read", "events:read"].map(|scope| ("grant", scope)));
     assert_eq!(partner.submit("/oauth/device", &form).await.status, 200);
     assert_eq!(partner.submit("/oauth/device", &form).await.status, 404, "it was decided");
@@ -94,7 +95,7 @@ async fn device_of_a_partner_gets_tokens_or_a_refusal() {
         ("user_code", &*user_code),
         ("decision", "allow"),
         ("environment", "test"),
-        ("days", "0"),
+        ("days", "until-revoked"),
         ("grant", "rooms:read"),
     ];
     assert_eq!(partner.submit("/oauth/device", &form).await.status, 200);

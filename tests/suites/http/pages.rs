@@ -9,10 +9,12 @@ use serde_json::json;
 use super::discovery::visit;
 
 /// A page of each template.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 8] = [
     "/docs",
     "/docs/changelog",
     "/docs/reference",
+    "/docs/reference/tasks",
+    "/docs/reference/refusals",
     "/docs/guides/paging",
     "/docs/guides/testing-sync",
     "/docs/errors/not_found",
@@ -22,7 +24,28 @@ const PAGES: [&str; 6] = [
 async fn reference_shows_request_and_answer_of_each_operation() {
     let server = Server::start().await;
     let document = visit(&server, "/openapi/v1", "*/*").await.json;
-    let page = visit(&server, "/docs/reference", "text/html").await.text;
+    let index = visit(&server, "/docs/reference", "text/html").await.text;
+    let mut pages = std::collections::BTreeMap::new();
+    for link in index.split("href=\"/docs/reference/").skip(1) {
+        let section = link.split(['"', '#']).next().unwrap();
+        if !pages.contains_key(section) {
+            let page = visit(&server, &format!("/docs/reference/{section}"), "text/html").await;
+            assert_eq!(page.status, 200, "{section}");
+            pages.insert(section.to_owned(), page.text);
+        }
+    }
+    for (section, page) in pages.iter().chain([(&"contents".to_owned(), &index)]) {
+        assert!(page.len() < 60_000, "{section} has {} bytes", page.len());
+        for link in page.split("href=\"/docs/reference/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+            assert!(anchor.is_empty() || pages[target].contains(&format!(" id=\"{anchor}\"")), "{section}: {link}");
+        }
+        for link in page.split("href=\"#").skip(1) {
+            let anchor = link.split('"').next().unwrap();
+            assert!(page.contains(&format!(" id=\"{anchor}\"")), "{section}: {anchor}");
+        }
+    }
+    let page: String = pages.into_values().collect();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for operation in operations.as_object().unwrap().values() {
             let id = operation["operationId"].as_str().unwrap();
@@ -31,6 +54,10 @@ async fn reference_shows_request_and_answer_of_each_operation() {
             assert!(section.contains(&format!("</b> {path}</code>")), "{id}");
             let request = section.split(&format!("id=\"{id}-request\"")).nth(1).expect(id);
             assert!(request.contains(&format!("<pre>curl &#34;{}/", server.url)), "{id}: {request}");
+            assert!(
+                index.contains(&format!(" id=\"{id}\"")) && index.contains(&format!(" id=\"{id}-request\"")),
+                "{id}"
+            );
             assert!(id == "download_export" || section.contains(&format!("id=\"{id}-answer\"")), "{id}");
             let needs_key = operation["security"] != json!([]);
             assert_eq!(request.contains("-H @header"), needs_key, "{id}");
@@ -38,12 +65,15 @@ async fn reference_shows_request_and_answer_of_each_operation() {
         }
     }
     for name in document["components"]["schemas"].as_object().unwrap().keys() {
-        assert!(page.contains(&format!("id=\"schema-{name}\"")), "{name}");
+        assert_eq!(page.matches(&format!("id=\"schema-{name}\"")).count(), 1, "{name}");
+        assert!(index.contains(&format!("id=\"schema-{name}\"")), "an old address of {name} leads on");
     }
-    for link in page.split("href=\"#").skip(1) {
-        let anchor = link.split('"').next().unwrap();
-        assert!(page.contains(&format!(" id=\"{anchor}\"")), "{anchor}");
+    for status in document["components"]["responses"].as_object().unwrap().keys() {
+        let anchor = format!("id=\"status-{}\"", status.trim_start_matches("Error"));
+        assert!(page.contains(&anchor) && index.contains(&anchor), "{status}");
     }
+    let unknown = visit(&server, "/docs/reference/nonsense", "*/*").await;
+    assert_eq!((unknown.status, unknown.error()), (404, "not_found"));
 }
 
 #[tokio::test]

@@ -333,6 +333,13 @@ async fn program_ends_its_own_tokens() {
         let about = partner.send(request).await;
         assert_eq!((about.status, &about.json["active"]), (200, &json!(active)), "{}", about.text);
     }
+    let third = partner.tokens().await;
+    let next = Tokens::of(&partner.refresh(&third.refresh).await);
+    for (token, active) in [(&third.refresh, false), (&next.refresh, true)] {
+        let request = partner.api(&next.access).request(Method::POST, "/oauth/introspect").form(&[("token", token)]);
+        let about = partner.send(request).await;
+        assert_eq!(about.json["active"], json!(active), "a used refresh token gives nothing: {}", about.text);
+    }
     let stranger = partner.post("/oauth/introspect", &[("token", &tokens.access)]).await;
     assert_eq!(stranger.status, 401);
     let foreign = partner.post("/oauth/revoke", &[("client_id", "somebody"), ("token", &tokens.refresh)]).await;

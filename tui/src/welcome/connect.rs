@@ -7,7 +7,7 @@ use std::thread;
 
 use hearth_contract::key::parse_key;
 use hearth_replica::profile::Profile;
-use hearth_replica::sync::{DeviceCode, DeviceFlow, Identity, fetch_identity, machine_name};
+use hearth_replica::sync::{Begun, DeviceCode, DeviceFlow, Identity, fetch_identity, machine_name};
 use hearth_replica::{Origin, Replica, qr_lines};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -65,7 +65,16 @@ pub(super) fn request_identity(server: &str, key: &str) -> io::Result<UnboundedR
 /// Gets a key from a person in a browser.
 async fn key_by_approval(server: &str, news: &UnboundedSender<News>) -> Result<SecretString, String> {
     let flow = DeviceFlow::begin(server, &machine_name()).await.map_err(|error| error.to_string())?;
-    let mut flow = flow.ok_or("This server approves no devices in a browser. Type an API key.")?;
+    let mut flow = match flow {
+        Begun::Waiting(flow) => flow,
+        Begun::NotOffered(reason) => {
+            let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+            return Err(format!(
+                "This server approves no devices in a browser, or is no Hearth server: check the address, or type an API \
+                 key.{reason}"
+            ));
+        }
+    };
     let _ = news.send(News::Approval(Approval::new(&flow.code)));
     tokio::select! {
         key = flow.wait() => key.map_err(|error| error.to_string()),

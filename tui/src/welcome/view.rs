@@ -91,10 +91,12 @@ fn draw_connection(connection: &Connection, ascii: bool, theme: &Theme, frame: &
     }
     y += u16::from(area.height > 8);
     if let Some(approval) = &connection.approval {
-        draw_approval(approval, ascii, theme, frame, area, &mut y);
-    } else if connection.pending.is_some() {
-        draw_paragraph(frame, area, &mut y, "Connecting; esc cancels.", theme.quiet());
-    } else if let Some(fault) = &connection.fault {
+        return draw_approval(approval, ascii, theme, frame, area, &mut y);
+    }
+    if connection.pending.is_some() {
+        return draw_paragraph(frame, area, &mut y, "Connecting; esc cancels.", theme.quiet());
+    }
+    if let Some(fault) = &connection.fault {
         let text = format!("{} {fault}", Sign::Fault.text(ascii));
         draw_paragraph(frame, area, &mut y, &text, theme.tone(Tone::Alarm));
     } else if area.height > 10 {
@@ -107,13 +109,13 @@ fn draw_connection(connection: &Connection, ascii: bool, theme: &Theme, frame: &
     draw_line(frame, area, &mut y, Line::styled(keys, theme.quiet()));
 }
 
-/// Draws the page, the code and, where it fits at the right or below, the QR code.
+/// Draws the page, the code and, where it fits at the right or below the text, the QR code.
 fn draw_approval(approval: &Approval, ascii: bool, theme: &Theme, frame: &mut Frame<'_>, area: Rect, y: &mut u16) {
     let width = approval.qr.first().map_or(0, |line| line.chars().count()) as u16;
-    let (height, below) = (approval.qr.len() as u16, *y + TEXT_LINES);
-    let is_right = area.width >= width + TEXT_WIDTH && area.height >= height;
-    let has_qr = width > 0 && !ascii && (is_right || (area.width >= width && area.height >= below + height));
-    let text_width = if has_qr && is_right { area.width - width - 2 } else { area.width };
+    let height = approval.qr.len() as u16;
+    let has_qr = width > 0 && !ascii;
+    let is_right = has_qr && area.width >= width + TEXT_WIDTH && area.height >= height;
+    let text_width = if is_right { area.width - width - 2 } else { area.width };
     let text = Rect { width: text_width, ..area };
     draw_paragraph(frame, text, y, "Approve this device in a browser, here or on your phone:", theme.quiet());
     draw_paragraph(frame, text, y, &approval.address, theme.accent());
@@ -124,7 +126,8 @@ fn draw_approval(approval: &Approval, ascii: bool, theme: &Theme, frame: &mut Fr
         Line::from(vec![Span::raw("Code  "), Span::styled(approval.code.as_str(), theme.accent())]),
     );
     draw_paragraph(frame, text, y, "Waiting; esc cancels.", theme.quiet());
-    if has_qr {
+    let below = *y + 1;
+    if is_right || (has_qr && area.width >= width && area.height >= below + height) {
         let (x, top) = if is_right { (area.x + area.width - width, area.y) } else { (area.x, area.y + below) };
         for (row, line) in approval.qr.iter().enumerate() {
             let place = Rect { x, y: top + row as u16, width, height: 1 };
@@ -134,6 +137,5 @@ fn draw_approval(approval: &Approval, ascii: bool, theme: &Theme, frame: &mut Fr
     }
 }
 
-/// Lines and columns of the text beside the QR code.
-const TEXT_LINES: u16 = 6;
+/// Columns of the text beside the QR code.
 const TEXT_WIDTH: u16 = 30;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use hearth_contract::formats::Timestamp;
 use rusqlite::backup::{Backup, StepResult};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ffi};
 
 use super::copies::{delete_database, delete_work_copies, keep_copy, next_copy_path, open_for_repair, open_unclosed};
@@ -28,7 +29,6 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreE
     }
     let kept = next_copy_path(db, now)?;
     let mut report = with_blank(db, |blank, blank_path| replace_damaged(db, &kept, blank, blank_path))?;
-    marks::forget(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
     report.kept_as = Some(kept);
     Ok(report)
 }
@@ -46,8 +46,8 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Replaces a damaged database by the blank one, filled with the readable local data. After an error the damaged file is
-/// unchanged, and no copy is kept.
+/// Replaces a damaged database by the blank one, filled with the readable local data. After an error the damaged file and its
+/// log are unchanged, and no copy is kept.
 fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path) -> Result<RebuildReport, StoreError> {
     let file = open_unclosed(db)?;
     let (mut damaged, header) = lock_damaged(db, blank)?;
@@ -55,6 +55,11 @@ fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path
     // The new database is complete before the damaged one changes; the backup then replaces it in one commit.
     let prepared = keep_copy(db, file.as_deref(), header, kept).and_then(|()| fill_blank(kept, blank, blank_path));
     delete_work_copies(db);
+    // Before the new database is written: its number was never noted.
+    let (prepared, marks) = match prepared.and_then(|report| Ok((report, marks::take(db)?))) {
+        Ok((report, marks)) => (Ok(report), marks),
+        Err(error) => (Err(error), None),
+    };
     let copied = match (&prepared, lock) {
         (Err(_), _) => Ok(()),
         (Ok(_), Some(lock)) => lock.run_to_completion(i32::MAX, BUSY_TIMEOUT, None).map_err(StoreError::from),
@@ -62,11 +67,14 @@ fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path
     };
     let done = copied.and(prepared);
     if done.is_err() {
+        marks::put_back(db, marks)?;
         drop(damaged);
         if let Some(header) = header {
             restore_header(db, &header)?;
         }
         delete_database(kept)?;
+    } else if let Some(replaced) = &damaged {
+        replaced.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     }
     done
 }
@@ -103,6 +111,8 @@ fn lock_damaged(db: &Path, blank: &Connection) -> Result<(Option<Connection>, Op
     }
     let try_lock = || -> Result<Option<Connection>, StoreError> {
         let mut damaged = Connection::open(db)?;
+        // The log may belong to another main file. After an error both must be as before.
+        damaged.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         damaged.busy_timeout(BUSY_TIMEOUT)?;
         match hold(blank, &mut damaged).map(drop) {
             Err(error) if error.is_busy() || error.is_write_failure() => Err(error),

@@ -36,10 +36,12 @@ fn id_definition() -> String {
     format!("TEXT PRIMARY KEY {NULL_IS_DEFAULT} DEFAULT ({})", rules::NEW_ID)
 }
 
+/// The columns after the fields, which only the server sets, in their order.
+pub(in crate::store) const SERVER_COLUMNS: [&str; 5] = ["created_at", "updated_at", "updated_by", "rev", "extra"];
+
 /// The names of the columns of a typed table, `id` first.
 pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str> {
-    let tail = ["created_at", "updated_at", "updated_by", "rev", "extra"];
-    ["id"].into_iter().chain(resource.fields.iter().map(|field| field.name)).chain(tail)
+    ["id"].into_iter().chain(resource.fields.iter().map(|field| field.name)).chain(SERVER_COLUMNS)
 }
 
 /// The names of a table's columns in their order, without generated columns.

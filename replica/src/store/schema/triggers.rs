@@ -8,6 +8,7 @@ use hearth_contract::resources::RESOURCES;
 use hearth_contract::schema::{Field, Format, Kind, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
 
 use super::rules::Rule;
+use super::table_sql::SERVER_COLUMNS;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, set_by_server, trigger};
 use super::{computed, rules, search};
 use crate::store::file_store::table::insert_wanted;
@@ -78,12 +79,10 @@ fn before_insert(resource: &Resource) -> String {
         ),
         "id was used before by a record that is deleted; leave it out to get a new one",
     )));
-    for name in ["rev", "updated_by", "extra"] {
-        body.push(refuse(&rule(format!("NEW.{name} IS NOT NULL"), set_by_server(name))));
-    }
-    // Their default is the current time, which is constant within a statement.
-    for name in ["created_at", "updated_at"] {
-        body.push(refuse(&rule(format!("NEW.{name} IS NOT NULL AND NEW.{name} IS NOT {NOW}"), set_by_server(name))));
+    for name in SERVER_COLUMNS {
+        // The default of a time is the current time, which is constant within a statement.
+        let or_now = if name.ends_with("_at") { format!(" AND NEW.{name} IS NOT {NOW}") } else { String::new() };
+        body.push(refuse(&rule(format!("NEW.{name} IS NOT NULL{or_now}"), set_by_server(name))));
     }
     for field in resource.fields {
         if !field.is_writable() {
@@ -113,7 +112,7 @@ fn before_update(resource: &Resource) -> String {
         refuse(&rule("NEW.id IS NOT OLD.id", "id never changes; insert a new row instead")),
         refuse(&rule("NEW.rowid IS NOT OLD.rowid", "rowid never changes; name the row by its id instead")),
     ];
-    for name in ["rev", "created_at", "updated_at", "updated_by", "extra"] {
+    for name in SERVER_COLUMNS {
         body.push(refuse(&rule(format!("NEW.{name} IS NOT OLD.{name}"), set_by_server(name))));
     }
     for field in resource.fields {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ConflictPolicy, Scene, TASK, deleted, task};
 use crate::store::read::view;
-use crate::store::{gate, outside, schema};
+use crate::store::{gate, outside, schema, trial_write};
 
 #[test]
 fn user_table_may_reference_records() {
@@ -122,6 +122,21 @@ fn renew_accepts_oddly_named_user_trigger() {
     scene.does("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
     outside::restore(&mut scene.db).unwrap();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+}
+
+#[test]
+fn triggers_that_refuse_only_together_are_named() {
+    let mut scene = Scene::new();
+    scene.does("CREATE TABLE seen (id TEXT)");
+    scene.does("CREATE TRIGGER notes_it BEFORE INSERT ON rooms BEGIN INSERT INTO seen VALUES (NEW.id); END");
+    scene.does("CREATE TRIGGER harmless AFTER INSERT ON rooms BEGIN SELECT 1; END");
+    scene.does(
+        "CREATE TRIGGER refuses_it AFTER INSERT ON rooms WHEN EXISTS (SELECT 1 FROM seen)
+         BEGIN SELECT RAISE(ABORT, 'seen before'); END",
+    );
+    let found = trial_write::refusing_triggers(&mut scene.db).unwrap();
+    let named: Vec<_> = found.iter().map(|one| (one.trigger.name.as_str(), one.sentence.as_str())).collect();
+    assert_eq!(named, [("notes_it", "seen before"), ("refuses_it", "seen before")]);
 }
 
 #[test]
