@@ -101,14 +101,14 @@ async fn file_over_the_limit_waits_for_a_person() {
     let large = write(&home, "large.bin", &vec![7; 3 << 20]);
     device.run_ok(&["attach", &large, "--to", "home"]);
     device.execute("INSERT INTO rooms (name) VALUES ('Hall')");
-    assert_eq!(device.sync(), 0, "the room is sent, and the document waits for a person");
+    assert_eq!(device.sync(), 5, "the room is sent, and the document waits for a person");
     assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
     assert_eq!(device.query_row("SELECT state, reason_code FROM edits"), ["rejected", "too_large"]);
     assert_eq!(state(&device), "refused");
     let (code, text) = device.run_text(&["attach", &large, "--to", "home"]);
     assert!(code == 2 && text.contains("larger than 1 MiB"), "{text}");
     device.run_ok(&["attach", &write(&home, "small.txt", b"small"), "--to", "home"]);
-    device.sync();
+    assert_eq!(device.sync(), 5);
     assert_eq!(client.list_all("/v1/documents").await.len(), 1);
 }
 

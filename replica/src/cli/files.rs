@@ -53,7 +53,7 @@ enum FilesCommand {
 #[derive(Debug, Args)]
 struct Fetch {
     /// Documents or files: an id, a title, or the beginning of a hash
-    #[arg(value_name = "ID", required_unless_present_any = ["images", "all"])]
+    #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// All pictures
     #[arg(long)]
@@ -208,6 +208,10 @@ fn path_of(context: &Context, typed: &str) -> Result<PathBuf, Failure> {
 
 impl Fetch {
     fn run(self, context: &Context) -> Result<(), Failure> {
+        if self.ids.is_empty() && !self.images && !self.all {
+            return Err(Failure::new(Exit::Usage, "name a document or a file, or give --images or --all")
+                .hint("hearth-replica files fetch --images"));
+        }
         signals::listen()?;
         let replica = context.open_existing()?;
         let mut asked = 0;

@@ -11,8 +11,8 @@ pub const FILE: &str = "file_sha256";
 pub const fn file_state(state: FileState) -> (Sign, &'static str, Tone) {
     match state {
         FileState::Present => (Sign::FileHere, "here", Tone::Plain),
-        FileState::Waiting => (Sign::Waiting, "here, to be sent", Tone::Notice),
-        FileState::Wanted => (Sign::FileAway, "on the server", Tone::Quiet),
+        FileState::Waiting => (Sign::Waiting, "to send", Tone::Notice),
+        FileState::Wanted => (Sign::FileAway, "on server", Tone::Quiet),
         FileState::Missing => (Sign::Fault, "missing", Tone::Alarm),
         FileState::Refused => (Sign::NeedsYou, "refused", Tone::Alarm),
         FileState::Damaged => (Sign::Fault, "damaged", Tone::Alarm),
