@@ -310,8 +310,8 @@ async fn keys_come_in_pages_with_the_revoked_ones_last() {
     // The two keys of the harness are the oldest.
     let valid = (0..55).rev().map(|number| format!("key {number}"));
     let revoked = (55..60).rev().map(|number| format!("key {number}"));
-    assert!(names.iter().cloned().take(55).eq(valid), "{names:?}");
-    assert!(names.iter().cloned().skip(57).eq(revoked), "{names:?}");
+    assert!(names.iter().take(55).cloned().eq(valid), "{names:?}");
+    assert!(names.iter().skip(57).cloned().eq(revoked), "{names:?}");
     let foreign = owner.open("/console/keys?after=nonsense").await;
     assert_eq!(foreign.status, 200);
 }
