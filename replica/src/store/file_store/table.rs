@@ -93,9 +93,17 @@ pub(crate) struct Travelling {
 /// The most files that are read at once, of those that have to travel.
 const TRAVELLING_MAX: i64 = 100;
 
-/// Files whose bytes are here and not yet on the server, and that a document names; sorted by hash.
+/// Files whose bytes are here and not yet on the server, and that a document names; sorted by hash. A refused file is sent again
+/// when a person retries an edit that names it.
 pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<Travelling>, StoreError> {
-    travelling(connection, "f.state = 'waiting' AND EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)")
+    travelling(
+        connection,
+        "f.state = 'waiting' AND EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)
+         OR f.state = 'refused' AND EXISTS (
+             SELECT 1 FROM edits e
+             WHERE e.kind = 'document' AND e.state = 'waiting' AND e.patch ->> '$.file_sha256' = f.sha256
+                 AND NOT EXISTS (SELECT 1 FROM _outbox o WHERE o.edit_id = e.id AND NOT o.given_up))",
+    )
 }
 
 /// Files whose bytes a person wants here; sorted by hash.
@@ -105,7 +113,7 @@ pub(crate) fn to_download(connection: &Connection) -> Result<Vec<Travelling>, St
 
 fn travelling(connection: &Connection, condition: &str) -> Result<Vec<Travelling>, StoreError> {
     let text =
-        format!("SELECT sha256, size_bytes, content_type FROM files f WHERE {condition} ORDER BY sha256 LIMIT ?1");
+        format!("SELECT sha256, size_bytes, content_type FROM files f WHERE ({condition}) ORDER BY sha256 LIMIT ?1");
     let mut statement = connection.prepare_cached(&text)?;
     let rows = statement.query_map([TRAVELLING_MAX], |row| {
         let size: Option<i64> = row.get(1)?;

@@ -17,12 +17,12 @@ const ATTEMPTS_MAX: i64 = 3;
 
 /// SQL condition: the edit `e` names a file whose bytes are not yet on the server.
 pub(in crate::store) const WAITS_FOR_FILE: &str = "(e.kind = 'document' AND EXISTS (
-     SELECT 1 FROM files w WHERE w.sha256 = e.patch ->> '$.file_sha256' AND w.state = 'waiting'))";
+     SELECT 1 FROM files w WHERE w.sha256 = e.patch ->> '$.file_sha256' AND w.state IN ('waiting', 'refused')))";
 
 /// Notes that the server has a file.
 pub(crate) fn uploaded(connection: &mut Connection, sha256: &str) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| match table::state(tx, sha256)? {
-        Some(FileState::Waiting) => table::set_state(tx, sha256, FileState::Present, None),
+        Some(FileState::Waiting | FileState::Refused) => table::set_state(tx, sha256, FileState::Present, None),
         _ => Ok(()),
     })
 }

@@ -97,6 +97,11 @@ fn refused_file_leaves_its_document_to_a_person() {
         scene.one("SELECT state || ' ' || reason_code || ' ' || reason FROM edits"),
         "rejected too_large over 8 bytes"
     );
+    assert!(to_upload(&scene.db).unwrap().is_empty(), "it is not sent again by itself");
+    crate::store::edits::decide::retry(&mut scene.db, 1).unwrap();
+    assert_eq!((scene.plan().len(), to_upload(&scene.db).unwrap().len()), (0, 1), "a retry sends the file first");
+    refused(&mut scene.db, &hash, ReasonCode::TooLarge, "over 8 bytes", &problem, Some(8)).unwrap();
+    assert_eq!((scene.one("SELECT state FROM edits").as_str(), to_upload(&scene.db).unwrap().len()), ("rejected", 0));
     let error = scene.attaches(b"a receipt").unwrap_err();
     assert!(matches!(error, AttachError::TooLarge { limit: 8, .. }), "the server's limit is known: {error}");
     assert_eq!(scene.attaches(b"receipt").unwrap().facts.size_bytes, 7);
