@@ -15,10 +15,14 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
     CODES.split(' ')
 }
 
+/// The code, if an active currency has exactly this one.
+pub fn known(code: &str) -> Option<&'static str> {
+    codes().find(|known| *known == code)
+}
+
 /// Parses a code and upper-cases its letters. None: no active currency has the code.
 pub fn normalize(text: &str) -> Option<String> {
-    let code = text.to_ascii_uppercase();
-    codes().any(|known| known == code).then_some(code)
+    known(&text.to_ascii_uppercase()).map(str::to_owned)
 }
 
 #[cfg(test)]

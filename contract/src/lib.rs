@@ -6,7 +6,7 @@
 //! - [`fields`], [`check`]: values by field name; checks a body against the table and reports all faults at once.
 //! - [`typed_text`]: sums, whole numbers and dates as people type them. [`printed_text`]: foreign text made safe to print.
 //! - [`search_text`]: the searched words of a record. [`recurrence`]: which task follows a completed one. [`time_zone`]: days.
-//! - [`currency`]: the codes of currencies.
+//! - [`currency`]: the codes of currencies. [`units`]: how a home reads its sums and areas.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
 //! - [`file_type`]: the media type of a file by its bytes.
 //! - [`record_limits`]: what a record may hold at most, for readers of a server's data.
@@ -36,3 +36,4 @@ pub mod schema;
 pub mod search_text;
 pub mod time_zone;
 pub mod typed_text;
+pub mod units;

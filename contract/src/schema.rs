@@ -189,6 +189,11 @@ impl Field {
         )
     }
 
+    /// Whether the field is an area in whole square feet. Its name ends with the unit.
+    pub fn is_area(&self) -> bool {
+        matches!(self.format, Format::Count { .. }) && self.name.ends_with("_sq_ft")
+    }
+
     /// The relation whose id the field holds: `room` for `room_id`. None for other fields.
     pub fn relation(&self) -> Option<&'static str> {
         match self.format {

@@ -27,6 +27,11 @@ pub fn parse_money(text: &str) -> Option<String> {
     decimal(without_currency(text))
 }
 
+/// A number with at most two decimals, in the form of [`parse_money`]. None: the text is no number, or is ambiguous.
+pub fn parse_decimal(text: &str) -> Option<String> {
+    decimal(text.trim())
+}
+
 /// A whole number, with or without group marks: `130,000` is 130000.
 pub fn parse_whole(text: &str) -> Option<i64> {
     let text = text.trim();

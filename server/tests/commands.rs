@@ -277,7 +277,7 @@ fn expired_key_is_listed_as_expired() {
     let listed = stdout(dir.path(), &["key", "list"]);
     let state = |name: &str| {
         let line = listed.lines().find(|line| line.ends_with(name)).unwrap();
-        line.split_whitespace().nth(3).unwrap().to_owned()
+        line.split_whitespace().nth(4).unwrap().to_owned()
     };
     assert_eq!((&*state("phone"), &*state("laptop")), ("expired", "good"), "{listed}");
 }

@@ -34,6 +34,7 @@ pub(crate) fn record(kind: Kind, id: &str, fields: Value) -> Row {
         own: false,
         names: Default::default(),
         file: None,
+        units: Default::default(),
         fields,
     }
 }

@@ -4,7 +4,8 @@
 use clap::Args;
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Kind, Presence};
+use hearth_contract::schema::{Format, Kind, Presence};
+use hearth_contract::units::{AreaUnit, Units};
 use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, Table, WORTH};
 use serde_json::{Map, Value, json};
 
@@ -74,7 +75,9 @@ impl List {
 /// Writes records of one kind as a table.
 fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failure> {
     let fields = shown_fields(kind);
-    let columns = ["id"].into_iter().chain(fields.iter().copied()).chain(["pending"]).map(str::to_owned).collect();
+    let units = rows.first().map(|row| row.units).unwrap_or_default();
+    let headings = fields.iter().map(|field| heading(kind, field, units));
+    let columns = ["id".to_owned()].into_iter().chain(headings).chain(["pending".to_owned()]).collect();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let short = replica.short_ids(&ids)?;
     let rows = rows.iter().zip(short).map(|(row, id)| {
@@ -273,6 +276,26 @@ fn display_value(row: &Row, field: &str) -> Value {
         .map_or_else(|| row.fields.get(field).cloned().unwrap_or(Value::Null), |name| name.clone().into())
 }
 
+/// The name of a field above its column. Sums name the home's currency.
+fn heading(kind: Kind, field: &str, units: Units) -> String {
+    let is_sum = field == WORTH || resource(kind).field(field).is_some_and(|field| field.format == Format::Money);
+    if is_sum { units.sum_heading(field) } else { field.to_owned() }
+}
+
+/// The text of a value in a record: a sum with its currency. An area keeps the unit of its field, and a metric home also sees
+/// the square metres.
+fn text_with_unit(row: &Row, name: &str, text: &str) -> String {
+    let Some(field) = resource(row.kind).field(name) else { return text.to_owned() };
+    let area = row.fields.get(name).and_then(Value::as_i64).filter(|_| field.is_area());
+    match (field.format, row.units.area, area) {
+        (Format::Money, ..) => row.units.sum(text),
+        (_, unit @ AreaUnit::SquareMetres, Some(area)) => {
+            format!("{text}  {}", output::dim(&format!("{} {}", unit.number(area), unit.sign())))
+        }
+        _ => text.to_owned(),
+    }
+}
+
 const fn pending_word(pending: Pending) -> &'static str {
     match pending {
         Pending::No => "",
@@ -297,7 +320,7 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
         let text = lines.join(&format!("\n{:wide$}", ""));
         match row.names.get(name.as_str()) {
             Some(title) => line(name, &format!("{}  {}", text::one_line(title), output::dim(&text)))?,
-            None => line(name, &text)?,
+            None => line(name, &text_with_unit(row, name, &text))?,
         }
     }
     let last = [("created_at", &row.created_at), ("updated_at", &row.updated_at), ("updated_by", &row.updated_by)];
@@ -309,7 +332,7 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
     // The fields tell the worth of one piece.
     if let (Some(cents), true) = (row.worth_cents(), row.fields.get("quantity").is_some_and(|quantity| *quantity != 1))
     {
-        line(WORTH, &text::money(cents))?;
+        line(WORTH, &row.units.sum(&text::money(cents)))?;
     }
     match row.rev {
         Some(rev) => line("rev", &rev.to_string())?,

@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
+use hearth_contract::units::Units;
 use rusqlite::Connection;
 
 use super::StoreError;
 use super::lock::SyncLock;
 use super::outside::{HeldChanges, held};
+use super::read::view;
 use crate::model::{BlockCause, Phase, Transport};
 
 /// How far the replica is: the row of `sync_status`. All times are RFC 3339, UTC, with milliseconds.
@@ -62,6 +64,8 @@ pub struct Status {
     pub held_changes: Option<HeldChanges>,
     /// Why the phase is `blocked`; None in other phases.
     pub blocked_by: Option<BlockCause>,
+    /// The units in which the home reads sums and areas.
+    pub units: Units,
 }
 
 impl Status {
@@ -109,6 +113,7 @@ pub(crate) fn load_status(connection: &Connection) -> Result<Status, StoreError>
     let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
     status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
     status.held_changes = held::load(connection)?;
+    status.units = view::units(connection)?;
     if status.held_changes.is_some() {
         // The view names the waiting changes as the reason. Here they stand apart, because a reason means a failed attempt.
         let reason = "SELECT coalesce((SELECT question FROM _reconcile), reason) FROM _sync";
@@ -154,6 +159,7 @@ fn load_row(connection: &Connection) -> Result<Status, StoreError> {
             asks_about_deletions: false,
             held_changes: None,
             blocked_by: None,
+            units: Units::default(),
         })
     })?)
 }

@@ -73,6 +73,37 @@ fn grouped_thousands_are_refused_with_both_meanings() {
 }
 
 #[test]
+fn sums_and_areas_have_the_units_of_the_home() {
+    let (dir, db, _room) = with_a_room();
+    let add = |arguments: &[&str]| json(&db, arguments)["id"].as_str().unwrap().to_owned();
+    let hall = add(&["add", "room", "name=Hall", "area_sq_ft=214"]);
+    let chairs = add(&["add", "inventory", "name=Chairs", "quantity=8", "current_value=130.50"]);
+    let printed = |arguments: &[&str]| text(&replica(&db, arguments).stdout);
+    let has_line = |text: &str, begin: &str, end: &str| {
+        text.lines().any(|line| line.starts_with(begin) && line.trim_start_matches(begin).trim() == end)
+    };
+    assert!(has_line(&printed(&["show", &hall]), "area_sq_ft", "214"), "no units are known");
+    assert!(has_line(&printed(&["show", &chairs]), "worth", "1044.00"));
+    json(&db, &["set", "property", "currency=eur", "unit_system=metric"]);
+    assert!(has_line(&printed(&["show", &hall]), "area_sq_ft", "214  19.9 m²"));
+    let shown = printed(&["show", &chairs]);
+    assert!(has_line(&shown, "worth", "1044.00 EUR") && has_line(&shown, "current_value", "130.50 EUR"), "{shown}");
+    assert!(printed(&["list", "inventory"]).contains("worth, EUR"));
+    let report = dir.path().join("things.html");
+    assert!(replica(&db, &["export", report.to_str().unwrap()]).status.success());
+    let report = std::fs::read_to_string(report).unwrap();
+    assert!(report.contains("<p>1,044.00 EUR in 1 thing</p>") && report.contains(">Value, EUR</th>"), "{report}");
+}
+
+#[test]
+fn taken_import_ref_is_refused_by_name() {
+    let (_dir, db, _room) = with_a_room();
+    json(&db, &["set", "Kitchen", "import_ref=HB-7"]);
+    let (exit, printed) = refusal(&db, &["add", "room", "name=Hall", "import_ref=HB-7"]);
+    assert!(exit == 2 && printed.contains("the room “Kitchen” has the import_ref HB-7 already"), "{printed}");
+}
+
+#[test]
 fn export_writes_what_the_name_asks_for() {
     let (dir, db, _room) = with_a_room();
     let typed = ["name==Lamp, \"old\"", "room_id=Kitchen", "quantity=3", "current_value=10,50", "serial_number=<A&B>"];

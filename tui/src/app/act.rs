@@ -177,7 +177,8 @@ impl App {
         self.push_layer(Layer::Palette(palette))
     }
 
-    pub(super) fn push_layer(&mut self, layer: Layer) -> Vec<Effect> {
+    pub(super) fn push_layer(&mut self, mut layer: Layer) -> Vec<Effect> {
+        layer.set_units(self.units());
         self.layers.push(layer);
         Vec::new()
     }

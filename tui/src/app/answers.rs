@@ -169,6 +169,7 @@ impl App {
         if status.is_in_contact() {
             self.sync_stop.take_if(|stop| stop.will_retry);
         }
+        let before = self.units();
         let is_first = self.status.replace(status).is_none();
         // The notice about a restored form is more useful than this hint; the status bar shows the problem anyway.
         if is_first && self.halt().is_some() && self.notice.is_none() {
@@ -176,7 +177,19 @@ impl App {
             let text = format!("Changes stay here for now; {key} says why and what to do.");
             self.notify(now, Tone::Notice, text);
         }
-        Vec::new()
+        if self.units() == before { Vec::new() } else { self.units_changed() }
+    }
+
+    /// Shows areas in the units of the profile, which another device may have changed, and reads filters by them.
+    fn units_changed(&mut self) -> Vec<Effect> {
+        let units = self.units();
+        for list in &mut self.lists {
+            list.area_unit = units.area;
+            list.understand(self.today);
+            list.mark_stale();
+        }
+        self.layers.iter_mut().for_each(|layer| layer.set_units(units));
+        self.reload()
     }
 
     fn take_edits(&mut self, edits: Vec<Edit>, names: Names) -> Vec<Effect> {

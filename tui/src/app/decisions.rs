@@ -79,7 +79,7 @@ impl App {
             let (id, kind, record) = (edit.id, edit.kind, edit.record_id.clone());
             if edit.state == EditState::Conflict {
                 let screen = ConflictScreen::of(id, edit.method);
-                self.layers.push(Layer::Conflict(screen));
+                self.push_layer(Layer::Conflict(screen));
                 return self.reload();
             }
             return self.open(Detail::new(kind, record));

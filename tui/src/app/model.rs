@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
+use hearth_contract::units::Units;
 use hearth_replica::{LogLine, Phase, Status};
 use time::Date;
 
@@ -209,6 +210,11 @@ impl App {
         }))
     }
 
+    /// The units in which the home reads sums and areas. Plain sums and square feet until the first status.
+    pub fn units(&self) -> Units {
+        self.status.as_ref().map(|status| status.units).unwrap_or_default()
+    }
+
     /// Whether the home has no server: all data is on this machine, and no change waits.
     pub fn is_local(&self) -> bool {
         self.status.as_ref().is_some_and(|status| status.phase == Phase::Local)
@@ -242,6 +248,15 @@ impl App {
 }
 
 impl Layer {
+    /// Shows and reads areas in the units of the home.
+    pub(super) fn set_units(&mut self, units: Units) {
+        match self {
+            Layer::Form(form) => form.set_units(units),
+            Layer::Conflict(screen) => screen.area_unit = units.area,
+            _ => {}
+        }
+    }
+
     /// Whether a write of the layer's text is in progress.
     pub(super) fn is_saving(&self) -> bool {
         match self {

@@ -5,12 +5,13 @@ use hearth_contract::formats::format_date;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, Presence, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_contract::typed_text;
+use hearth_contract::units::AreaUnit;
 use hearth_replica::{Condition, Test, WAITING, WORTH};
 use time::Date;
 
 use crate::parse::dates;
 use crate::words::direction::Direction;
-use crate::words::{MONEY_EXAMPLES, choice, choice_meant};
+use crate::words::{AREA_EXAMPLES, MONEY_EXAMPLES, choice, choice_meant};
 
 /// A parsed filter line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,8 +48,8 @@ const ORDERED_CHOICE: &str = "priority";
 /// The states that `is:` accepts.
 const STATES: [&str; 5] = ["waiting", "overdue", "open", "done", "doing"];
 
-/// Parses the filter line of a list of `kind`.
-pub fn parse_filter(kind: Kind, text: &str, today: Date) -> Filter {
+/// Parses the filter line of a list of `kind`. An area without a unit is in `unit`.
+pub fn parse_filter(kind: Kind, text: &str, today: Date, unit: AreaUnit) -> Filter {
     let mut filter = Filter::default();
     let parts = split_parts(text);
     let mut rest = parts.as_slice();
@@ -63,7 +64,7 @@ pub fn parse_filter(kind: Kind, text: &str, today: Date) -> Filter {
                 }
                 let (value, more) = extend_day(kind, &name, value, after, today);
                 rest = &after[more..];
-                match alternatives(kind, &name, sign, &value, today) {
+                match alternatives(kind, &name, sign, &value, (today, unit)) {
                     Ok(conditions) => filter.conditions.extend(conditions),
                     Err(fault) => filter.fault = filter.fault.or(Some(fault)),
                 }
@@ -113,8 +114,14 @@ fn extend_day(kind: Kind, name: &str, value: &str, after: &[&str], today: Date) 
 
 /// The conditions of a part whose value may name several values: `room:kitchen,attic` is either room, `room!=kitchen,attic`
 /// neither. A comma in a number, or between quotation marks, separates nothing.
-fn alternatives(kind: Kind, name: &str, sign: &str, value: &str, today: Date) -> Result<Vec<Condition>, String> {
-    let one = |value: &str| condition(kind, name, sign, (value.trim_matches('"'), value.starts_with('"')), today);
+fn alternatives(
+    kind: Kind,
+    name: &str,
+    sign: &str,
+    value: &str,
+    given: (Date, AreaUnit),
+) -> Result<Vec<Condition>, String> {
+    let one = |value: &str| condition(kind, name, sign, (value.trim_matches('"'), value.starts_with('"')), given);
     let values: Vec<&str> = split_at_commas(value).filter(|value| !value.trim_matches('"').trim().is_empty()).collect();
     let whole = one(value);
     let is_number = find_field(kind, name)
@@ -175,7 +182,7 @@ fn condition(
     name: &str,
     sign: &str,
     (value, is_quoted): (&str, bool),
-    today: Date,
+    (today, unit): (Date, AreaUnit),
 ) -> Result<Vec<Condition>, String> {
     if name == "is" {
         return state_condition(kind, sign, &value.to_lowercase(), today);
@@ -197,7 +204,7 @@ fn condition(
     match field.format {
         Format::Choice(words) if is_order => Ok(choice_range(field, words, sign, choice_word(name, words, value)?)),
         _ => {
-            let value = stored_value(field, name, value, today)?;
+            let value = stored_value(field, name, value, today, unit)?;
             Ok(vec![Condition::field(field.name, value_test(field, sign, value))])
         }
     }
@@ -247,7 +254,7 @@ fn presence_test(field: &Field, sign: &str, value: &str, is_quoted: bool) -> Opt
 }
 
 /// The value as the contract writes it, or a sentence why the text is no value of the field.
-fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<String, String> {
+fn stored_value(field: &Field, name: &str, value: &str, today: Date, unit: AreaUnit) -> Result<String, String> {
     Ok(match field.format {
         Format::Date | Format::Timestamp => {
             let direction = Direction::of(field);
@@ -256,6 +263,10 @@ fn stored_value(field: &Field, name: &str, value: &str, today: Date) -> Result<S
         }
         Format::Choice(words) => choice_word(name, words, value)?.to_owned(),
         Format::Money => sum(value)?,
+        _ if field.is_area() => {
+            let area = unit.parse(value).ok_or_else(|| format!("{value} is no area: try {AREA_EXAMPLES}"))?;
+            area.to_string()
+        }
         Format::Count { .. } | Format::Year => {
             typed_text::parse_whole(value).ok_or_else(|| format!("{value} is no whole number"))?.to_string()
         }
@@ -356,7 +367,7 @@ mod tests {
     use super::*;
 
     fn parsed(kind: Kind, text: &str) -> Filter {
-        parse_filter(kind, text, parse_date("2026-11-21").unwrap())
+        parse_filter(kind, text, parse_date("2026-11-21").unwrap(), AreaUnit::SquareFeet)
     }
 
     /// The test of the first condition of a line.
@@ -417,6 +428,27 @@ mod tests {
         let fault = parsed(Kind::Task, "status:open,broken").fault.unwrap();
         assert!(fault.contains("status is one of open"), "{fault}");
         assert!(parsed(Kind::Task, "due<fri,sat").fault.is_some(), "a range has one end");
+    }
+
+    #[test]
+    fn area_is_in_the_unit_of_the_home() {
+        let today = parse_date("2026-11-21").unwrap();
+        for (unit, text, expected) in [
+            (AreaUnit::SquareMetres, "area>=20", Test::AtLeast("215".into())),
+            (AreaUnit::SquareMetres, "area:19,9", Test::Is("214".into())),
+            (AreaUnit::SquareMetres, "area<\"200 sq ft\"", Test::Below("200".into())),
+            (AreaUnit::SquareFeet, "area>=1,200", Test::AtLeast("1200".into())),
+            (AreaUnit::SquareFeet, "area>=20m2", Test::AtLeast("215".into())),
+        ] {
+            let filter = parse_filter(Kind::Room, text, today, unit);
+            assert_eq!(
+                (filter.conditions, filter.fault),
+                (vec![Condition::field("area_sq_ft", expected)], None),
+                "{text}"
+            );
+        }
+        let fault = parse_filter(Kind::Room, "area>wide", today, AreaUnit::SquareMetres).fault;
+        assert_eq!(fault.as_deref(), Some("wide is no area: try 215 sq ft or 19.9 m2"));
     }
 
     #[test]

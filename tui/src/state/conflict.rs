@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use hearth_contract::check::{Intent, check_field};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, is_subject};
+use hearth_contract::units::AreaUnit;
 use hearth_replica::{Choice, Conflict, Method, Resolution};
 use serde_json::Value;
 use time::Date;
@@ -29,6 +30,8 @@ pub struct ConflictScreen {
     pub fields: Vec<(Conflict, Option<Choice>)>,
     /// Names of the records in the values, by id.
     pub names: Names,
+    /// The unit in which areas are typed.
+    pub area_unit: AreaUnit,
     /// The number of the field under the cursor.
     pub selected: usize,
     /// The value that is being typed for this field.
@@ -56,6 +59,7 @@ impl ConflictScreen {
             creates,
             fields: Vec::new(),
             names: Names::new(),
+            area_unit: AreaUnit::default(),
             selected: 0,
             typing: None,
             drafts: BTreeMap::new(),
@@ -169,7 +173,11 @@ impl ConflictScreen {
     pub fn type_value(&mut self) {
         let Some((conflict, _)) = self.fields.get(self.selected) else { return };
         if self.can_type() {
-            let text = json_text(self.drafts.get(&conflict.field).unwrap_or(&conflict.mine));
+            let value = self.drafts.get(&conflict.field).unwrap_or(&conflict.mine);
+            let text = match value.as_i64().filter(|_| self.field().is_some_and(Field::is_area)) {
+                Some(square_feet) => format!("{} {}", self.area_unit.number(square_feet), self.area_unit.sign()),
+                None => json_text(value),
+            };
             let is_choice = self.field().is_some_and(|field| matches!(field.format, Format::Choice(_)));
             self.typing = Some(Line::with_text(&if is_choice { choice(&text) } else { text }));
         } else if self.deletes {
@@ -198,7 +206,11 @@ impl ConflictScreen {
             Format::Choice(words) if !line.text().trim().is_empty() => choice_meant(words, line.text().trim()),
             _ => None,
         };
-        let value = meant.map_or_else(|| Editor::Line(line.clone()).value(field, today), Value::from);
+        let editor = match field.is_area() {
+            true => Editor::Area(line.clone(), self.area_unit),
+            false => Editor::Line(line.clone()),
+        };
+        let value = meant.map_or_else(|| editor.value(field, today), Value::from);
         match check_field(field, Intent::Patch, &value) {
             Ok(value) => {
                 self.typing = None;

@@ -213,7 +213,7 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
             }
             _ => match row.file.filter(|_| field.name == FILE) {
                 Some(state) => file_text(state, ascii),
-                None => words::field_value(now, field, row),
+                None => words::field_value_with_unit(now, field, row, ascii),
             },
         };
         let label = words::label(row.kind, field);
@@ -293,7 +293,8 @@ pub fn full_lines(now: Now, full: &FullRecord, columns: usize, ascii: bool) -> V
         out.push(label, &head, tone);
         if change.method == Method::Update {
             for (name, value) in &change.patch {
-                let text = words::changed_field(row.kind, name, change.base.get(name), value, &full.names, ascii);
+                let values = (change.base.get(name), value);
+                let text = words::changed_field(row.kind, name, values, &full.names, row.units, ascii);
                 out.push("", &format!("  {text}"), Tone::Quiet);
             }
         }
@@ -339,7 +340,8 @@ impl Lines {
     fn push_worth(&mut self, row: &Row) {
         let quantity = row.fields.get("quantity").and_then(serde_json::Value::as_i64).unwrap_or(1);
         if let Some(cents) = row.worth_cents().filter(|_| quantity != 1) {
-            let text = format!("{} for {}", words::cents(cents), words::grouped(quantity));
+            let worth = row.units.sum(&words::cents(cents));
+            let text = format!("{worth} for {}", words::grouped(quantity));
             self.push("Worth", &text, Tone::Plain);
         }
     }

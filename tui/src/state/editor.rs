@@ -5,12 +5,13 @@ use crossterm::event::{KeyCode, KeyEvent};
 use hearth_contract::formats::{Timestamp, format_date};
 use hearth_contract::schema::{Field, Format, Lines, Presence};
 use hearth_contract::typed_text;
+use hearth_contract::units::AreaUnit;
 use ratatui_textarea::{CursorMove, TextArea};
 use serde_json::Value;
 use time::Date;
 use tui_input::InputRequest;
 
-use crate::parse::dates;
+use crate::parse::{dates, names};
 use crate::state::input::{self, Line};
 use crate::state::notes;
 use crate::state::picker::{Picker, Reference};
@@ -22,6 +23,8 @@ use crate::words::{choice_meant, direction::Direction, json_text};
 pub enum Editor {
     /// A single line: text, date, money, count.
     Line(Line),
+    /// An area in the unit of the home. The value is in square feet.
+    Area(Line, AreaUnit),
     /// Several lines of text.
     Notes(Box<TextArea<'static>>),
     /// A choice of words.
@@ -55,6 +58,7 @@ impl Editor {
                 let title = name.unwrap_or(&text).to_owned();
                 Editor::Reference(Reference { id: value.as_str().map(str::to_owned), title, picker: None })
             }
+            _ if field.is_area() => Editor::Area(Line::with_text(&text), AreaUnit::SquareFeet),
             _ => Editor::Line(Line::with_text(&text)),
         }
     }
@@ -73,8 +77,10 @@ impl Editor {
                     typed_text::parse_whole(text).map_or_else(|| text.into(), Value::from)
                 }
                 text if matches!(field.format, Format::Text { .. }) => text.into(),
-                text => text.trim().into(),
+                text => names::meant_name(field.format, text).unwrap_or_else(|| text.trim()).into(),
             },
+            Editor::Area(line, _) if line.text().is_empty() => Value::Null,
+            Editor::Area(line, unit) => unit.parse(line.text()).map_or_else(|| line.text().trim().into(), Value::from),
             Editor::Notes(area) if area.is_empty() => Value::Null,
             Editor::Notes(area) => area.lines().join("\n").into(),
             Editor::Choice { words, chosen, .. } => chosen.map_or(Value::Null, |index| words[index].into()),
@@ -82,13 +88,28 @@ impl Editor {
         }
     }
 
-    /// Replaces short forms when the field is left: `fri` by a date, `130,000` by a number. Ends the word typed in a field
-    /// of choices.
+    /// Shows an area in another unit. A text that is no area stays.
+    pub fn set_area_unit(&mut self, unit: AreaUnit) {
+        let Editor::Area(line, shown) = self else { return };
+        if let Some(square_feet) = shown.parse(line.text()).filter(|_| *shown != unit) {
+            *line = Line::with_text(&unit.number(square_feet));
+        }
+        *shown = unit;
+    }
+
+    /// Replaces short forms when the field is left: `fri` by a date, `130,000` by a number, `berlin` by a time zone. Ends the
+    /// word typed in a field of choices.
     pub fn settle(&mut self, field: &Field, today: Date) {
         if let Editor::Choice { spelling, .. } = self {
             *spelling = Spelling::default();
         }
-        if (matches!(field.format, Format::Date | Format::Money) || field.format.is_integer())
+        if let Editor::Area(line, unit) = self
+            && let Some(square_feet) = unit.parse(line.text())
+        {
+            *line = Line::with_text(&unit.number(square_feet));
+        }
+        let is_short = matches!(field.format, Format::Date | Format::Money | Format::TimeZone | Format::Currency);
+        if (is_short || field.format.is_integer())
             && let Editor::Line(line) = self
             && !line.text().is_empty()
         {
@@ -147,7 +168,7 @@ impl Editor {
     /// Handles a key without an action, typed at `moment`. True: the value or the search has changed.
     pub fn key(&mut self, moment: Timestamp, key: KeyEvent) -> bool {
         match self {
-            Editor::Line(line) => line.key(key),
+            Editor::Line(line) | Editor::Area(line, _) => line.key(key),
             Editor::Notes(area) => notes::key(area, key),
             Editor::Choice { words, chosen, spelling, .. } => {
                 match input::request(key) {
@@ -178,7 +199,7 @@ impl Editor {
     /// Inserts a pasted text. True: the value or the search has changed.
     pub fn paste(&mut self, text: &str) -> bool {
         match self {
-            Editor::Line(line) => line.paste(text),
+            Editor::Line(line) | Editor::Area(line, _) => line.paste(text),
             Editor::Notes(area) => {
                 area.insert_str(notes::clean(text));
             }

@@ -12,6 +12,7 @@ use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Kind, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::units::Units;
 use hearth_replica::{Edit, Method, Row};
 use serde_json::Value;
 use time::Date;
@@ -55,6 +56,8 @@ pub struct Form {
     before: Fields,
     /// The current date, for dates such as `tomorrow`.
     pub today: Date,
+    /// The units in which the home reads sums and areas.
+    pub units: Units,
 }
 
 /// A field of a form.
@@ -177,7 +180,14 @@ impl Form {
             ticket: 0,
             before,
             today,
+            units: Units::default(),
         }
+    }
+
+    /// Shows the areas of the form in the units of the home.
+    pub fn set_units(&mut self, units: Units) {
+        self.units = units;
+        self.entries.iter_mut().for_each(|entry| entry.editor.set_area_unit(units.area));
     }
 
     /// In a form for part of a record, an unset choice may stay unset, even where the field is required.
@@ -212,7 +222,7 @@ impl Form {
     /// The context of the keyboard focus.
     pub fn context(&self) -> Context {
         match &self.entries[self.focus].editor {
-            Editor::Line(_) => Context::Form,
+            Editor::Line(_) | Editor::Area(..) => Context::Form,
             Editor::Notes(_) => Context::Notes,
             Editor::Reference(reference) if reference.picker.is_some() => Context::Options,
             Editor::Choice { .. } | Editor::Reference(_) => Context::Choice,

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
+use hearth_contract::units::AreaUnit;
 use hearth_replica::{Near, Pending, Row, RowPage, RowQuery, Sort, Totals};
 use time::Date;
 
@@ -39,6 +40,8 @@ pub struct List {
     pub filter: Line,
     /// The parsed filter.
     pub understood: Filter,
+    /// The unit of areas in the filter that have no unit of their own.
+    pub area_unit: AreaUnit,
     /// The number of matching records.
     pub total: usize,
     /// Sums and groups of the list, once read.
@@ -84,6 +87,7 @@ impl List {
             chosen: None,
             filter: Line::default(),
             understood: Filter::default(),
+            area_unit: AreaUnit::default(),
             total: 0,
             totals: Totals::default(),
             selected: 0,
@@ -191,7 +195,7 @@ impl List {
 
     /// Parses the filter. Relative dates such as `due<fri` depend on the current date.
     pub fn understand(&mut self, today: Date) {
-        self.understood = filter::parse_filter(self.kind, self.filter.text(), today);
+        self.understood = filter::parse_filter(self.kind, self.filter.text(), today, self.area_unit);
     }
 
     /// Goes to the top and forgets the selection, because another list is requested.

@@ -254,7 +254,7 @@ fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
 
 /// A value on one line.
 fn one_line(app: &App, screen: &ConflictScreen, conflict: &Conflict, value: &Value) -> String {
-    shown_value(conflict.kind, &conflict.field, Some(value), &screen.names, app.setup.ascii)
+    shown_value(conflict.kind, &conflict.field, Some(value), &screen.names, app.units(), app.setup.ascii)
 }
 
 /// A value with all its lines.

@@ -134,12 +134,12 @@ fn explanation(app: &App, screen: &Edits, edit: &Edit, columns: usize) -> Vec<(S
     if edit.attempts > 1 {
         out.push((format!("Tried {} times.", edit.attempts), Tone::Quiet));
     }
-    let (names, ascii) = (&screen.names, app.setup.ascii);
+    let (names, units, ascii) = (&screen.names, app.units(), app.setup.ascii);
     for (name, value) in edit.patch.iter().filter(|(_, value)| edit.method != Method::Create || !value.is_null()) {
         let text = match edit.method {
-            Method::Update => changed_field(edit.kind, name, edit.base.get(name), value, names, ascii),
+            Method::Update => changed_field(edit.kind, name, (edit.base.get(name), value), names, units, ascii),
             _ => {
-                let value = shown_value(edit.kind, name, Some(value), names, ascii);
+                let value = shown_value(edit.kind, name, Some(value), names, units, ascii);
                 format!("{}: {value}", field_label(edit.kind, name))
             }
         };

@@ -10,7 +10,7 @@ use super::theme::Theme;
 use super::widgets::{draw_input, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::now::Now;
-use crate::parse::dates;
+use crate::parse::{dates, names};
 use crate::state::detail::label_width;
 use crate::state::editor::Editor;
 use crate::state::form::{Entry, Form};
@@ -18,7 +18,7 @@ use crate::state::picker::{Picker, Reference};
 use crate::words::direction::Direction;
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{fit, width, wrap};
-use crate::words::{MONEY_EXAMPLES, choice, distance, full_day, label as label_of, singular};
+use crate::words::{AREA_EXAMPLES, MONEY_EXAMPLES, choice, distance, form_label, full_day, singular};
 
 /// The lines of focused notes.
 const NOTES_FOCUSED: usize = 5;
@@ -126,8 +126,8 @@ impl<'a> Lines<'a, '_> {
     fn add_field(&mut self, entry: &'a Entry, focused: bool) {
         let label = self.label(entry, focused);
         match &entry.editor {
-            Editor::Line(line) if focused => self.push(label, Content::Typing(line)),
-            Editor::Line(line) => {
+            Editor::Line(line) | Editor::Area(line, _) if focused => self.push(label, Content::Typing(line)),
+            Editor::Line(line) | Editor::Area(line, _) => {
                 let text = self.value(entry, line.text());
                 self.push(label, Content::Text(text));
             }
@@ -176,8 +176,8 @@ impl<'a> Lines<'a, '_> {
         // In a form for many records every field is optional.
         let required = entry.field.presence == Presence::Required && !self.form.is_open(entry);
         let star = if required { " *" } else { "" };
-        let name =
-            padded(self.app, &format!("{mark}{}{star}", label_of(self.form.kind, entry.field)), self.labels, false);
+        let label = form_label(self.form.kind, entry.field, self.form.units.area, self.app.setup.ascii);
+        let name = padded(self.app, &format!("{mark}{label}{star}"), self.labels, false);
         Span::styled(name, if focused { self.theme.accent() } else { self.theme.quiet() })
     }
 
@@ -294,9 +294,16 @@ fn hint(form: &Form, entry: &Entry, now: Now) -> String {
         let away = distance(now.today(), date);
         return if away.is_empty() { full_day(date) } else { format!("{}, {away}", full_day(date)) };
     }
+    if let Some(offered) = offered(entry) {
+        return offered;
+    }
     let how = match field.format {
         Format::Date => format!("such as {}", Direction::of(field).examples()),
-        Format::Money => format!("such as {MONEY_EXAMPLES}"),
+        Format::Money => match form.units.currency {
+            Some(code) => format!("in {code}, such as {MONEY_EXAMPLES}"),
+            None => format!("such as {MONEY_EXAMPLES}"),
+        },
+        _ if field.is_area() => format!("with another unit such as {AREA_EXAMPLES}"),
         Format::Count { max: COUNT_MAX, .. } | Format::Year => "a whole number".to_owned(),
         Format::Count { min, max } => format!("a whole number from {min} to {max}"),
         Format::TimeZone => "such as Europe/Berlin".to_owned(),
@@ -311,5 +318,17 @@ fn hint(form: &Form, entry: &Entry, now: Now) -> String {
     };
     // The contract's text speaks of null, which people do not type.
     let what = if field.name == SUBJECT_TYPE { "What this is about; leave empty for general" } else { field.about };
+    // The unit of an area is that of the label.
+    let what = if field.is_area() { what.trim_end_matches(" in square feet") } else { what };
     if how.is_empty() { what.to_owned() } else { format!("{what}; {how}") }
+}
+
+/// The names for letters typed in a field of time zones or currencies. None: no letters, no such name, or the whole name.
+fn offered(entry: &Entry) -> Option<String> {
+    let Editor::Line(line) = &entry.editor else { return None };
+    let (format, typed) = (entry.field.format, line.text().trim());
+    match names::meant_name(format, typed) {
+        Some(name) => (name != typed).then(|| name.to_owned()),
+        None => Some(names::offered_names(format, typed).join(", ")).filter(|offered| !offered.is_empty()),
+    }
 }

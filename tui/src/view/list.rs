@@ -18,7 +18,7 @@ use crate::layout::columns::{Content, fit_columns};
 use crate::layout::{Layout, list_and_preview};
 use crate::now::Now;
 use crate::state::list::{List, ListLine};
-use crate::words::columns::{Column, GAP, column_name, is_usual};
+use crate::words::columns::{Column, GAP, add_unit, column_name, is_usual};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{clean_line, fit, width, wrap};
 use crate::words::{choice, counted, figure, plural, singular, whole_money};
@@ -90,6 +90,7 @@ pub(super) fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>, ar
 fn fitted_columns(app: &App, list: &List, now: Now, columns: u16) -> Vec<(Column, usize)> {
     let (order, ascii, is_chosen) = (list.order(), app.setup.ascii, list.chosen_columns().is_some());
     let mut all = list.columns();
+    all.iter_mut().for_each(|column| add_unit(list.kind, column, app.units(), ascii));
     for column in all.iter_mut().filter(|column| column.field == order.column) {
         column.heading = format!("{} {}", column.heading, direction(order.descending).text(ascii)).into();
     }
@@ -145,7 +146,8 @@ fn info(app: &App, list: &List, without_room: &[&str], theme: &Theme, frame: &mu
         (text, theme.accent())
     });
     let sum = list.totals.cents.filter(|cents| *cents > 0);
-    let sum = sum.map(|cents| (format!("{} {}", sum_word(list.kind), whole_money(cents)), theme.quiet()));
+    let sum =
+        sum.map(|cents| (format!("{} {}", sum_word(list.kind), app.units().sum(&whole_money(cents))), theme.quiet()));
     let order = (format!("by {} {}", order.label, arrow.text(app.setup.ascii)), theme.quiet());
     let gap = format!("  {dot}  ");
     let lead = if app.is_filtering || !filter.is_empty() { "filter " } else { "" };
@@ -239,7 +241,7 @@ fn group_heading(app: &App, list: &List, group: &Group, theme: &Theme, frame: &m
     let room = |more: &str| usize::from(area.width).saturating_sub(width(more) + 5);
     if group.cents > 0 {
         let dot = Sign::Dot.text(app.setup.ascii);
-        let sum = format!("{more}  {dot}  {} {}", sum_word(list.kind), whole_money(group.cents));
+        let sum = format!("{more}  {dot}  {} {}", sum_word(list.kind), app.units().sum(&whole_money(group.cents)));
         // A sum is shown whole or not at all: a cut number is a wrong number.
         if room(&sum) >= width(&title).min(TITLE_MIN) {
             more = sum;

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_TYPE};
+use hearth_contract::units::Units;
 use hearth_replica::WORTH;
 
-use super::field_label;
+use super::{area_sign, field_label};
 
 /// One column of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +65,7 @@ const ROOMS: [Column; 5] = [
     column("room_type", "Type", 12, 1, 1),
     column("floor", "Floor", 10, 1, 2),
     column("flooring", "Flooring", 12, 2, 4),
-    number("area_sq_ft", "Area, sq ft", 11, 3),
+    number("area_sq_ft", "Area", 11, 3),
 ];
 
 const VEHICLES: [Column; 7] = [
@@ -134,6 +135,17 @@ fn column_of(kind: Kind, name: &'static str) -> Column {
     let heading = column_name(kind, name);
     let width = heading.chars().count().clamp(width, width.max(HEADING_MAX));
     Column { field: name, heading: heading.into(), width, grow, rank: 0, right }
+}
+
+/// Adds the unit of the values to the heading of a column: the home's currency to sums, the unit of areas. The values have no
+/// unit of their own.
+pub fn add_unit(kind: Kind, column: &mut Column, units: Units, ascii: bool) {
+    let field = resource(kind).field(column.field);
+    if column.field == WORTH || field.is_some_and(|field| field.format == Format::Money) {
+        column.heading = units.sum_heading(&column.heading).into();
+    } else if field.is_some_and(|field| field.is_area()) {
+        column.heading = format!("{}, {}", column.heading, area_sign(units.area, ascii)).into();
+    }
 }
 
 /// The name of a value of a kind above a column and in the choice of columns.

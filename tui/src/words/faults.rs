@@ -7,7 +7,7 @@ use hearth_contract::schema::{Format, Kind, SUBJECT_ID};
 use serde_json::Value;
 
 use crate::words::direction::Direction;
-use crate::words::{MONEY_EXAMPLES, json_text, with_labels};
+use crate::words::{AREA_EXAMPLES, MONEY_EXAMPLES, json_text, with_labels};
 
 /// The sentence for a fault of a field. `value`: what the field holds.
 pub fn fault_sentence(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> String {
@@ -18,6 +18,9 @@ pub fn fault_sentence(kind: Kind, fault: &FieldFault, value: Option<&Value>) -> 
     match (field.map(|field| field.format), fault.code) {
         (Some(Format::Date), FaultCode::InvalidFormat) => format!("{typed} is no day: try {days}"),
         (Some(Format::Money), FaultCode::InvalidFormat) => format!("{typed} is no sum: try {MONEY_EXAMPLES}"),
+        (_, FaultCode::WrongType) if field.is_some_and(|field| field.is_area()) => {
+            format!("{typed} is no area: try {AREA_EXAMPLES}")
+        }
         (Some(Format::Count { .. } | Format::Year), FaultCode::WrongType) => format!("{typed} is no whole number"),
         _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Required => "Choose what it is about.".to_owned(),
         _ if fault.field == SUBJECT_ID && fault.code == FaultCode::Inconsistent => {
@@ -47,6 +50,7 @@ mod tests {
             ),
             (Kind::Task, "estimated_cost", json!("much"), "much is no sum: try 1299, 1,299.50 or 1299,50"),
             (Kind::Vehicle, "odometer", json!("far"), "far is no whole number"),
+            (Kind::Room, "area_sq_ft", json!("wide"), "wide is no area: try 215 sq ft or 19.9 m2"),
             (Kind::Vehicle, "year", json!(12), "year must be from 1000 to 9999."),
             (Kind::Task, "title", json!(null), "title is required."),
             (

@@ -8,6 +8,7 @@ pub mod files;
 pub mod glyphs;
 pub mod sanitize;
 pub mod sync_status;
+mod units;
 mod writes;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use hearth_contract::formats::parse_date;
 use hearth_contract::recurrence;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind};
+use hearth_contract::units::{AreaUnit, Units};
 use hearth_replica::{Row, WORTH};
 use serde_json::Value;
 
@@ -24,6 +26,7 @@ use crate::now::Now;
 use crate::words::glyphs::Sign;
 
 pub use days::{Due, age, day, distance, due, full_day, moment, moment_by, month_name};
+pub use units::{AREA_EXAMPLES, area, area_sign, grouped, with_unit};
 pub use writes::{GONE, edit_progress, method, rebuilt_sentence};
 
 /// Examples of the sums that a person can type.
@@ -41,8 +44,16 @@ pub fn field_value(now: Now, field: &Field, row: &Row) -> String {
         (_, Some(Value::String(period))) if field.name == "recurrence" => {
             recurrence_text(period, row.fields.get(recurrence::EVERY).and_then(Value::as_i64).unwrap_or(1))
         }
+        (_, Some(value)) if field.is_area() => {
+            value.as_i64().map_or_else(String::new, |feet| area(row.units.area, feet))
+        }
         (format, Some(value)) => formatted(now, format, value),
     }
+}
+
+/// The same, with the currency of a sum and the unit of an area.
+pub fn field_value_with_unit(now: Now, field: &Field, row: &Row, ascii: bool) -> String {
+    with_unit(field, row.units, field_value(now, field, row), ascii)
 }
 
 /// A value that is no field of the contract, for reading: the worth, the time of creation, the time or the author of the last
@@ -103,8 +114,16 @@ pub fn label(kind: Kind, field: &Field) -> String {
         (Kind::Inventory, "purchase_price") => "Price, each".to_owned(),
         (Kind::Inventory, "current_value") => "Value, each".to_owned(),
         (Kind::Document, files::FILE) => "File".to_owned(),
+        // The unit stands behind the value, and depends on the home.
+        _ if field.is_area() => field_word(field).trim_end_matches(" sq ft").to_owned(),
         _ => field_word(field),
     }
+}
+
+/// The name of a field beside a line for typing. An area has its unit: `Area, m²`.
+pub fn form_label(kind: Kind, field: &Field, unit: AreaUnit, ascii: bool) -> String {
+    let label = label(kind, field);
+    if field.is_area() { format!("{label}, {}", area_sign(unit, ascii)) } else { label }
 }
 
 /// The name of a field in a sentence: `hvac_make` is `HVAC make`.
@@ -140,19 +159,6 @@ pub fn choice_meant(words: &[&'static str], typed: &str) -> Option<&'static str>
     words.iter().find(is).or_else(first).or_else(|| words.iter().find(begins)).copied()
 }
 
-/// A whole number in groups of three digits.
-pub fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if number < 0 { format!("-{out}") } else { out }
-}
-
 /// A count in groups of three digits: `1,200`.
 pub fn figure(number: usize) -> String {
     grouped(number.try_into().unwrap_or(i64::MAX))
@@ -184,14 +190,18 @@ pub const NOT_HERE: &str = "something that is not here";
 pub type Names = BTreeMap<String, String>;
 
 /// The value of a field on one line: days with weekday and year, sums in groups, references by name. A dash if not set.
-pub fn shown_value(kind: Kind, name: &str, value: Option<&Value>, names: &Names, ascii: bool) -> String {
+pub fn shown_value(kind: Kind, name: &str, value: Option<&Value>, names: &Names, units: Units, ascii: bool) -> String {
     let text = value.map(json_text).unwrap_or_default();
     if text.is_empty() {
         return Sign::Unset.text(ascii).to_owned();
     }
-    match resource(kind).field(name).map(|field| field.format) {
+    let field = resource(kind).field(name);
+    if let (Some(field), Some(feet)) = (field.filter(|field| field.is_area()), value.and_then(Value::as_i64)) {
+        return with_unit(field, units, area(units.area, feet), ascii);
+    }
+    match field.map(|field| field.format) {
         Some(Format::Choice(_)) => choice(&text),
-        Some(Format::Money) => money(&text),
+        Some(Format::Money) => units.sum(&money(&text)),
         Some(Format::Date) => parse_date(&text).map_or(text, full_day),
         Some(Format::Reference(_) | Format::Subject) => {
             names.get(&text).cloned().unwrap_or_else(|| NOT_HERE.to_owned())
@@ -211,9 +221,17 @@ pub fn field_label(kind: Kind, name: &str) -> String {
 }
 
 /// The change of a field: `Due on: Wed 18 Nov 2026 → Tue 1 Dec 2026`.
-pub fn changed_field(kind: Kind, name: &str, from: Option<&Value>, to: &Value, names: &Names, ascii: bool) -> String {
+pub fn changed_field(
+    kind: Kind,
+    name: &str,
+    (from, to): (Option<&Value>, &Value),
+    names: &Names,
+    units: Units,
+    ascii: bool,
+) -> String {
     let arrow = if ascii { "->" } else { "→" };
-    let (from, to) = (shown_value(kind, name, from, names, ascii), shown_value(kind, name, Some(to), names, ascii));
+    let shown = |value: Option<&Value>| shown_value(kind, name, value, names, units, ascii);
+    let (from, to) = (shown(from), shown(Some(to)));
     format!("{}: {from} {arrow} {to}", field_label(kind, name))
 }
 
@@ -285,6 +303,14 @@ mod tests {
         assert_eq!(label(Kind::Property, "hvac_make"), "HVAC make");
         assert_eq!(label(Kind::Vehicle, "vin"), "VIN");
         assert_eq!(label(Kind::Task, "due_on"), "Due on");
+    }
+
+    #[test]
+    fn label_of_area_has_the_unit_only_in_forms() {
+        let field = resource(Kind::Property).field("living_area_sq_ft").unwrap();
+        assert_eq!(form_label(Kind::Property, field, AreaUnit::SquareMetres, false), "Living area, m²");
+        assert_eq!(form_label(Kind::Property, field, AreaUnit::SquareMetres, true), "Living area, sq m");
+        assert_eq!(label(Kind::Property, field), "Living area");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use hearth_contract::schema::Kind;
+use hearth_contract::units::Units;
 use hearth_replica::{Replica, Row};
 use serde_json::Value;
 
@@ -30,7 +31,8 @@ struct Section {
 pub(super) fn write(replica: &Replica, out: &mut dyn Write) -> Result<usize, ExportError> {
     let today = hearth_replica::now().to_string();
     let today = today.split('T').next().unwrap_or_default();
-    let home = replica.status()?.home.unwrap_or_else(|| "Home".to_owned());
+    let status = replica.status()?;
+    let (home, units) = (status.home.unwrap_or_else(|| "Home".to_owned()), status.units);
     let title = escaped(&format!("Things of {home}"));
     write!(
         out,
@@ -44,20 +46,20 @@ pub(super) fn write(replica: &Replica, out: &mut dyn Write) -> Result<usize, Exp
     each_row(replica, Kind::Inventory, "room_id", |row| {
         let room = row.names.get("room_id").map_or("Without a room", String::as_str);
         if section.records > 0 && section.title != room {
-            write_section(out, &std::mem::take(&mut section), &mut all)?;
+            write_section(out, units, &std::mem::take(&mut section), &mut all)?;
         }
         room.clone_into(&mut section.title);
         section.add(row);
         Ok(())
     })?;
-    write_section(out, &section, &mut all)?;
+    write_section(out, units, &section, &mut all)?;
     let mut vehicles = Section { title: "Vehicles".to_owned(), ..Section::default() };
     each_row(replica, Kind::Vehicle, "name", |row| {
         vehicles.add(row);
         Ok(())
     })?;
-    write_section(out, &vehicles, &mut all)?;
-    writeln!(out, "<h2>Total</h2><p>{} in {}</p></body></html>", sum(all.cents), things(all.records))?;
+    write_section(out, units, &vehicles, &mut all)?;
+    writeln!(out, "<h2>Total</h2><p>{} in {}</p></body></html>", units.sum(&sum(all.cents)), things(all.records))?;
     Ok(all.records)
 }
 
@@ -86,7 +88,7 @@ impl Section {
 }
 
 /// Writes a section, if the section has a row, and adds the section to the totals.
-fn write_section(out: &mut dyn Write, section: &Section, all: &mut Section) -> Result<(), ExportError> {
+fn write_section(out: &mut dyn Write, units: Units, section: &Section, all: &mut Section) -> Result<(), ExportError> {
     if section.records == 0 {
         return Ok(());
     }
@@ -95,9 +97,11 @@ fn write_section(out: &mut dyn Write, section: &Section, all: &mut Section) -> R
     Ok(write!(
         out,
         "<h2>{}</h2><table><thead><tr><th>Thing</th><th>Bought</th><th class=\"number\">Quantity</th>\
-         <th class=\"number\">Each</th><th class=\"number\">Value</th></tr></thead><tbody>\n{}</tbody>\
+         <th class=\"number\">{}</th><th class=\"number\">{}</th></tr></thead><tbody>\n{}</tbody>\
          <tfoot><tr><td colspan=\"4\">{}</td><td class=\"number\">{}</td></tr></tfoot></table>\n",
         escaped(&section.title),
+        units.sum_heading("Each"),
+        units.sum_heading("Value"),
         section.rows,
         things(section.records),
         sum(section.cents)

@@ -1,6 +1,6 @@
 //! Local changes: how they are made, sent, confirmed, settled and decided about.
 //!
-//! - Making: [`write`](mod@write), [`list`], [`history`], [`names`].
+//! - Making: [`write`](mod@write), [`list`], [`history`], [`names`], [`import_ref`].
 //! - Sending: [`plan`] chooses the edits ([`readiness`] decides, [`create_deps`] prevents circles), [`prepare`] merges an edit
 //!   with the server's version ([`adapt`], [`coalesce`]), and [`push`] freezes the request in the [`outbox`].
 //! - Confirming: [`answers`] records responses ([`completion_time`]: one refusal needs no person), [`acked`] what the server has, [`already_applied`] what it had before,
@@ -21,6 +21,7 @@ mod decisions;
 pub(crate) mod edit_ids;
 mod error;
 pub(crate) mod history;
+mod import_ref;
 mod list;
 pub(crate) mod missed_events;
 mod names;

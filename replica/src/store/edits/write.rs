@@ -10,7 +10,7 @@ use uuid::{Builder, Uuid};
 
 use crate::model::Origin;
 use crate::store::edits::error::EditError;
-use crate::store::edits::next_tasks;
+use crate::store::edits::{import_ref, next_tasks};
 use crate::store::merge::normalized;
 use crate::store::{gate, rows};
 
@@ -98,6 +98,7 @@ pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fie
     if changed.is_empty() {
         return Ok(());
     }
+    import_ref::refuse_taken(tx, kind, &id, fields)?;
     let set: Vec<String> = changed.iter().enumerate().map(|(n, (name, _))| format!("{name} = ?{}", n + 2)).collect();
     let mut values = vec![Sql::from(id)];
     values.extend(changed.into_iter().map(|(_, value)| value));
@@ -133,6 +134,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
     if !kind.is_singleton() && rows::load_row(tx, kind, &id)?.is_some() {
         return Err(EditError::Refused(format!("a {kind} with the id {id} exists already; change that record")));
     }
+    import_ref::refuse_taken(tx, kind, &id, fields)?;
     let mut names = vec!["id"];
     let mut values = vec![Sql::from(id.clone())];
     for (name, value) in known(kind, fields)? {

@@ -6,6 +6,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_TYPE};
 use hearth_contract::search_text;
+use hearth_contract::units::{CURRENCY, UNIT_SYSTEM, Units};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use serde_json::Value;
 
@@ -96,6 +97,8 @@ pub struct Row {
     pub names: BTreeMap<&'static str, String>,
     /// Where the bytes of the document's file are. None: the record has no file. Without a server, no file waits.
     pub file: Option<FileState>,
+    /// The units in which the record's home reads sums and areas. The fields do not depend on them.
+    pub units: Units,
 }
 
 impl Row {
@@ -135,8 +138,9 @@ pub struct Hit {
 }
 
 /// The columns of the row `t` that [`row_from_sql`] reads. First: unconfirmed edits (NULL: none, 1: for the server, 2: for a
-/// person). Second: whether the last change was made on this replica. Third: where the bytes of its file are. They are read by
-/// index, because a person may have added a column of any name to the table.
+/// person). Second: whether the last change was made on this replica. Third: where the bytes of its file are. Then the units of
+/// the home, which SQLite reads once for all rows. All are read by index, because a person may have added a column of any name
+/// to the table.
 pub(super) fn row_columns(kind: Kind) -> String {
     let file = match kind {
         Kind::Document => format!(
@@ -150,6 +154,7 @@ pub(super) fn row_columns(kind: Kind) -> String {
           FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}'),
          EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev),
          {file},
+         (SELECT {CURRENCY} FROM property), (SELECT {UNIT_SYSTEM} FROM property),
          t.*"
     )
 }
@@ -275,7 +280,21 @@ pub(super) fn row_from_sql(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite
         own: row.get(1)?,
         names: BTreeMap::new(),
         file: row.get(2)?,
+        units: units_from_sql(row, 3)?,
     })
+}
+
+/// Reads the units of the home from two columns.
+fn units_from_sql(row: &SqlRow<'_>, from: usize) -> Result<Units, rusqlite::Error> {
+    let text = |index: usize| Ok::<_, rusqlite::Error>(row.get_ref(index)?.as_str_or_null().ok().flatten());
+    Ok(Units::new(text(from)?, text(from + 1)?))
+}
+
+/// The units in which the home reads sums and areas, as its profile says.
+pub(crate) fn units(connection: &Connection) -> Result<Units, StoreError> {
+    let text = format!("SELECT {CURRENCY}, {UNIT_SYSTEM} FROM property");
+    let found = connection.prepare_cached(&text)?.query_row([], |row| units_from_sql(row, 0)).optional()?;
+    Ok(found.unwrap_or_default())
 }
 
 /// The title; the kind's word when the title is empty, `Home profile` for the profile.

@@ -2,7 +2,7 @@
 //! deep in a list as cheap as the first page. Must not know pages.
 
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind};
+use hearth_contract::schema::{Format, IMPORT_REF, Kind};
 
 use super::worth::{WORTH, worth_sql};
 
@@ -45,6 +45,11 @@ pub(crate) fn indexes() -> Vec<String> {
     // The inventory by rooms is read room by room, and in each room by name.
     let name = sort_key(Kind::Inventory, "name");
     all.push(format!("CREATE INDEX _inventory_by_room ON inventory (room_id, {name})"));
+    // Few rows have an import_ref; a write that sets one looks for another row with the same.
+    all.extend(Kind::COLLECTIONS.map(|kind| {
+        let table = kind.collection();
+        format!("CREATE INDEX _{table}_by_{IMPORT_REF} ON {table} ({IMPORT_REF}) WHERE {IMPORT_REF} IS NOT NULL")
+    }));
     // Covers every column of the home's value, so that the sum reads no row.
     all.push(
         "CREATE INDEX _inventory_by_value ON inventory (room_id, category, current_value, purchase_price, quantity)"

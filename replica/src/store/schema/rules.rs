@@ -2,7 +2,9 @@
 //! function that stock SQLite 3.40 lacks, because any program may fire the triggers.
 
 use hearth_contract::currency;
-use hearth_contract::schema::{Field, Format, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX};
+use hearth_contract::schema::{
+    Field, Format, IMPORT_REF, Kind, Lines, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE, URL_MAX,
+};
 use hearth_contract::time_zone;
 
 /// One rule for a new row: the row is refused with the sentence when the condition holds.
@@ -168,6 +170,25 @@ pub(crate) fn subject_rules(resource: &Resource) -> Vec<Rule> {
         });
     }
     rules
+}
+
+/// The rule that no other row of the table has the same `import_ref`. None for a kind without the field.
+///
+/// The sentence has the query that finds the other row, and not its title: RAISE takes a computed text only since SQLite
+/// 3.47. The replica's own programs name the title (`edits::import_ref`).
+pub(crate) fn import_ref_rule(resource: &Resource) -> Option<Rule> {
+    resource.field(IMPORT_REF)?;
+    let (table, title) = (resource.kind.collection(), resource.title);
+    Some(Rule {
+        broken_when: format!(
+            "NEW.{IMPORT_REF} IS NOT NULL AND EXISTS (SELECT 1 FROM {table} \
+             WHERE {IMPORT_REF} = NEW.{IMPORT_REF} AND id IS NOT NEW.id)"
+        ),
+        sentence: format!(
+            "{IMPORT_REF} is taken by another row of {table}; find it with SELECT id, {title} FROM {table} WHERE \
+             {IMPORT_REF} = ..., and change that row or write another {IMPORT_REF}"
+        ),
+    })
 }
 
 /// The condition that a text is not a UUID in the server's form: lower case, with hyphens.

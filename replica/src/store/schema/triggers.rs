@@ -5,7 +5,7 @@
 //! the gate never stays open.
 
 use hearth_contract::resources::RESOURCES;
-use hearth_contract::schema::{Field, Format, Kind, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Field, Format, IMPORT_REF, Kind, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
 
 use super::rules::Rule;
 use super::table_sql::SERVER_COLUMNS;
@@ -97,6 +97,7 @@ fn before_insert(resource: &Resource) -> String {
         }
     }
     body.extend(rules::subject_rules(resource).iter().map(refuse));
+    body.extend(rules::import_ref_rule(resource).iter().map(refuse));
     // REPLACE and upsert both fire this trigger. When the row exists, by id or by rowid, an upsert fires BEFORE UPDATE next,
     // and a REPLACE fires AFTER INSERT, which finds the stored id. A stored id that no trigger reads is overwritten by the next
     // INSERT. Each table has its own member, because a person's trigger may insert into another table in between.
@@ -132,6 +133,9 @@ fn before_update(resource: &Resource) -> String {
     for Rule { broken_when, sentence } in rules::subject_rules(resource) {
         let touched = "(NEW.subject_type IS NOT OLD.subject_type OR NEW.subject_id IS NOT OLD.subject_id)";
         body.push(refuse(&rule(format!("{touched} AND ({broken_when})"), sentence)));
+    }
+    if let Some(Rule { broken_when, sentence }) = rules::import_ref_rule(resource) {
+        body.push(refuse(&rule(format!("NEW.{IMPORT_REF} IS NOT OLD.{IMPORT_REF} AND {broken_when}"), sentence)));
     }
     trigger(resource, "before_update", "BEFORE UPDATE", CLOSED, &body)
 }

@@ -166,7 +166,7 @@ fn upkeep_finds_lost_damaged_and_left_bytes() {
     uploaded(&mut scene.db, &hash).unwrap();
     let path = bytes::path(&scene.db_path(), &hash).unwrap();
     fs::write(&path, b"A receipt").unwrap();
-    assert_eq!(scene.looks_after(0).damaged, [hash.clone()]);
+    assert_eq!(scene.looks_after(0).damaged, std::slice::from_ref(&hash));
     assert_eq!((scene.file_state(&hash), path.exists()), (Some(FileState::Damaged), false));
     fs::write(&path, b"a receipt").unwrap();
     assert_eq!(

@@ -1,12 +1,13 @@
 //! Plain SQL of scripts on the tables: what is accepted, what is refused, and with which sentence.
 
 use hearth_contract::formats::{Timestamp, is_url};
+use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, event, greeting, task, with_key};
 use crate::model::WriteOutcome;
-use crate::model::{BatchEnd, EditOutcome, FeedBatch, Phase};
-use crate::store::edits::edit_ids;
+use crate::model::{BatchEnd, EditOutcome, FeedBatch, Origin, Phase};
+use crate::store::edits::{self, edit_ids};
 use crate::store::read::{query, view};
 use crate::store::{feed, schema, status, sync_state};
 
@@ -448,4 +449,70 @@ fn reset_edit_sequence_is_repaired() {
     );
     scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     assert_eq!(scene.one("SELECT max(id) FROM edits"), "7");
+}
+
+#[test]
+fn currency_and_hash_follow_the_contract() {
+    let scene = Scene::new();
+    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    for code in ["'EUR'", "'usd'", "NULL"] {
+        scene.does(&format!("UPDATE property SET currency = {code}"));
+    }
+    for code in ["DEM", "€", "EURO", ""] {
+        let sentence = "currency must be a code of ISO 4217 such as EUR".to_owned();
+        assert_eq!(scene.sql(&format!("UPDATE property SET currency = '{code}'")), Err(sentence), "{code}");
+    }
+    let sentence = "currency must be a code of ISO 4217 such as EUR".to_owned();
+    assert_eq!(scene.sql("UPDATE property SET currency = 'EUR' || char(0)"), Err(sentence));
+    let sentence = "unit_system must be one of metric, imperial".to_owned();
+    assert_eq!(scene.sql("UPDATE property SET unit_system = 'nautical'"), Err(sentence));
+    let document = |hash: &str| format!("INSERT INTO documents (title, file_sha256) VALUES ('Deed', {hash})");
+    scene.does(&document(&format!("'{}'", "aB".repeat(32))));
+    for hash in ["'ab'".to_owned(), format!("'{}'", "g".repeat(64)), format!("'{}' || char(0)", "a".repeat(64))] {
+        assert_eq!(scene.sql(&document(&hash)), Err("file_sha256 must be 64 hex digits".to_owned()), "{hash}");
+    }
+}
+
+#[test]
+fn import_ref_is_unique_within_local_rows() {
+    let mut scene = Scene::new();
+    scene.does("INSERT INTO rooms (name, import_ref) VALUES ('Hall', 'r1'), ('Attic', NULL), ('Loft', NULL)");
+    let sentence = "import_ref is taken by another row of rooms; find it with SELECT id, name FROM rooms WHERE import_ref = \
+                    ..., and change that row or write another import_ref";
+    for text in [
+        "INSERT INTO rooms (name, import_ref) VALUES ('Cellar', 'r1')",
+        "INSERT INTO rooms (name, import_ref) VALUES ('Cellar', 'r2'), ('Shed', 'r2')",
+        "UPDATE rooms SET import_ref = 'r1' WHERE name = 'Attic'",
+        "UPDATE rooms SET import_ref = 'r3' WHERE import_ref IS NULL",
+        "INSERT OR IGNORE INTO rooms (name, import_ref) VALUES ('Cellar', 'r1')",
+    ] {
+        assert_eq!(scene.sql(text), Err(sentence.to_owned()), "{text}");
+    }
+    // The row's own value, another kind, and the value of a deleted row.
+    scene.does("UPDATE rooms SET import_ref = 'r1', floor = '1' WHERE name = 'Hall'");
+    scene.does("INSERT INTO inventory (name, import_ref) VALUES ('Lamp', 'r1')");
+    scene.does("DELETE FROM rooms WHERE name = 'Hall'");
+    scene.does("INSERT INTO rooms (name, import_ref) VALUES ('Cellar', 'r1')");
+    // The server decides about its own records.
+    scene.hear(vec![event(9, "created", "room", ROOM, json!({ "name": "Theirs", "import_ref": "r1" }))]);
+    assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE import_ref = 'r1'"), "2");
+    let plan = scene.rows("EXPLAIN QUERY PLAN SELECT 1 FROM rooms WHERE import_ref = 'r1'").to_string();
+    assert!(plan.contains("_rooms_by_import_ref"), "{plan}");
+}
+
+#[test]
+fn taken_import_ref_names_the_other_record() {
+    let mut scene = Scene::new();
+    scene.does(&format!("INSERT INTO rooms (id, name, import_ref) VALUES ('{ROOM}', 'Hall', 'r1')"));
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{TASK}', 'Attic')"));
+    let fields = |fields: Value| fields.as_object().unwrap().clone();
+    let sentence = "the room “Hall” has the import_ref r1 already; change that room, or use another import_ref";
+    let new = fields(json!({ "name": "Cellar", "import_ref": "r1" }));
+    let refused = edits::create(&mut scene.db, Origin::Cli, Kind::Room, &new).unwrap_err();
+    assert_eq!(refused.to_string(), sentence);
+    let change = fields(json!({ "import_ref": "r1" }));
+    let refused = edits::update(&mut scene.db, Origin::Cli, Kind::Room, TASK, &change).unwrap_err();
+    assert_eq!(refused.to_string(), sentence);
+    let own = fields(json!({ "floor": "1", "import_ref": "r1" }));
+    edits::update(&mut scene.db, Origin::Cli, Kind::Room, ROOM, &own).unwrap();
 }

@@ -47,7 +47,12 @@ fn done_twice_finishes_two_tasks() {
     assert_ne!(first, second);
     scene.types("x");
     let done = |title: &str| {
-        let query = crate::parse::filter::parse_filter(hearth_contract::schema::Kind::Task, "is:done", scene.app.today);
+        let query = crate::parse::filter::parse_filter(
+            hearth_contract::schema::Kind::Task,
+            "is:done",
+            scene.app.today,
+            Default::default(),
+        );
         let list = scene.app.list(hearth_contract::schema::Kind::Task).unwrap();
         let query = hearth_replica::RowQuery { conditions: query.conditions, offset: 0, ..list.whole_query() };
         scene.replica.rows(&query).unwrap().rows.iter().any(|row| row.title == title)

@@ -180,3 +180,33 @@ fn duplicate_opens_a_filled_form() {
     scene.types("pY");
     assert!(!matches!(scene.app.layers.last(), Some(Layer::Form(_))));
 }
+
+#[test]
+fn metric_home_reads_and_filters_in_its_units() {
+    let mut scene = Scene::new();
+    let profile = json!({ "address": "1 Way", "currency": "EUR", "unit_system": "metric", "living_area_sq_ft": 1_000 });
+    scene.other.update(Kind::Property, "", &fields(profile)).unwrap();
+    for (name, area) in [("Hall", 214), ("Loft", 500)] {
+        scene.other.create(Kind::Room, &fields(json!({ "name": name, "area_sq_ft": area }))).unwrap();
+    }
+    scene.takes(Message::DatabaseChanged);
+    scene.types("1");
+    let text = screen(&mut scene, 130, 40);
+    assert!(text.contains("92.9 m²") && text.contains("375 EUR"), "{text}");
+    scene.types("3");
+    let text = screen(&mut scene, 130, 40);
+    assert!(text.contains("Value, EUR") && text.contains("worth 375 EUR"), "{text}");
+    scene.types("4");
+    let text = screen(&mut scene, 130, 40);
+    assert!(text.contains("Area, m²") && text.contains("19.9") && text.contains("46.45"), "{text}");
+    scene.types("farea>=20\n");
+    assert_eq!(scene.app.list(Kind::Room).unwrap().total, 1);
+    scene.types("e");
+    let text = screen(&mut scene, 130, 40);
+    assert!(text.contains("Area, m²") && text.contains("46.45"), "{text}");
+    // Another device changes the units while the form is open.
+    scene.other.update(Kind::Property, "", &fields(json!({ "unit_system": "imperial" }))).unwrap();
+    scene.takes(Message::DatabaseChanged);
+    let text = screen(&mut scene, 130, 40);
+    assert!(text.contains("Area, sq ft") && text.contains("500") && !text.contains("46.45"), "{text}");
+}

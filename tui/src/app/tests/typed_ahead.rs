@@ -144,7 +144,7 @@ fn save_takes_typed_name_or_shows_fault() {
 #[test]
 fn burst_makes_unknown_room_and_goes_on() {
     let mut scene = household();
-    burst(&mut scene, &["3", "n", "Drill", "tab", "Attic", "enter", "tab", "tool", "ctrl-s"]);
+    burst(&mut scene, &["3", "n", "Drill", "tab", "Attic", "enter", "tab", "tab", "tool", "ctrl-s"]);
     assert_eq!(titles(&scene, Kind::Room, "attic"), ["Attic"]);
     let drill = scene.replica.edits().unwrap().pop().unwrap();
     let attic = scene.replica.row(Kind::Room, drill.patch["room_id"].as_str().unwrap()).unwrap().unwrap();

@@ -378,7 +378,7 @@ fn unknown_room_is_offered_and_tab_goes_on() {
     answer(&mut app, &effects, &[]);
     // Tab leaves the field, and the name stays with its fault.
     press(&mut app, "tab");
-    assert_eq!(form(&app).entries[form(&app).focus].field.name, "category");
+    assert_eq!(form(&app).entries[form(&app).focus].field.name, "location");
     assert_eq!(faults(&app), ["No room is called “Attic” yet: enter makes it."]);
     assert_eq!(press(&mut app, "ctrl-s"), [], "the name is not dropped in silence");
     while form(&app).entries[form(&app).focus].field.name != "room_id" {
@@ -404,7 +404,7 @@ fn unknown_room_is_offered_and_tab_goes_on() {
     let effects = write(&mut app, "gar");
     answer(&mut app, &effects, &["Garage"]);
     press(&mut app, "tab");
-    assert_eq!(form(&app).entries[form(&app).focus].field.name, "category");
+    assert_eq!(form(&app).entries[form(&app).focus].field.name, "location");
     assert_eq!(form(&app).draft().unwrap().names["room_id"], "Garage");
 }
 
@@ -420,7 +420,7 @@ fn second_enter_makes_one_room() {
     let effects = app.update(now(), Message::Answer(Answer::Written(room.clone(), Ok(ROOM.to_owned()))));
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Write(_))), "{effects:?}");
     // The second press has waited for the room, and goes on.
-    assert_eq!(form(&app).entries[form(&app).focus].field.name, "category");
+    assert_eq!(form(&app).entries[form(&app).focus].field.name, "location");
     assert_eq!(form(&app).draft().unwrap().names["room_id"], "Attic");
 }
 

@@ -48,7 +48,9 @@ impl Form {
                 _ => None,
             })
         };
-        Form::with_fields(self.kind, None, String::new(), fields, self.today, name)
+        let mut form = Form::with_fields(self.kind, None, String::new(), fields, self.today, name);
+        form.set_units(self.units);
+        form
     }
 }
 

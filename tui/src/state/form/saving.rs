@@ -92,12 +92,15 @@ impl Form {
             let name = entry.field.name;
             let typed = entry.is_changed(today) || (about_subject && is_subject(name));
             let value = row.fields.get(name).unwrap_or(&Value::Null);
-            let editor = Editor::new(entry.field, value, row.names.get(name).map(String::as_str));
+            let mut editor = Editor::new(entry.field, value, row.names.get(name).map(String::as_str));
+            editor.set_area_unit(self.units.area);
             entry.initial = editor.value(entry.field, today);
             if !typed {
                 entry.editor = editor;
             } else if before.get(name).unwrap_or(&Value::Null) != value && entry.is_changed(today) {
-                entry.their_value = Some(words::field_value(now, entry.field, row));
+                // In the unit of the label beside the value.
+                let row = Row { units: self.units, ..row.clone() };
+                entry.their_value = Some(words::field_value(now, entry.field, &row));
             }
         }
         let was_edit = self.edit.take().is_some();
@@ -191,11 +194,73 @@ fn label(entry: &Entry) -> String {
 mod tests {
     use crossterm::event::KeyCode;
     use hearth_contract::schema::Kind;
+    use hearth_contract::units::Units;
     use serde_json::json;
 
     use super::*;
-    use crate::fixtures::now;
+    use crate::fixtures::{now, record};
     use crate::keys::Action;
+    use crate::state::input::Line;
+
+    #[test]
+    fn metric_home_types_square_metres() {
+        let metric = Units::new(Some("EUR"), Some("metric"));
+        let hall = record(Kind::Room, "1", json!({ "name": "Hall", "area_sq_ft": 214 }));
+        let typed = |text: &str| {
+            let mut form = Form::edit(&hall, now().today());
+            form.set_units(metric);
+            form.focus = form.entries.iter().position(|entry| entry.field.name == "area_sq_ft").unwrap();
+            let Editor::Area(line, _) = &mut form.entries[form.focus].editor else { panic!("no area") };
+            assert_eq!(line.text(), "19.9");
+            *line = Line::with_text(text);
+            let wish = form.act(Action::Save);
+            (wish, form.entries[form.focus].fault.clone())
+        };
+        assert_eq!(typed("19.9").0, FormRequest::Close, "nothing has changed");
+        for (text, area) in [("20", 215), ("20,5", 221), ("215 sq ft", 215)] {
+            let (FormRequest::Save(Write::Update { fields, .. }), None) = typed(text) else { panic!("{text}") };
+            assert_eq!(Value::Object(fields), json!({ "area_sq_ft": area }), "{text}");
+        }
+        let fault = "wide is no area: try 215 sq ft or 19.9 m2".to_owned();
+        assert_eq!(typed("wide"), (FormRequest::Nothing, Some(fault)));
+    }
+
+    #[test]
+    fn units_of_an_open_form_may_change() {
+        let mut form = Form::create(Kind::Room, now().today());
+        let place = form.entries.iter().position(|entry| entry.field.name == "area_sq_ft").unwrap();
+        form.focus = place;
+        form.paste("215");
+        let shown = |form: &Form| match &form.entries[place].editor {
+            Editor::Area(line, _) => line.text().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        form.set_units(Units::new(None, Some("metric")));
+        assert_eq!(shown(&form), "20");
+        let draft = form.draft().unwrap();
+        form.set_units(Units::default());
+        assert_eq!(shown(&form), "215");
+        let mut restored = Form::of_draft(&draft, now().today()).unwrap();
+        restored.set_units(Units::new(None, Some("metric")));
+        assert_eq!(shown(&restored), "20");
+    }
+
+    #[test]
+    fn time_zone_and_currency_take_letters() {
+        let mut form = Form::profile(now().today());
+        for (field, typed) in [("time_zone", "berlin"), ("currency", "eu")] {
+            form.focus = form.entries.iter().position(|entry| entry.field.name == field).unwrap();
+            form.paste(typed);
+        }
+        let FormRequest::Save(Write::Update { fields, .. }) = form.act(Action::Save) else { panic!("not saved") };
+        assert_eq!(Value::Object(fields), json!({ "time_zone": "Europe/Berlin", "currency": "EUR" }));
+        form.focus = form.entries.iter().position(|entry| entry.field.name == "time_zone").unwrap();
+        form.entries[form.focus].editor = Editor::Line(Line::with_text("Europe/Berln"));
+        form.saving = None;
+        assert_eq!(form.act(Action::Save), FormRequest::Nothing);
+        let fault = form.entries[form.focus].fault.clone().unwrap();
+        assert!(fault.ends_with("did you mean Europe/Berlin?"), "{fault}");
+    }
 
     #[test]
     fn bulk_subject_type_clears_subjects() {

@@ -181,7 +181,7 @@ fn bars(
     let Some(heading) = lines.next() else { return };
     let columns = usize::from(area.width);
     let sum: i64 = all.iter().map(|(_, cents)| cents).sum();
-    let total = whole_money(sum);
+    let total = app.units().sum(&whole_money(sum));
     let name = padded(app, title, columns.saturating_sub(width(&total)), false);
     frame.render_widget(Line::from(vec![Span::styled(name, theme.strong()), Span::raw(total)]), heading);
     let fits = usize::from(area.height).saturating_sub(1);
@@ -273,7 +273,7 @@ fn profile(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
             let press = key_of(app, Context::Home, Action::Profile).map(|key| format!(": press {key}"));
             ("The house".to_owned(), vec![format!("Not described yet{}.", press.unwrap_or_default())])
         }
-        Some(row) => (row.title.clone(), profile_details(row, app.today)),
+        Some(row) => (row.title.clone(), profile_details(row, app.today, app.setup.ascii)),
     };
     let lines = std::iter::once((title, theme.strong())).chain(details.into_iter().map(|text| (text, theme.quiet())));
     let cut = Sign::Cut.text(app.setup.ascii);
@@ -283,17 +283,18 @@ fn profile(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The lines of the profile under the title. A line without a set field is empty.
-fn profile_details(row: &Row, today: Date) -> Vec<String> {
+fn profile_details(row: &Row, today: Date, ascii: bool) -> Vec<String> {
     let text = |name: &str| words::text_field(&row.fields, name).map(str::to_owned);
     let number = |name: &str| row.fields.get(name).and_then(serde_json::Value::as_i64);
     let day = |name: &str| text(name).and_then(|day| parse_date(&day)).map(|date| words::day(today, date));
     let joined = |parts: Vec<Option<String>>| parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let count_with_word = |field: &str, word: &str| number(field).map(|number| format!("{number} {word}"));
     let built = number("year_built").map(|year| format!("built {year}"));
-    let area = number("living_area_sq_ft").map(|area| format!("{} sq ft", words::grouped(area)));
+    let area = number("living_area_sq_ft").map(|feet| words::area(row.units.area, feet));
+    let area = area.map(|area| format!("{area} {}", words::area_sign(row.units.area, ascii)));
     let value = text("estimated_value").map(|sum| {
         let on = day("estimated_value_on").map(|day| format!(", {day}")).unwrap_or_default();
-        format!("worth {}{on}", words::money(&sum))
+        format!("worth {}{on}", row.units.sum(&words::money(&sum)))
     });
     vec![
         joined(["city", "state", "postal_code"].map(text).into()),

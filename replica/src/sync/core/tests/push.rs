@@ -111,6 +111,22 @@ fn id_collision_fetches_the_record() {
 }
 
 #[test]
+fn taken_value_is_rejected_with_the_servers_sentence() {
+    let mut core = sending(&[1]);
+    let details = json!({ "id": "a", "deleted": false, "field": "import_ref" });
+    let problem = json!({ "type": "already_exists", "details": details });
+    let taken = Refusal {
+        message: "The room a has the import_ref r1.".into(),
+        problem: problem.clone(),
+        ..refusal(409, "already_exists")
+    };
+    let actions = core.handle(1, refused(1, taken));
+    let reason = "The room a has the import_ref r1.".to_owned();
+    assert_eq!(outcomes(&actions), [(1, WriteOutcome::Rejected { reason, problem })]);
+    assert!(!actions.iter().any(|action| matches!(action, Action::Request(_))), "no record is fetched: {actions:?}");
+}
+
+#[test]
 fn id_collision_is_forgotten_on_contact() {
     let mut core = sending(&[1, 2]);
     for edit in [1, 2] {
