@@ -33,13 +33,15 @@ impl Environment {
     }
 }
 
-/// The two tokens of a partner's grant.
+/// The two tokens of a partner's grant, and the token of a calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// Calls the API, for an hour.
     Access,
     /// Gets new tokens.
     Refresh,
+    /// Reads one calendar, in an address that calendar programs keep (contract 23).
+    Calendar,
 }
 
 impl TokenKind {
@@ -48,13 +50,19 @@ impl TokenKind {
         match self {
             TokenKind::Access => "svc_oat_",
             TokenKind::Refresh => "svc_ort_",
+            TokenKind::Calendar => "svc_cal_",
         }
     }
 }
 
 /// The prefixes of all secrets in this form.
-const PREFIXES: [&str; 4] =
-    [Environment::Live.prefix(), Environment::Test.prefix(), TokenKind::Access.prefix(), TokenKind::Refresh.prefix()];
+const PREFIXES: [&str; 5] = [
+    Environment::Live.prefix(),
+    Environment::Test.prefix(),
+    TokenKind::Access.prefix(),
+    TokenKind::Refresh.prefix(),
+    TokenKind::Calendar.prefix(),
+];
 
 /// Whether a text contains the prefix of a key or token. Such a text must not be logged or shown.
 pub fn holds_key(text: &str) -> bool {
@@ -166,7 +174,7 @@ mod tests {
     fn token_text_gives_its_bytes_back() {
         let bytes: [u8; 32] = std::array::from_fn(|at| at as u8 * 7);
         for entropy in [[0; 32], [0xff; 32], bytes] {
-            for kind in [TokenKind::Access, TokenKind::Refresh] {
+            for kind in [TokenKind::Access, TokenKind::Refresh, TokenKind::Calendar] {
                 let text = token_text(kind, entropy);
                 assert_eq!(text.len(), "svc_oat_".len() + 49);
                 assert_eq!(parse_token(kind, &text), Some(entropy));

@@ -44,6 +44,12 @@ pub const GUIDE: &str = "/docs/guides/{guide}";
 pub const ERROR_PAGE: &str = "/docs/errors/{type}";
 /// Export jobs (contract 16).
 pub const EXPORTS: &str = "/v1/exports";
+/// Calendars of the home (contract 23).
+pub const CALENDARS: &str = "/v1/calendars";
+/// The file of a calendar, outside of the API. The segment `{token}` ends with [`CALENDAR_ENDING`].
+pub const CALENDAR_FILE: &str = "/calendar/{token}";
+/// The ending of the address of a calendar.
+pub const CALENDAR_ENDING: &str = ".ics";
 /// The files of a home (contract 21).
 pub const FILES: &str = "/v1/files";
 /// The console for people, outside of the API (contract 19).
@@ -90,6 +96,16 @@ pub fn guide(name: &str) -> String {
 /// The path of an export job.
 pub fn export(id: Uuid) -> String {
     format!("{EXPORTS}/{id}")
+}
+
+/// The path of a calendar's link. `id`: letters, digits and hyphens.
+pub fn calendar(id: &str) -> String {
+    format!("{CALENDARS}/{id}")
+}
+
+/// The path of a calendar's file. `token`: the secret part.
+pub fn calendar_file(token: &str) -> String {
+    format!("{}{CALENDAR_ENDING}", CALENDAR_FILE.replace("{token}", token))
 }
 
 /// The path of a file. `sha256`: 64 lower-case hexadecimal digits.

@@ -6,7 +6,7 @@
 --   id        a UUID as text, in lower case with hyphens
 --   kind      1 inventory, 2 vehicle, 3 document, 4 task, 5 room, 6 property
 --
--- Invariants (`hearth-server check` verifies 3 to 7)
+-- Invariants (`hearth-server check` verifies 3 to 8)
 --   1. One write changes `events`, `records`, `field_values`, `search`, `receipts` and `homes.head` in one transaction.
 --   2. The event ids of a home rise, are never given out twice, and become visible in order.
 --   3. Folding the events of a home from the oldest to the newest gives the records of the home.
@@ -14,6 +14,7 @@
 --   5. `field_values` holds exactly the indexed values of the current records.
 --   6. `search` holds exactly one row per current record, except for the property.
 --   7. No row of one home refers to a row of another home.
+--   8. Each row of `files` has its bytes on the disk.
 
 -- A team is an account. A team owns one live home and one sandbox home.
 CREATE TABLE teams (
@@ -214,7 +215,9 @@ CREATE TABLE exports (
     number      INTEGER PRIMARY KEY AUTOINCREMENT, -- order of creation
     id          TEXT NOT NULL UNIQUE,
     home        INTEGER NOT NULL REFERENCES homes (number),
-    format      TEXT NOT NULL CHECK (format IN ('json', 'csv', 'sqlite')),
+    format      TEXT NOT NULL CHECK (format IN ('json', 'csv', 'sqlite', 'html')),
+    names       INTEGER NOT NULL DEFAULT 0 CHECK (names IN (0, 1)), -- csv: a column with the name beside each id
+    bom         INTEGER NOT NULL DEFAULT 0 CHECK (bom IN (0, 1)), -- csv: each file begins with a byte order mark
     kinds       TEXT NOT NULL,                    -- words of the kinds, separated by spaces
     version     TEXT NOT NULL,                    -- API version in which the file is written: YYYY-MM-DD
     status      TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'expired')),
@@ -242,7 +245,6 @@ CREATE TABLE files (
     size_bytes   INTEGER NOT NULL,
     content_type TEXT NOT NULL,                   -- media type, judged by the bytes
     created_at   INTEGER NOT NULL,                -- moment of the first upload
-    documents    INTEGER NOT NULL DEFAULT 0,      -- current documents that name the file
     unused_since INTEGER,                         -- moment of the last upload, or after which no document named the file,
                                                   -- whichever is later; null: a document names the file
     UNIQUE (home, sha256)
@@ -252,6 +254,14 @@ CREATE INDEX files_by_home ON files (home, number);
 CREATE INDEX files_named ON files (home, number) WHERE unused_since IS NULL;
 CREATE INDEX files_unused ON files (home, number) WHERE unused_since IS NOT NULL;
 CREATE INDEX files_by_last_use ON files (unused_since) WHERE unused_since IS NOT NULL;
+
+-- The bytes of the files in a backup. Empty in a database that is served.
+CREATE TABLE file_pieces (
+    file  INTEGER NOT NULL REFERENCES files (number) ON DELETE CASCADE,
+    piece INTEGER NOT NULL,                       -- order of the pieces, from 0
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (file, piece)
+) STRICT;
 
 -- Files that were deleted, and whose bytes may still be on the disk. The serving process removes the bytes.
 CREATE TABLE removed_files (
@@ -297,6 +307,25 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_by_person ON sessions (person, last_seen_at);
+
+-- Links under which calendar programs read a home's days (contract 23). The text of a link is not stored. A link lives as long as
+-- its maker: the key is valid, or the person is no removed one.
+CREATE TABLE calendars (
+    id           TEXT PRIMARY KEY,
+    hash         BLOB NOT NULL UNIQUE,            -- SHA-256 of the secret part of the link
+    home         INTEGER NOT NULL REFERENCES homes (number),
+    name         TEXT NOT NULL,
+    kinds        TEXT NOT NULL,                   -- words of the kinds that the calendar shows, separated by spaces
+    key          TEXT REFERENCES keys (id) ON DELETE CASCADE,
+    person       TEXT REFERENCES people (id),
+    created_at   INTEGER NOT NULL,                -- moments, here and below
+    last_used_at INTEGER,                         -- updated at most once a minute; null: never read
+    CHECK ((key IS NULL) <> (person IS NULL))
+) STRICT;
+
+CREATE INDEX calendars_by_home ON calendars (home);
+CREATE INDEX calendars_by_key ON calendars (key) WHERE key IS NOT NULL;
+CREATE INDEX calendars_by_person ON calendars (person) WHERE person IS NOT NULL;
 
 -- Facts of the server that ran last, for commands beside it and for the console. At most one row.
 CREATE TABLE service (

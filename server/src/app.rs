@@ -82,6 +82,8 @@ pub struct App {
     pub log_sampler: LogSampler,
     /// Calls counted per key and window.
     pub limits: Limits,
+    /// Readings of each calendar.
+    pub calendar_limits: Limits,
     /// Calls without a key, counted per address.
     pub address_limits: AddressLimits,
     /// Recent 429 responses per key.

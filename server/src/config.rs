@@ -258,6 +258,17 @@ pub fn parse_size(text: &str) -> Result<i64, String> {
     size.ok_or_else(|| format!("`{text}` is no size that a home can have"))
 }
 
+/// The most bytes that one file may have: `size_bytes` of a document holds no more (contract 2).
+const FILE_BYTES_MAX: i64 = i32::MAX as i64;
+
+/// Parses the most bytes of one file, such as `100MiB`.
+pub fn parse_file_size(text: &str) -> Result<i64, String> {
+    match parse_size(text)? {
+        size if size <= FILE_BYTES_MAX => Ok(size),
+        _ => Err(format!("`{text}` is more than a file can have; give 2047MiB or less")),
+    }
+}
+
 /// Parses the address to listen on: an IP address or the name of this machine, and a port. Of several addresses of a name,
 /// the first IPv4 address counts, which every local client reaches.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {

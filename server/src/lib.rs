@@ -74,7 +74,7 @@ use crate::app::checks::Checks;
 use crate::app::clock_guard::ClockGuard;
 use crate::app::frame_cache::FrameCaches;
 use crate::app::keyring::Keyring;
-use crate::app::limits::{Limits, Refusals, Streams};
+use crate::app::limits::{CALENDAR_READS, Limits, Refusals, Streams};
 use crate::app::log_sampler::LogSampler;
 use crate::app::readers::FeedReaders;
 use crate::app::recent::RecentRequests;
@@ -305,6 +305,7 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
         log_sampler: LogSampler::default(),
         clock_guard: ClockGuard::new(&config.data, &clock, config.clock_leap_max, config.accept_clock),
         limits: Limits::new(config.rate_limits),
+        calendar_limits: Limits::new(config.rate_limits.map(|_| CALENDAR_READS)),
         keyring: Keyring::default(),
         address_limits: AddressLimits::default(),
         refusals: Refusals::default(),

@@ -58,7 +58,7 @@ pub(crate) async fn run(app: Arc<App>) {
     // Beside the loop: a look at many directories takes a while.
     let swept = app.clone();
     tokio::spawn(async move {
-        if let Err(fault) = swept.files.sweep(&swept.db).await {
+        if let Err(fault) = swept.files.sweep(&swept.db, swept.clock.now()).await {
             tracing::warn!(%fault, "files of an earlier run were not all removed; the next start tries again");
         }
     });
@@ -129,7 +129,8 @@ enum CleanupTask {
 }
 
 impl Maintenance {
-    pub(crate) fn new(app: Arc<App>) -> Maintenance {
+    /// The work of a service that has not begun.
+    pub fn new(app: Arc<App>) -> Maintenance {
         let cleanup_time = app.clock.now();
         Maintenance { app, data_version: None, last_cleanup: None, tasks: Vec::new(), cleanup_time }
     }

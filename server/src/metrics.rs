@@ -32,6 +32,17 @@ struct Durations {
     seconds: f64,
 }
 
+/// What is in progress.
+#[derive(Debug, Clone, Copy)]
+pub struct Open {
+    /// Event streams.
+    pub streams: usize,
+    /// Uploads of files.
+    pub uploads: usize,
+    /// Bytes of answers that clients have not read yet.
+    pub answer_bytes: usize,
+}
+
 impl Metrics {
     /// Counts a response. `operation`: the name of the operation, "" for an unknown path. `took`: the time from the
     /// request to the head of the response.
@@ -50,12 +61,12 @@ impl Metrics {
         }
     }
 
-    /// All metrics in the text format of Prometheus: requests, open streams, bytes of answers, and the work of the writer.
-    pub fn write(&self, open_streams: usize, answer_bytes: usize, tally: &WriterCounters) -> String {
+    /// All metrics in the text format of Prometheus: requests, open streams and uploads, bytes of answers, and the work of the writer.
+    pub fn write(&self, open: Open, tally: &WriterCounters) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail.
         let _ = self.write_requests(&mut out);
-        let _ = write_work(&mut out, open_streams, answer_bytes, tally);
+        let _ = write_work(&mut out, open, tally);
         out
     }
 
@@ -80,11 +91,12 @@ impl Metrics {
     }
 }
 
-fn write_work(out: &mut String, open_streams: usize, answer_bytes: usize, tally: &WriterCounters) -> std::fmt::Result {
+fn write_work(out: &mut String, open: Open, tally: &WriterCounters) -> std::fmt::Result {
     let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
     for (name, metric_type, help, value) in [
-        ("hearth_open_streams", "gauge", "Open event streams", open_streams as u64),
-        ("hearth_answer_bytes", "gauge", "Bytes of answers that clients have not read yet", answer_bytes as u64),
+        ("hearth_open_streams", "gauge", "Open event streams", open.streams as u64),
+        ("hearth_open_uploads", "gauge", "Uploads of files in progress", open.uploads as u64),
+        ("hearth_answer_bytes", "gauge", "Bytes of answers that clients have not read yet", open.answer_bytes as u64),
         ("hearth_writer_queue_depth", "gauge", "Writes in the queue of the writer", load(&tally.waiting)),
         (
             "hearth_writes_refused",

@@ -8,7 +8,7 @@ use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 
 use self::partners::PARTNERS;
-use self::web::CONSOLE;
+use self::web::{CALENDAR, CONSOLE};
 use crate::api;
 use crate::app::limits::RateClass;
 use crate::config::Config;
@@ -17,7 +17,7 @@ use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
     CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, LIMIT, REFERENCED, SEARCH_QUERY, SEARCH_TYPES,
-    STREAM_CURSOR, list_parameters,
+    STREAM_CURSOR, WIDTH, list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::scopes::reading;
@@ -25,7 +25,7 @@ use crate::scopes::reading;
 /// Every operation of the API.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let collections = Kind::COLLECTIONS.into_iter().flat_map(collection);
-    let others = [property(), search_and_feed(), discovery(), pages(), exports(), files(), services()];
+    let others = [property(), search_and_feed(), discovery(), pages(), exports(), files(), calendars(), services()];
     collections.chain(others.into_iter().flatten()).collect()
 });
 
@@ -48,11 +48,14 @@ static OPERATING: LazyLock<Vec<Route>> = LazyLock::new(|| {
 });
 
 /// The paths of the API, of its pages, of partner authorization, and of the console.
-pub static API: LazyLock<RouteMap> =
-    LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter()).chain(CONSOLE.iter())));
+pub static API: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(without_console().chain(CONSOLE.iter())));
 
 /// The same paths without the console, for a server with `--console off`.
-static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(ROUTES.iter().chain(PARTNERS.iter())));
+static WITHOUT_CONSOLE: LazyLock<RouteMap> = LazyLock::new(|| RouteMap::new(without_console()));
+
+fn without_console() -> impl Iterator<Item = &'static Route> {
+    ROUTES.iter().chain(PARTNERS.iter()).chain(CALENDAR.iter())
+}
 
 /// The paths of the API address of a server.
 pub fn paths_of(config: &Config) -> &'static RouteMap {
@@ -337,12 +340,58 @@ fn files() -> Vec<Route> {
             |call| Box::pin(api::files::delete(call)),
         ),
         reading(
+            "/v1/files/{sha256}/thumbnail",
+            "get_file_thumbnail",
+            "Read a small picture of a file",
+            ResponseBody::Thumbnail,
+            &[WIDTH],
+            |call| Box::pin(api::files::thumbnail(call)),
+        ),
+        reading(
             "/v1/files/{sha256}/text",
             "get_file_text",
             "Read the text of a file",
             ResponseBody::FileText,
             &[],
             |call| Box::pin(api::files::text(call)),
+        ),
+    ]
+}
+
+/// Links for calendar programs.
+fn calendars() -> Vec<Route> {
+    let access = || scope(&reading(Kind::Task));
+    let write = |method, path, operation, summary, request_body, response_body, handler| Route {
+        method,
+        class: RateClass::Write,
+        request_body,
+        response_body,
+        ..get(path, operation, summary, access(), handler)
+    };
+    vec![
+        write(
+            Method::POST,
+            paths::CALENDARS,
+            "create_calendar",
+            "Make a link under which calendar programs read due and expiring days",
+            RequestBody::Calendar,
+            ResponseBody::CalendarCreated,
+            |call| Box::pin(api::calendars::create(call)),
+        ),
+        Route {
+            response_body: ResponseBody::Calendars,
+            ..get(paths::CALENDARS, "list_calendars", "List the calendars that the key made", access(), |call| {
+                Box::pin(api::calendars::list(call))
+            })
+        },
+        write(
+            Method::DELETE,
+            "/v1/calendars/{id}",
+            "delete_calendar",
+            "End a calendar that the key made",
+            RequestBody::Empty,
+            ResponseBody::Deleted,
+            |call| Box::pin(api::calendars::delete(call)),
         ),
     ]
 }

@@ -102,6 +102,11 @@ impl Client {
         self.send(self.request(Method::PATCH, path).json(body)).await
     }
 
+    /// Sends a PUT with these bytes.
+    pub async fn put(&self, path: &str, bytes: impl Into<reqwest::Body>) -> Response {
+        self.send(self.request(Method::PUT, path).body(bytes)).await
+    }
+
     /// Sends a DELETE.
     pub async fn delete(&self, path: &str) -> Response {
         self.send(self.request(Method::DELETE, path)).await

@@ -27,6 +27,7 @@ const LAYERS: &[&[&str]] = &[
         "server/src/app",
         "server/src/operate",
         "server/src/home",
+        "server/src/files",
         "server/src/store",
     ],
     &["replica/src/cli", "replica/src/doctor", "replica/src/sync", "replica/src/store", "replica/src/model"],

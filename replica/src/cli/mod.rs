@@ -3,10 +3,12 @@
 
 mod approval;
 mod attach;
+mod calendar;
 mod context;
 mod control;
 mod decision_report;
 mod decisions;
+mod desktop;
 mod doctor;
 mod drill;
 mod duration;
@@ -24,6 +26,7 @@ mod progress;
 mod query;
 mod rebuild;
 mod records;
+mod remind;
 mod rescue_report;
 mod run;
 mod runtime;
@@ -33,6 +36,7 @@ mod sync;
 mod sync_goal;
 mod systemd;
 mod text;
+mod today;
 mod values;
 mod verify;
 mod why;
@@ -132,8 +136,14 @@ enum HomeCommand {
     Undo(decisions::Undo),
     /// Print the path of the database
     Path,
-    /// Write the home to a file: a copy of the database, JSON, CSV, or a report in HTML
+    /// Write the home to a file: a copy of the database, JSON, CSV, a report in HTML, or a calendar
     Export(export::Export),
+    /// Write a report of all things with their values, such as for an insurer: one HTML file that prints well
+    Report(export::ReportArguments),
+    /// Show what is due, overdue or ends soon
+    Remind(remind::Remind),
+    /// Make a link under which calendar programs read the due and expiring days, or list and remove links
+    Calendar(calendar::Calendar),
     /// Download everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
 }
@@ -217,6 +227,9 @@ fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
         HomeCommand::Undo(undo) => undo.run(&context),
         HomeCommand::Path => query::print_path(&context),
         HomeCommand::Export(export) => export.run(&context),
+        HomeCommand::Report(report) => report.run(&context),
+        HomeCommand::Remind(remind) => remind.run(&context),
+        HomeCommand::Calendar(calendar) => calendar.run(&context),
         HomeCommand::Rebuild(rebuild) => rebuild.run(&context),
     }
 }

@@ -22,15 +22,8 @@ pub(super) fn value_text(value: &Value) -> String {
     }
 }
 
-/// A JSON value as a CSV cell for spreadsheets. Null is empty. A text that a spreadsheet would compute gets a `'` in front.
-pub(super) fn csv_cell(value: &Value) -> String {
-    match value {
-        Value::String(text) => typed_text::csv_text(text),
-        other => value_text(other),
-    }
-}
-
-/// The same cell without characters that steer a terminal.
+/// A JSON value as a CSV cell for spreadsheets, without characters that steer a terminal. Null is empty. A text that a
+/// spreadsheet would compute gets a `'` in front.
 pub(super) fn printed_csv_cell(value: &Value) -> String {
     match value {
         // The guard comes last: an invisible character may precede a formula.

@@ -10,7 +10,7 @@
 //!
 //! Besides: `client`, `stream` and `sse` move bytes; `sse_decoder` decodes a stream for a driver without a network;
 //! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
-//! `listings` reads all records for a comparison.
+//! `calendars` makes links for calendar programs; `listings` reads all records for a comparison.
 //!
 //! `transfer` brings the bytes of files to the server and back. `runtime`: the clock and the threads.
 //!
@@ -18,6 +18,7 @@
 //!
 //! Must not know commands of a program or the terminal.
 
+mod calendars;
 mod client;
 mod config;
 mod core;
@@ -41,6 +42,7 @@ mod wire;
 
 pub use self::core::{BatchEnd, EndReason, FeedBatch, Identity, Limits, Millis, Until};
 pub use crate::store::lock::SyncLock;
+pub use calendars::{CalendarLink, create_calendar, list_calendars, remove_calendar};
 pub(crate) use client::fetch_identity_and_time;
 pub use client::{ClientError, fetch_feed_head, fetch_identity, redact_address};
 pub use config::SyncConfig;

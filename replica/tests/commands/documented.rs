@@ -70,21 +70,26 @@ fn json_members_match_document() {
     agree("`conflicts`", &json(&db, &["conflicts"]));
     agree("`export FILE.db`", &json(&db, &["export", copy.to_str().unwrap()]));
     let file = dir.path().join("home.json");
-    agree("`export FILE.json`, `.csv`, `.html`", &json(&db, &["export", file.to_str().unwrap()]));
     let receipt = dir.path().join("receipt.txt");
     std::fs::write(&receipt, "a receipt").unwrap();
     agree("`attach`", &json(&db, &["attach", receipt.to_str().unwrap(), "--to", "home"]));
     agree("`files`", &json(&db, &["files"]));
     agree("`files path`", &json(&db, &["files", "path", "receipt"]));
     agree("`files verify`", &json(&db, &["files", "verify"]));
+    agree("`export FILE.json`, `.csv`, `.html`, `.ics`, `report`", &json(&db, &["export", file.to_str().unwrap()]));
+    json(&db, &["add", "task", "title=Leak", "due_on=2020-01-01"]);
+    let reminded = json(&db, &["remind"]);
+    agree("`remind`", &reminded);
+    agree("`reminders` of `remind`", &reminded["reminders"]);
     agree("`fields`", &json(&db, &["fields", "task"]));
     agree("`edits change`, `resolve`", &json(&db, &["edits", "change", "1", "name=Hallway"]));
     for (of, same) in [(&why["edits"], json(&db, &["edits"])), (&room, json(&db, &["show", id]))] {
         assert_eq!(members(of), members(&same));
     }
     agree("`remove`", &json(&db, &["remove", id]));
-    // The first four need a server with records; `query` has the columns of its statement; a record equals a list entry.
-    let others = ["`rebuild`", "`verify`", "`differences` of `verify`", "`fields` of `differences`", "`query`"];
-    reported.extend(others.into_iter().chain(["`show`, `add`, `set`"]));
+    // All but the last two need a server; `query` has the columns of its statement; a record equals a list entry.
+    reported.extend(["`rebuild`", "`verify`", "`differences` of `verify`", "`fields` of `differences`"]);
+    reported.extend(["`calendar`", "`calendar list`", "`calendar remove`"]);
+    reported.extend(["`query`", "`show`, `add`, `set`"]);
     assert_eq!(reported, documented.keys().copied().collect());
 }

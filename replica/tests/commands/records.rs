@@ -92,7 +92,7 @@ fn sums_and_areas_have_the_units_of_the_home() {
     let report = dir.path().join("things.html");
     assert!(replica(&db, &["export", report.to_str().unwrap()]).status.success());
     let report = std::fs::read_to_string(report).unwrap();
-    assert!(report.contains("<p>1,044.00 EUR in 1 thing</p>") && report.contains(">Value, EUR</th>"), "{report}");
+    assert!(report.contains(">1,044.00<") && report.contains("All amounts are in EUR"), "{report}");
 }
 
 #[test]
@@ -121,14 +121,29 @@ fn export_writes_what_the_name_asks_for() {
     );
     let csv = export("inventory.csv");
     let lines: Vec<&str> = csv.split("\r\n").collect();
-    assert!(lines[0].starts_with("id,name,room,room_id,"), "{csv}");
-    assert!(lines[1].contains(",\"'=Lamp, \"\"old\"\"\",Kitchen,"), "{csv}");
+    assert!(lines[0].starts_with("id,rev,name,room_id,"), "{csv}");
+    assert!(lines[1].contains(",\"'=Lamp, \"\"old\"\"\","), "{csv}");
+    let named = replica(&db, &["export", &path("names.csv"), "--names", "--bom"]);
+    assert!(named.status.success(), "{}", text(&named.stderr));
+    let named = std::fs::read_to_string(path("names.csv")).unwrap();
+    assert!(named.starts_with("\u{feff}id,rev,name,room,room_id,"), "{named}");
+    assert!(named.contains(",\"'=Lamp, \"\"old\"\"\",Kitchen,"), "{named}");
     assert_eq!(export("rooms.csv").lines().count(), 2, "the file is named after the kind");
     let report = export("home.html");
-    assert!(report.contains("<h2>Kitchen</h2>") && report.contains("No. &lt;A&amp;B&gt;"), "{report}");
-    assert!(report.contains(">10.50<") && report.contains("31.50 in 1 thing"), "{report}");
+    assert!(report.contains(">Kitchen</h2>") && report.contains("&#60;A&#38;B&#62;"), "{report}");
+    assert!(report.contains(">31.50<") && report.contains("Things of Home"), "{report}");
+    let same = replica(&db, &["report", &path("same.html")]);
+    assert!(same.status.success(), "{}", text(&same.stderr));
+    assert_eq!(std::fs::read_to_string(path("same.html")).unwrap(), report);
+    let task = ["add", "task", "title=Leak; urgent", "due_on=2031-02-28"];
+    assert!(replica(&db, &task).status.success());
+    let calendar = export("home.ics");
+    assert!(calendar.contains("DTSTART;VALUE=DATE:20310228\r\nSUMMARY:Leak\\; urgent\r\n"), "{calendar}");
+    for wrong in [&["report", &path("things.csv")][..], &["export", &path("home.json"), "--names"]] {
+        assert_eq!(refusal(&db, wrong).0, 2, "{wrong:?}");
+    }
     let (exit, printed) = refusal(&db, &["export", &path("home.pdf")]);
-    assert!(exit == 2 && printed.contains("the name must end with .db, .json, .csv or .html"), "{printed}");
+    assert!(exit == 2 && printed.contains("the name must end with .db, .json, .csv, .html or .ics"), "{printed}");
 }
 
 #[test]
@@ -391,4 +406,19 @@ fn exported_copy_parks_edits() {
     assert_eq!(json(&copy, &["show", &room])["name"], "Kitchen", "it is laid over as before");
     assert!(replica(&copy, &["edits", "retry", &waits[0]["id"].to_string()]).status.success());
     assert_eq!(json(&copy, &["edits"])[0]["state"], "waiting");
+}
+
+#[test]
+fn remind_prints_what_is_due_and_nothing_else() {
+    let (_dir, db, _room) = with_a_room();
+    let quiet = replica(&db, &["remind"]);
+    assert!(quiet.status.success() && quiet.stdout.is_empty() && quiet.stderr.is_empty(), "cron would send a mail");
+    assert!(replica(&db, &["add", "task", "title=Late", "due_on=2020-01-01"]).status.success());
+    assert!(replica(&db, &["add", "vehicle", "name=Car", "insurance_expires_on=2999-01-01"]).status.success());
+    let due = replica(&db, &["remind", "--days", "7"]);
+    assert!(due.status.success());
+    assert_eq!(text(&due.stdout), "Overdue\n  2020-01-01  Late");
+    let reminded = json(&db, &["remind", "--days", "65535"]);
+    assert_eq!(reminded["reminders"][0]["group"], "overdue");
+    assert_eq!((&reminded["left_out"], &reminded["is_cut"]), (&0.into(), &false.into()));
 }

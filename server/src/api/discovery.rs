@@ -8,6 +8,7 @@ use hearth_contract::schema::{Field, Format, Lines, Presence, Resource, URL_MAX}
 use serde_json::{Map, Value, json};
 
 use super::assets::{REVALIDATED, asset_reply};
+use crate::files::UPLOADS_MAX;
 use crate::home::search::QUESTION;
 use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::PublicRequest;
@@ -58,6 +59,9 @@ pub async fn meta(request: PublicRequest) -> Result<Reply, Refusal> {
             "page_max": RECORDS_PAGE.max,
             "query_min_characters": QUESTION.0,
             "idempotency_hours": number(config.idempotency_ttl.as_secs_f64() / 3600.0),
+            "file_max_bytes": config.file_bytes_max,
+            "files_max_bytes": config.files_bytes_max,
+            "uploads_at_once": UPLOADS_MAX,
             "heartbeat_seconds": number(config.heartbeat.as_secs_f64()),
         },
     });

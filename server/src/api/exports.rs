@@ -10,6 +10,7 @@ use hearth_contract::problem::{
     FAULTS_MAX, FaultCode, FieldFault, Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten,
 };
 use hearth_contract::schema::Kind;
+use hearth_exchange::table;
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -36,7 +37,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
     // Parsed before the transaction, because writers wait for the transaction.
     let parsed = parse_request(&call.body);
     let reply = once(call, move |tx, call, home, now| {
-        let (format, kinds) = match parsed {
+        let Asked { format, kinds, options } = match parsed {
             Ok(parsed) => parsed,
             Err(faults) => {
                 let problem = Problem::validation(&faults);
@@ -59,6 +60,7 @@ pub async fn create(call: Call) -> Result<Reply, Refusal> {
             id: fresh_id(now),
             home,
             format,
+            options,
             kinds,
             version: call.context.version.name.to_owned(),
             status: Status::Queued,
@@ -117,6 +119,7 @@ pub async fn download(call: Call) -> Result<Reply, Refusal> {
         Format::Json => ("application/json", "hearth-export.json"),
         Format::Csv => ("application/zip", "hearth-export.zip"),
         Format::Sqlite => ("application/vnd.sqlite3", "hearth-export.sqlite"),
+        Format::Html => ("text/html", "hearth-report.html"),
     };
     let mut options = tokio::fs::OpenOptions::new();
     options.read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
@@ -202,6 +205,8 @@ fn job_json(job: &Job, app: &App, now: Timestamp) -> Value {
         "status": status_at(job, now).as_str(),
         "format": job.format.as_str(),
         "types": kinds,
+        "names": job.options.names,
+        "bom": job.options.bom,
         "progress": { "done": done, "total": total },
         "created_at": job.created_at,
         "finished_at": job.finished_at,
@@ -212,13 +217,23 @@ fn job_json(job: &Job, app: &App, now: Timestamp) -> Value {
     })
 }
 
+/// What the body of a request asks for.
+struct Asked {
+    format: Format,
+    kinds: Vec<Kind>,
+    options: table::Options,
+}
+
+/// The fields of the body.
+const FIELDS: [&str; 4] = ["format", "types", "names", "bom"];
+
 /// Parses the body of an export. Errors: all field faults.
-fn parse_request(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
+fn parse_request(body: &Value) -> Result<Asked, Vec<FieldFault>> {
     let Value::Object(members) = body else {
         return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
     };
     let mut faults = Vec::new();
-    let (mut format, mut kinds) = (None, Kind::ALL.to_vec());
+    let (mut format, mut kinds, mut options) = (None, Kind::ALL.to_vec(), table::Options::default());
     for (name, value) in members {
         if faults.len() > FAULTS_MAX {
             break;
@@ -236,8 +251,10 @@ fn parse_request(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
                 Ok(named) => kinds = named,
                 Err(wrong) => faults.extend(wrong),
             },
+            "names" => parse_flag(name, value).map_or_else(|fault| faults.push(fault), |is_on| options.names = is_on),
+            "bom" => parse_flag(name, value).map_or_else(|fault| faults.push(fault), |is_on| options.bom = is_on),
             _ => {
-                let near = nearest(name, ["format", "types"]).map(|near| format!("; did you mean {near}?"));
+                let near = nearest(name, FIELDS).map(|near| format!("; did you mean {near}?"));
                 let (name, near) = (shorten(name, QUOTED_NAME_MAX), near.as_deref().unwrap_or("."));
                 let message = format!("An export has no field {name}{near}");
                 faults.push(FieldFault::new(name, FaultCode::UnknownField, message));
@@ -247,8 +264,16 @@ fn parse_request(body: &Value) -> Result<(Format, Vec<Kind>), Vec<FieldFault>> {
     if members.get("format").is_none_or(Value::is_null) {
         faults.push(FieldFault::new("format", FaultCode::Required, "format is required."));
     }
+    if format.is_some_and(|format| format != Format::Csv) {
+        for (name, is_on) in [("names", options.names), ("bom", options.bom)] {
+            if is_on {
+                let message = format!("{name} is an option of the format csv.");
+                faults.push(FieldFault::new(name, FaultCode::Inconsistent, message));
+            }
+        }
+    }
     match format {
-        Some(format) if faults.is_empty() => Ok((format, kinds)),
+        Some(format) if faults.is_empty() => Ok(Asked { format, kinds, options }),
         _ => Err(faults),
     }
 }
@@ -278,6 +303,15 @@ fn parse_kinds(value: &Value) -> Result<Vec<Kind>, Vec<FieldFault>> {
     }
     let kinds = Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)).collect();
     if faults.is_empty() { Ok(kinds) } else { Err(faults) }
+}
+
+/// True or false; null means false.
+fn parse_flag(name: &str, value: &Value) -> Result<bool, FieldFault> {
+    match value {
+        Value::Null => Ok(false),
+        Value::Bool(is_on) => Ok(*is_on),
+        _ => Err(FieldFault::new(name, FaultCode::WrongType, format!("{name} must be true or false."))),
+    }
 }
 
 fn parse_word<'a>(name: &str, value: &'a Value, words: &[&str]) -> Result<&'a str, FieldFault> {

@@ -14,7 +14,7 @@ use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::upload_body::UploadBody;
 use crate::store::stored_files::{self, FileHash, StoredFile};
-use crate::store::{HomeNumber, StoreError, homes};
+use crate::store::{HomeNumber, StoreError, Tx, homes};
 
 /// Bytes that are collected before they are written.
 const PIECE: usize = 256 * 1024;
@@ -47,7 +47,7 @@ struct Limit {
     /// None: the file is there already and takes no more room.
     reservation: Option<Reservation>,
     free: i64,
-    /// The refusal of an upload for which the home has no room.
+    used: Used,
     most: Most,
     file_bytes_max: i64,
 }
@@ -59,23 +59,46 @@ struct Most {
     home: i64,
 }
 
+/// What a home holds, in bytes.
+#[derive(Clone, Copy)]
+struct Used {
+    /// Its files.
+    files: i64,
+    /// Its files, records, events, stored responses and exports.
+    home: i64,
+}
+
+impl Used {
+    fn read(tx: &Tx<'_>, home: HomeNumber) -> Result<Used, StoreError> {
+        Ok(Used { files: stored_files::used_bytes(tx, home)?, home: homes::used_bytes(tx, home)? })
+    }
+}
+
+impl Most {
+    /// The refusal of an upload for which the home has no room: it names the limit that is nearer.
+    fn refusal(self, used: Used) -> Problem {
+        home_full(if self.files - used.files <= self.home - used.home { self.files } else { self.home })
+    }
+}
+
 impl Limit {
     /// Reserves the announced bytes. Error: `payload_too_large`, before any byte is read.
     async fn begin(call: &Call, hash: &FileHash, announced: Option<u64>) -> Result<Limit, Refusal> {
         let (number, wanted) = (call.principal.key.home, hash.clone());
-        let (is_known, of_files, of_home) = call
+        let (is_known, used) = call
             .app
             .db
             .read(move |tx| {
                 let is_known = stored_files::find(tx, number, &wanted)?.is_some();
-                Ok((is_known, stored_files::used_bytes(tx, number)?, homes::used_bytes(tx, number)?))
+                Ok((is_known, Used::read(tx, number)?))
             })
             .await?;
         let config = &call.app.config;
         let most = Most { files: config.files_bytes_max, home: config.home_bytes_max };
         let mut limit = Limit {
             reservation: (!is_known).then(|| call.app.files.room.begin(number)),
-            free: (most.files - of_files).min(most.home - of_home),
+            free: (most.files - used.files).min(most.home - used.home),
+            used,
             most,
             file_bytes_max: config.file_bytes_max,
         };
@@ -93,7 +116,7 @@ impl Limit {
             return Err(problem.with_fix("Send a smaller file, or ask the operator to raise --max-file."));
         }
         let reserved = self.reservation.as_mut().map(|reservation| reservation.grow_to(bytes, self.free));
-        reserved.unwrap_or(Ok(())).map_err(|_| home_full(self.most.files.min(self.most.home)))
+        reserved.unwrap_or(Ok(())).map_err(|_| self.most.refusal(self.used))
     }
 }
 
@@ -141,37 +164,36 @@ async fn publish(call: &Call, whole: Whole, most: Most) -> Result<(StoredFile, b
         size_bytes: whole.size_bytes,
         content_type: whole.media.as_str().to_owned(),
         created_at: now,
-        documents: 0,
     };
     let files = app.files.clone();
     // Bytes that are there already are replaced too: they may be damaged.
     on_thread(move || files.disk.publish(home, whole)).await?;
-    let stored = store(&app, number, file, now, most).await;
-    if let Ok(Some(stored)) = stored {
-        return Ok(stored);
-    }
+    let refusal = match store(&app, number, file, now, most).await {
+        Ok(Ok(stored)) => return Ok(stored),
+        Ok(Err(problem)) => problem.into(),
+        Err(fault) => fault.into(),
+    };
     app.files.remove_unnamed(&app.db, home, Some(number), &hash, &lock).await?;
-    Err(stored.map_or_else(Refusal::from, |_| home_full(most.files.min(most.home)).into()))
+    Err(refusal)
 }
 
-/// Stores the row. None: the home has no room, and nothing is stored.
+/// Stores the row. The inner error: the home has no room, and nothing is stored.
 async fn store(
     app: &App,
     number: HomeNumber,
     file: StoredFile,
     now: Timestamp,
     most: Most,
-) -> Result<Option<(StoredFile, bool)>, StoreError> {
+) -> Result<Result<(StoredFile, bool), Problem>, StoreError> {
     app.db
         .write_for(number, move |tx| {
             let (file, is_new) = stored_files::put(tx, number, &file, now)?;
-            let is_over =
-                stored_files::used_bytes(tx, number)? > most.files || homes::used_bytes(tx, number)? > most.home;
-            if is_new && is_over {
+            let used = Used::read(tx, number)?;
+            if is_new && (used.files > most.files || used.home > most.home) {
                 tx.roll_back();
-                return Ok(None);
+                return Ok(Err(most.refusal(used)));
             }
-            Ok(Some((file, is_new)))
+            Ok(Ok((file, is_new)))
         })
         .await
 }

@@ -3,25 +3,28 @@
 use std::io::SeekFrom;
 
 use hearth_contract::envelope::Page;
+use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, shorten};
+use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use tokio::io::AsyncSeekExt;
 
 use super::once::once;
 use crate::files::media::MediaType;
+use crate::files::thumbnails::Thumbnail;
 use crate::home::cursor::FilesCursor;
 use crate::home::feed::cursor_problem;
 use crate::http::call::Call;
-use crate::http::parameters::{RECORDS_PAGE, REFERENCED_WORDS};
+use crate::http::parameters::{RECORDS_PAGE, REFERENCED_WORDS, WIDTH_WORDS};
 use crate::http::range::{Chosen, choose};
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::stored_files::{self, FileHash, Removal, StoredFile};
 use crate::store::{HomeNumber, StoreError};
 
 /// `Cache-Control` of bytes: the bytes of a hash never change.
-pub(super) const IMMUTABLE: &str = "private, max-age=31536000, immutable";
+const IMMUTABLE: &str = "private, max-age=31536000, immutable";
 /// `Content-Security-Policy` of bytes: a page among them runs nothing and loads nothing.
-pub(super) const SANDBOX: &str = "default-src 'none'; sandbox";
+const SANDBOX: &str = "default-src 'none'; sandbox";
 
 /// `GET /v1/files/{sha256}`: the bytes of a file, or a range of them.
 pub async fn read(call: Call) -> Result<Reply, Refusal> {
@@ -51,7 +54,7 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
         bytes.seek(SeekFrom::Start(first)).await.map_err(|error| StoreError::of_file(&path, error))?;
     }
     let media = MediaType::parse(&file.content_type).as_str();
-    let mut headers = bytes_headers(etag, "attachment");
+    let mut headers = bytes_headers(etag);
     headers.push(("accept-ranges", "bytes".to_owned()));
     if status == 206 {
         headers.push(("content-range", format!("bytes {first}-{}/{size}", first + length - 1)));
@@ -60,11 +63,11 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
 }
 
 /// The headers of bytes that strangers may have made.
-pub(super) fn bytes_headers(etag: String, disposition: &str) -> Vec<(&'static str, String)> {
+fn bytes_headers(etag: String) -> Vec<(&'static str, String)> {
     vec![
         ("etag", etag),
         ("cache-control", IMMUTABLE.to_owned()),
-        ("content-disposition", disposition.to_owned()),
+        ("content-disposition", "attachment".to_owned()),
         ("content-security-policy", SANDBOX.to_owned()),
         ("x-content-type-options", "nosniff".to_owned()),
     ]
@@ -100,8 +103,8 @@ pub async fn list(call: Call) -> Result<Reply, Refusal> {
 pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     let (app, hash) = (call.app.clone(), hash_of(&call)?);
     let reply = once(call, move |tx, call, home, _| {
-        if let Removal::InUse(documents) = stored_files::remove(tx, home, &hash)? {
-            let problem = in_use(documents);
+        if stored_files::remove(tx, home, &hash)? == Removal::InUse {
+            let problem = in_use(&hash);
             return Ok((call.context.problem_reply(&problem), Some(problem.kind)));
         }
         let text = json!({ "sha256": hash.as_str(), "deleted": true }).to_string();
@@ -115,6 +118,29 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     Ok(reply)
 }
 
+/// `GET /v1/files/{sha256}/thumbnail`: a small picture of a photo or of the first page of a PDF, as JPEG.
+pub async fn thumbnail(call: Call) -> Result<Reply, Refusal> {
+    let width = call.query.choice("width", &WIDTH_WORDS)?.unwrap_or(WIDTH_WORDS[0].1);
+    let file = find(&call).await?;
+    let etag = format!("\"{}-{width}\"", file.sha256.as_str());
+    if call.if_none_match.as_deref().is_some_and(|tags| names(tags, &etag)) {
+        let headers = vec![("etag", etag), ("cache-control", IMMUTABLE.to_owned())];
+        return Ok(Reply { status: 304, headers, payload: Payload::Empty });
+    }
+    let refusal = match call.app.files.thumbnail(call.principal.home_id(), file, width).await? {
+        Thumbnail::Made(jpeg, length) => {
+            let payload = Payload::File { media: "image/jpeg", file: tokio::fs::File::from_std(jpeg), length };
+            return Ok(Reply { status: 200, headers: bytes_headers(etag), payload });
+        }
+        Thumbnail::None => nothing_made("No picture can be made from this file.", "none"),
+        Thumbnail::Waiting => {
+            nothing_made("Other pictures are being made.", "waiting").with_fix("Ask again in some seconds.")
+        }
+        Thumbnail::Failed => nothing_made("The file is damaged, or has more than 50 megapixels.", "failed"),
+    };
+    Err(refusal.into())
+}
+
 /// `GET /v1/files/{sha256}/text`: the text of a file. No reader exists yet.
 pub async fn text(call: Call) -> Result<Reply, Refusal> {
     find(&call).await?;
@@ -122,12 +148,12 @@ pub async fn text(call: Call) -> Result<Reply, Refusal> {
 }
 
 /// The refusal of a request for something that is not made from the file. `state`: `none`, `waiting` or `failed`.
-pub(super) fn nothing_made(message: &str, state: &str) -> Problem {
+fn nothing_made(message: &str, state: &str) -> Problem {
     Problem::new(ProblemType::NotFound, message).with("state", state).with_fix("Read the file itself.")
 }
 
 /// The file in the path. Error: `not_found`.
-pub(super) async fn find(call: &Call) -> Result<StoredFile, Refusal> {
+async fn find(call: &Call) -> Result<StoredFile, Refusal> {
     let (hash, home): (FileHash, HomeNumber) = (hash_of(call)?, call.principal.key.home);
     let wanted = hash.clone();
     let found = call.app.db.read(move |tx| stored_files::find(tx, home, &wanted)).await?;
@@ -148,12 +174,13 @@ fn file_not_found(name: &str) -> Problem {
         .with_fix("List the files to find those that exist, or upload the bytes with PUT.")
 }
 
-fn in_use(documents: i64) -> Problem {
-    let message = match documents {
-        1 => "A document names this file.".to_owned(),
-        _ => format!("{documents} documents name this file."),
-    };
-    Problem::new(ProblemType::InUse, message).with("documents", documents)
+fn in_use(hash: &FileHash) -> Problem {
+    let documents = paths::collection(Kind::Document);
+    Problem::new(ProblemType::InUse, "A document names this file.").with_fix(format!(
+        "GET {documents}?file_sha256={} lists the documents. Delete them, or set their file_sha256 to null, then delete the \
+         file.",
+        hash.as_str()
+    ))
 }
 
 /// The refusal of an upload for which the home has no room.

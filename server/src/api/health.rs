@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::http::call::PublicRequest;
 use crate::http::reply::{Payload, Refusal, Reply};
+use crate::metrics::Open;
 use crate::store::homes;
 
 /// `GET /healthz`: the process answers.
@@ -29,7 +30,9 @@ pub async fn ready(request: PublicRequest) -> Result<Reply, Refusal> {
 /// `GET /metrics`: all metrics in the text format of Prometheus.
 pub async fn metrics(request: PublicRequest) -> Result<Reply, Refusal> {
     let app = &request.app;
-    let text = app.metrics.write(app.streams.count(), app.answer_bytes.all(), app.db.writer_counters());
+    let open =
+        Open { streams: app.streams.count(), uploads: app.uploads.count(), answer_bytes: app.answer_bytes.all() };
+    let text = app.metrics.write(open, app.db.writer_counters());
     let payload = Payload::Text("text/plain; version=0.0.4; charset=utf-8", text.into());
     Ok(Reply { status: 200, headers: Vec::new(), payload })
 }

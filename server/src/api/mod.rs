@@ -3,6 +3,7 @@
 
 pub(crate) mod assets;
 pub mod bulk;
+pub mod calendars;
 pub mod discovery;
 pub mod docs;
 pub mod events;

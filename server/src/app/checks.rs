@@ -75,7 +75,8 @@ mod tests {
         let (checks, at) = (Checks::default(), Timestamp::from_millis);
         assert!(checks.begin(at(1)) && !checks.begin(at(2)));
         assert_eq!((checks.running_since(), checks.last_of("a")), (Some(at(1)), None));
-        let finished = Finished { at: at(3), report: Some(Report { counts: None, faults: Vec::new() }) };
+        let finished =
+            Finished { at: at(3), report: Some(Report { counts: None, faults: Vec::new(), notes: Vec::new() }) };
         checks.end("a".to_owned(), finished.clone());
         assert_eq!((checks.running_since(), checks.last_of("a"), checks.last_of("b")), (None, Some(finished), None));
         for nth in 0..RESULTS_MAX as i64 {

@@ -30,6 +30,9 @@ const READS: &str = "reads";
 const WRITES: &str = "writes";
 const BULK: &str = "bulk";
 
+/// Readings of one calendar in a window (contract 23). Programs read once an hour.
+pub const CALENDAR_READS: RateLimits = RateLimits { reads: 60, writes: 0, bulk: 0 };
+
 /// Length of a window, from its first call.
 const WINDOW: Duration = Duration::from_secs(60);
 

@@ -39,7 +39,7 @@ pub(super) async fn sandbox(command: SandboxCommand, db: &Db, as_json: bool) -> 
 
 pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Result<()> {
     let (stop, clock) = (StopSignals::listen()?, Clock::system());
-    let bytes = tokio::select! {
+    let saved = tokio::select! {
         saved = operate::backup::backup(db, &clock, file) => saved?,
         () = stop.received() => {
             operate::backup::remove_partial_backup(file);
@@ -47,20 +47,33 @@ pub(super) async fn backup(db: &Db, file: &Path, as_json: bool) -> anyhow::Resul
         }
     };
     if as_json {
-        print_line(json!({ "file": file, "size_bytes": bytes }))?;
+        print_line(json!({ "file": file, "size_bytes": saved.bytes, "lost_files": saved.lost_files }))?;
     } else {
-        print_note(format_args!("saved {bytes} bytes in {}", file.display()));
+        print_note(format_args!("saved {} bytes in {}", saved.bytes, file.display()));
+        if saved.lost_files > 0 {
+            print_note(format_args!(
+                "warning: the bytes of {} files are gone and not in the backup; see `hearth-server check`",
+                saved.lost_files
+            ));
+        }
     }
     Ok(())
 }
 
 pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result<()> {
-    let Restored { homes, kept, revoked } = operate::backup::restore(data, file, i64::from_be_bytes(random_bytes()))?;
+    let Restored { homes, kept, revoked, lost_files } =
+        operate::backup::restore(data, file, i64::from_be_bytes(random_bytes()))?;
     if as_json {
-        let result = json!({ "file": file, "data": data, "homes": homes, "kept": kept, "keys_kept_revoked": revoked });
+        let result = json!({
+            "file": file, "data": data, "homes": homes, "kept": kept, "keys_kept_revoked": revoked,
+            "lost_files": lost_files,
+        });
         return print_line(result);
     }
     print_note(format_args!("restored {} from {}, with {homes} homes", data.display(), file.display()));
+    if lost_files > 0 {
+        print_note(format_args!("warning: {lost_files} files were left out, because their bytes are in neither place"));
+    }
     match kept {
         Some(kept) => print_note(format_args!("{} holds the replaced database until the next restore", kept.display())),
         None => print_note("the directory had no database before"),
@@ -81,20 +94,23 @@ pub(super) fn restore(data: &Path, file: &Path, as_json: bool) -> anyhow::Result
 /// Prints each fault on a line. A fault, or a database that cannot be opened, makes the command fail.
 pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Result<()> {
     let checked: anyhow::Result<Report> = async { Ok(operate::check::check(&db?, &Clock::system()).await?) }.await;
-    let failed = |error| Report { counts: None, faults: vec![format!("{error:#}")] };
+    let failed = |error| Report { counts: None, faults: vec![format!("{error:#}")], notes: Vec::new() };
     if as_json {
-        let Report { counts, faults } = checked.as_ref().cloned().unwrap_or_else(failed);
+        let Report { counts, faults, notes } = checked.as_ref().cloned().unwrap_or_else(failed);
         print_line(json!({
             "ok": faults.is_empty(),
             "homes": counts.map(|counts| counts.homes),
             "records": counts.map(|counts| counts.records),
             "events": counts.map(|counts| counts.events),
+            "files": counts.map(|counts| counts.files),
             "faults": faults,
+            "notes": notes,
         }))?;
     }
-    let Report { counts, faults } = checked?;
+    let Report { counts, faults, notes } = checked?;
     if !as_json {
         faults.iter().try_for_each(print_line)?;
+        notes.iter().for_each(|note| print_note(format_args!("note: {note}")));
     }
     let found = faults.len();
     anyhow::ensure!(
@@ -102,8 +118,8 @@ pub(super) async fn check(db: anyhow::Result<Db>, as_json: bool) -> anyhow::Resu
         "{found} {} found; {RESTORE_HINT}, unless a line says what else to do",
         if found == 1 { "fault was" } else { "faults were" }
     );
-    if let (false, Some(Counts { homes, records, events })) = (as_json, counts) {
-        print_line(format_args!("sound: {homes} homes, {records} records, {events} events"))?;
+    if let (false, Some(Counts { homes, records, events, files })) = (as_json, counts) {
+        print_line(format_args!("sound: {homes} homes, {records} records, {events} events, {files} files"))?;
     }
     Ok(())
 }

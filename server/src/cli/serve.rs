@@ -10,8 +10,9 @@ use hearth_server::app::App;
 use hearth_server::bench::faults::FaultInjector;
 use hearth_server::clock::Clock;
 use hearth_server::config::{
-    AllowedOrigin, Config, PartnerAccess, RateLimits, TlsFiles, parse_base_url, parse_duration, parse_interval,
-    parse_keepalive, parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention, parse_size,
+    AllowedOrigin, Config, PartnerAccess, RateLimits, TlsFiles, parse_base_url, parse_duration, parse_file_size,
+    parse_interval, parse_keepalive, parse_listen, parse_network, parse_number, parse_rate_limits, parse_retention,
+    parse_size,
 };
 use hearth_server::operate::people;
 use hearth_server::store::homes::Team;
@@ -52,7 +53,7 @@ pub(super) struct Serve {
     #[arg(long, default_value = "10", value_parser = parse_number, value_name = "N")]
     max_streams: usize,
     /// Bytes of one file, at most, such as 100MiB
-    #[arg(long, default_value = "32MiB", value_parser = parse_size, value_name = "SIZE")]
+    #[arg(long, default_value = "32MiB", value_parser = parse_file_size, value_name = "SIZE")]
     max_file: i64,
     /// Bytes that the files of a home may take together
     #[arg(long, default_value = "10GiB", value_parser = parse_size, value_name = "SIZE")]

@@ -10,6 +10,7 @@
 mod account;
 mod assets;
 mod backups;
+mod calendars;
 mod feed;
 pub mod guard;
 mod home;

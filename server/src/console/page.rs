@@ -1,7 +1,10 @@
 //! A template as a reply, with the headers of every page; notices and refusals as pages. Must not know what a page is for.
 
 use askama::Template;
+use data_encoding::BASE64;
 use hearth_contract::problem::{Problem, ProblemType};
+use qrcode::QrCode;
+use qrcode::render::svg;
 
 use crate::http::reply::{Refusal, Reply, ResponseContext};
 use crate::http::web;
@@ -54,6 +57,17 @@ struct Notice<'a> {
     text: &'a str,
     /// The address and the words of the next page.
     next: Option<(&'a str, &'a str)>,
+}
+
+/// The width of a QR code in pixels of the picture, at least.
+const QR_WIDTH_MIN: u32 = 220;
+
+/// The QR code of a link: an SVG picture in base64.
+pub fn qr_picture(url: &str) -> String {
+    let picture = QrCode::new(url.as_bytes())
+        .map(|code| code.render::<svg::Color<'_>>().min_dimensions(QR_WIDTH_MIN, QR_WIDTH_MIN).build())
+        .unwrap_or_default();
+    BASE64.encode(picture.as_bytes())
 }
 
 /// A template as a page. Error: the template failed, which is a fault of the program.

@@ -6,8 +6,8 @@ use hearth_contract::problem::{Problem, ProblemType};
 
 use super::page::{POLICY, with_headers};
 use super::{
-    account, assets, backups, feed, guard, home, keys, links, overview, partners, people, requests, sandbox, session,
-    sign_in, usage, versions,
+    account, assets, backups, calendars, feed, guard, home, keys, links, overview, partners, people, requests, sandbox,
+    session, sign_in, usage, versions,
 };
 use crate::http::bodies::RequestBody;
 use crate::http::reply::{Refusal, Reply};
@@ -120,6 +120,21 @@ pub static PAGES: &[Page] = &[
         "/console/people/{id}/remove",
         "console_remove_person",
         Owner(|request, session| Box::pin(people::remove(request, session))),
+    ),
+    get(
+        "/console/calendars",
+        "console_calendars",
+        Member(|request, session| Box::pin(calendars::list(request, session))),
+    ),
+    post(
+        "/console/calendars",
+        "console_create_calendar",
+        Member(|request, session| Box::pin(calendars::create(request, session))),
+    ),
+    post(
+        "/console/calendars/{id}/remove",
+        "console_remove_calendar",
+        Member(|request, session| Box::pin(calendars::remove(request, session))),
     ),
     get("/console/feed", "console_feed", Owner(|request, session| Box::pin(feed::feed(request, session)))),
     get("/console/feed/tail", "console_feed_tail", Owner(|request, session| Box::pin(feed::tail(request, session)))),

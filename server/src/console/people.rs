@@ -1,11 +1,8 @@
 //! The pages of people: list, invitation by a one-time link, role and removal. Must not know how a person is stored.
 
 use askama::Template;
-use data_encoding::BASE64;
-use qrcode::QrCode;
-use qrcode::render::svg;
 
-use super::page::{Frame, as_sentence, not_found, notice, refused, render};
+use super::page::{Frame, as_sentence, not_found, notice, qr_picture, refused, render};
 use super::words::moment;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::{WebRequest, redirect};
@@ -15,8 +12,6 @@ use crate::store::sessions::Session;
 
 /// The list, as the target of links.
 const LIST: (&str, &str) = ("/console/people", "To the people");
-/// The width of a QR code in pixels of the picture, at least.
-const QR_WIDTH_MIN: u32 = 220;
 
 #[derive(Template)]
 #[template(path = "people.html")]
@@ -123,12 +118,9 @@ async fn own_person(request: &WebRequest, session: &Session) -> Result<Person, R
 
 fn invitation_page(request: &WebRequest, session: &Session, created: people::CreatedLink) -> Result<Reply, Refusal> {
     let url = created.url(&request.app.base_url);
-    let picture = QrCode::new(url.as_bytes())
-        .map(|code| code.render::<svg::Color<'_>>().min_dimensions(QR_WIDTH_MIN, QR_WIDTH_MIN).build())
-        .unwrap_or_default();
     let page = InvitationPage {
         frame: Frame::of(session, "One-time link"),
-        picture: BASE64.encode(picture.as_bytes()),
+        picture: qr_picture(&url),
         url,
         name: created.link.name,
         minutes: people::LINK_TIME.as_secs() / 60,

@@ -1,6 +1,7 @@
-//! Writes the file of an export: all records at one position, in JSON, CSV or SQLite (contract 16). Holds one page of
-//! records in memory. Must not know when a job runs, nor where its result is stored.
+//! Writes the file of an export: all records at one position, in JSON, CSV, SQLite or HTML (contract 16). Holds one page of
+//! records in memory, and for HTML what the report shows. Must not know when a job runs, nor where its result is stored.
 
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,19 +10,23 @@ use std::sync::atomic::Ordering;
 
 use data_encoding::HEXLOWER;
 use hearth_contract::check::Fields;
-use hearth_contract::formats::Timestamp;
+use hearth_contract::formats::{Timestamp, format_date, parse_id};
+use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use hearth_contract::typed_text;
+use hearth_contract::time_zone::day;
+use hearth_exchange::report::{self, Facts, Report};
+use hearth_exchange::table;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::state::Progress;
+use crate::home::series::time_zone;
 use crate::store::exports::{FileName, Format, Job, Product, count};
 use crate::store::records::{self, Bounds, Direction, Sort};
-use crate::store::tables::{Tables, columns};
-use crate::store::{StoreError, Tx, homes};
+use crate::store::tables::Tables;
+use crate::store::{HomeNumber, StoreError, Tx, homes};
 use crate::versions::{VERSIONS, Version};
 
 /// Records read at once.
@@ -33,6 +38,8 @@ const CHUNK_BYTES: usize = 64 * 1024;
 pub(super) enum ExportError {
     /// The job was deleted, or the service stops.
     Cancelled,
+    /// The home has more records than a report may have.
+    ReportTooLarge,
     /// Writing failed; the text is for the log.
     Broken(String),
 }
@@ -68,16 +75,19 @@ pub(super) fn write_file(
     let home = homes::load(tx, job.home)?;
     let version = VERSIONS.iter().find(|version| version.name == job.version).unwrap_or_else(|| Version::current());
     let mut total = 0;
-    for kind in &job.kinds {
+    let kinds = kinds_read(job);
+    for kind in &kinds {
         total += count(tx, job.home, *kind)?;
     }
     progress.total.store(total, Ordering::Relaxed);
+    let mut names = Names { tx, home: job.home, known: HashMap::new() };
     let mut out_file = match job.format {
         Format::Json => ExportFile::json(out, began, home.head)?,
-        Format::Csv => ExportFile::Csv(Box::new(ZipWriter::new(out))),
+        Format::Csv => ExportFile::Csv(Box::new(ZipWriter::new(out)), job.options),
+        Format::Html => ExportFile::Html(Box::default(), out),
         Format::Sqlite => ExportFile::Sqlite(Tables::create(path)?),
     };
-    for kind in &job.kinds {
+    for kind in &kinds {
         out_file.begin(*kind)?;
         let mut bounds = Bounds::default();
         loop {
@@ -89,7 +99,8 @@ pub(super) fn write_file(
             let (count, is_first) = (page.len(), bounds.after.is_none());
             bounds.after = page.last().map(|(place, _)| *place);
             let texts: Vec<String> = page.into_iter().map(|(_, json)| version.downgrade(json)).collect();
-            out_file.add(*kind, is_first, &texts)?;
+            out_file.add(*kind, is_first, &texts, &mut names)?;
+            names.known.clear();
             progress.done.fetch_add(count as u64, Ordering::Relaxed);
             if count < PAGE_RECORDS {
                 break;
@@ -97,16 +108,27 @@ pub(super) fn write_file(
         }
         out_file.end(*kind)?;
     }
-    out_file.finish()?;
+    let facts = || -> Result<Facts, StoreError> {
+        let zone = time_zone(tx, &home)?;
+        Ok(Facts { home: homes::team_name(tx, job.home)?, day: format_date(day(zone.as_deref(), began)) })
+    };
+    out_file.finish(facts)?;
     let (size_bytes, sha256) = sync_and_hash(path)?;
     Ok(Product { file: name, size_bytes, sha256 })
 }
 
-/// The open file in one of the three formats.
+/// The kinds that a job reads. A report needs the names of the rooms and the home's address.
+fn kinds_read(job: &Job) -> Vec<Kind> {
+    let is_needed = |kind: &Kind| job.format == Format::Html && matches!(kind, Kind::Room | Kind::Property);
+    Kind::ALL.into_iter().filter(|kind| job.kinds.contains(kind) || is_needed(kind)).collect()
+}
+
+/// The open file in one of the formats.
 enum ExportFile {
     Json(BufWriter<File>),
-    Csv(Box<ZipWriter<File>>),
+    Csv(Box<ZipWriter<File>>, table::Options),
     Sqlite(Tables),
+    Html(Box<Report>, File),
 }
 
 impl ExportFile {
@@ -121,17 +143,18 @@ impl ExportFile {
             ExportFile::Json(out) => {
                 write!(out, ",\n\"{}\":{}", kind.collection(), if kind.is_singleton() { "" } else { "[" })?;
             }
-            ExportFile::Csv(zip) => {
+            ExportFile::Csv(zip, options) => {
                 zip.start_file(format!("{}.csv", kind.collection()), SimpleFileOptions::default().large_file(true))?;
-                zip.write_all(&csv([columns(kind).map(str::to_owned)])?)?;
+                zip.write_all(table::heading(kind, *options).as_bytes())?;
             }
             ExportFile::Sqlite(tables) => tables.begin(kind)?,
+            ExportFile::Html(..) => (),
         }
         Ok(())
     }
 
     /// Adds a page of records. `is_first`: the first page of this kind.
-    fn add(&mut self, kind: Kind, is_first: bool, page: &[String]) -> Result<(), ExportError> {
+    fn add(&mut self, kind: Kind, is_first: bool, page: &[String], names: &mut Names<'_>) -> Result<(), ExportError> {
         match self {
             ExportFile::Json(out) => {
                 for (index, json) in page.iter().enumerate() {
@@ -142,17 +165,24 @@ impl ExportFile {
                     write!(out, "null")?;
                 }
             }
-            ExportFile::Csv(zip) => {
-                let mut rows = Vec::with_capacity(page.len());
+            ExportFile::Csv(zip, options) => {
                 for json in page {
                     let members = members(json)?;
-                    rows.push(columns(kind).map(move |name| cell(members.get(name))));
+                    let found = if options.names { names.of(kind, &members)? } else { HashMap::new() };
+                    let row = table::row(kind, *options, &members, |field| found.get(field.name).cloned());
+                    zip.write_all(row.as_bytes())?;
                 }
-                zip.write_all(&csv(rows)?)?;
             }
             ExportFile::Sqlite(tables) => {
                 for json in page {
                     tables.add(kind, &members(json)?)?;
+                }
+            }
+            ExportFile::Html(report, _) => {
+                for json in page {
+                    let members = members(json)?;
+                    let id = members.get("id").and_then(Value::as_str).unwrap_or_default();
+                    report.add(kind, id, &members).map_err(|_| ExportError::ReportTooLarge)?;
                 }
             }
         }
@@ -166,14 +196,19 @@ impl ExportFile {
         Ok(())
     }
 
-    fn finish(self) -> Result<(), ExportError> {
+    fn finish(self, facts: impl FnOnce() -> Result<Facts, StoreError>) -> Result<(), ExportError> {
         match self {
             ExportFile::Json(mut out) => {
                 out.write_all(b"}\n")?;
                 out.flush()?;
             }
-            ExportFile::Csv(zip) => drop(zip.finish()?),
+            ExportFile::Csv(zip, _) => drop(zip.finish()?),
             ExportFile::Sqlite(tables) => tables.finish()?,
+            ExportFile::Html(report, out) => {
+                let mut out = BufWriter::new(out);
+                report::write(&report, &facts()?, &mut |_| None, &mut out)?;
+                out.flush()?;
+            }
         }
         Ok(())
     }
@@ -183,21 +218,35 @@ fn members(json: &str) -> Result<Fields, ExportError> {
     serde_json::from_str(json).map_err(|_| ExportError::Broken("a stored record is not a JSON object".to_owned()))
 }
 
-/// Rows in the CSV format of RFC 4180.
-fn csv<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, ExportError> {
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    for row in rows {
-        writer.write_record(row).map_err(|error| ExportError::Broken(error.to_string()))?;
-    }
-    writer.into_inner().map_err(|error| ExportError::Broken(error.to_string()))
+/// Reads the names of records that others refer to. Remembers those of one page.
+struct Names<'t> {
+    tx: &'t Tx<'t>,
+    home: HomeNumber,
+    known: HashMap<String, String>,
 }
 
-/// A value as a CSV cell. Null is empty. A text that a spreadsheet would compute gets a `'` in front.
-fn cell(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => typed_text::csv_text(text),
-        Some(other) => other.to_string(),
+impl Names<'_> {
+    /// By field: the name of the record whose id the field holds.
+    fn of(&mut self, kind: Kind, members: &Fields) -> Result<HashMap<&'static str, String>, ExportError> {
+        let mut names = HashMap::new();
+        for (_, field) in resource(kind).relations() {
+            let Some(id) = members.get(field.name).and_then(Value::as_str) else { continue };
+            let name = match self.known.get(id) {
+                Some(name) => name.clone(),
+                None => self.read(id)?,
+            };
+            self.known.insert(id.to_owned(), name.clone());
+            names.insert(field.name, name);
+        }
+        Ok(names)
+    }
+
+    fn read(&self, id: &str) -> Result<String, ExportError> {
+        let Some(id) = parse_id(id) else { return Ok(String::new()) };
+        let Some(entry) = records::entry(self.tx, self.home, id)? else { return Ok(String::new()) };
+        let image = records::image(self.tx, self.home, entry.kind, id)?;
+        let fields = image.map(|image| members(&image.json)).transpose()?.unwrap_or_default();
+        Ok(fields.get(resource(entry.kind).title).and_then(Value::as_str).unwrap_or_default().to_owned())
     }
 }
 
@@ -216,31 +265,6 @@ fn sync_and_hash(path: &Path) -> io::Result<(u64, String)> {
                 digest.update(&chunk[..count]);
                 size += count as u64;
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn cell_is_never_a_formula() {
-        for (value, expected) in [
-            (json!("=1+1"), "'=1+1"),
-            (json!("@SUM(A1)"), "'@SUM(A1)"),
-            (json!("-2"), "'-2"),
-            (json!("\t=1"), "'\t=1"),
-            (json!("＝1"), "'＝1"),
-            (json!("a=1"), "a=1"),
-            (json!("12.50"), "12.50"),
-            (json!(7), "7"),
-            (json!(""), ""),
-            (json!(null), ""),
-        ] {
-            assert_eq!(cell(Some(&value)), expected);
         }
     }
 }

@@ -126,6 +126,12 @@ fn finished_job(app: &App, job: Job, progress: &Progress, written: Result<Produc
             ..job
         }),
         Err(ExportError::Cancelled) => None,
+        Err(ExportError::ReportTooLarge) => {
+            let most = hearth_exchange::report::RECORDS_MAX;
+            let error =
+                format!("The home has more than {most} records, and a report would open in no browser; ask for csv.");
+            Some(Job { status: Status::Failed, error: Some(error), ..job })
+        }
         Err(ExportError::Broken(reason)) => {
             tracing::error!(export = %job.id, reason, "an export failed");
             let error = Some("The service could not write the file.".to_owned());

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::media::{MediaType, Sniffer};
+use super::picture::WIDTHS;
 use crate::random::random_bytes;
 use crate::store::StoreError;
 use crate::store::stored_files::FileHash;
@@ -56,6 +57,11 @@ impl Disk {
         Disk { dir, run: HEXLOWER.encode(&random_bytes::<8>()), next: AtomicU64::default() }
     }
 
+    /// The same directory, for another thread.
+    pub fn reopened(&self) -> Disk {
+        Disk::new(self.dir.clone())
+    }
+
     /// The directory of all homes.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -63,7 +69,7 @@ impl Disk {
 
     /// The path of a file.
     pub fn path(&self, home: Uuid, hash: &FileHash) -> PathBuf {
-        path_in(&self.dir, home, hash)
+        self.dir.join(home.to_string()).join(&hash.as_str()[..2]).join(hash.as_str())
     }
 
     /// Whether a name is that of a temporary file of an earlier process.
@@ -91,7 +97,7 @@ impl Disk {
     /// Begins to write a file.
     pub fn begin(&self, home: Uuid, hash: &FileHash) -> Result<Partial, StoreError> {
         let dir = self.make_directory_of(home, hash)?;
-        let path = dir.join(format!("{PARTIAL}{}-{}", self.run, self.next.fetch_add(1, Ordering::Relaxed)));
+        let path = dir.join(self.temporary_name());
         let file = create_new(&path).map_err(|error| StoreError::of_file(&path, error))?;
         Ok(Partial { file, path, hasher: Sha256::new(), sniffer: Sniffer::default(), size: 0 })
     }
@@ -106,27 +112,37 @@ impl Disk {
 
     /// Removes the bytes of a file, and what was made from them. A missing file is no error.
     pub fn remove(&self, home: Uuid, hash: &FileHash) -> Result<(), StoreError> {
-        let path = self.path(home, hash);
-        match remove_file(&path) {
+        let made = WIDTHS.map(|width| self.thumbnail_path(home, hash, width));
+        made.into_iter().chain([self.path(home, hash)]).try_for_each(|path| match remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::of_file(&path, error)),
             _ => Ok(()),
-        }
+        })
+    }
+
+    /// The path of the small picture of a file.
+    pub(super) fn thumbnail_path(&self, home: Uuid, hash: &FileHash, width: u32) -> PathBuf {
+        self.path(home, hash).with_extension(format!("{width}.jpg"))
+    }
+
+    /// A new temporary path beside a file.
+    pub(super) fn temporary_path(&self, home: Uuid, hash: &FileHash) -> PathBuf {
+        self.path(home, hash).with_file_name(self.temporary_name())
+    }
+
+    fn temporary_name(&self) -> String {
+        format!("{PARTIAL}{}-{}", self.run, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Makes the directory of a file (0700) with those above it.
     fn make_directory_of(&self, home: Uuid, hash: &FileHash) -> Result<PathBuf, StoreError> {
         let of_home = self.dir.join(home.to_string());
         let dir = of_home.join(&hash.as_str()[..2]);
+        // A restore may come before the data directory has any.
         for dir in [&self.dir, &of_home, &dir] {
             make_directory(dir).map_err(|error| StoreError::of_file(dir, error))?;
         }
         Ok(dir)
     }
-}
-
-/// The path of a file below a directory of files.
-pub fn path_in(dir: &Path, home: Uuid, hash: &FileHash) -> PathBuf {
-    dir.join(home.to_string()).join(&hash.as_str()[..2]).join(hash.as_str())
 }
 
 impl Partial {
@@ -180,7 +196,7 @@ fn make_directory(dir: &Path) -> io::Result<()> {
     }
 }
 
-fn create_new(path: &Path) -> io::Result<File> {
+pub(super) fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().create_new(true).write(true).mode(0o600).custom_flags(no_follow()).open(path)
 }
 

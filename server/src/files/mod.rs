@@ -1,17 +1,22 @@
 //! The bytes of the files of homes (contract 21): on the disk, on their way there, and what is made from them. Must not know
 //! HTTP.
 //!
-//! - [`disk`]: where the bytes lie, and how they get there safely. [`sweep`]: removes bytes that no row names.
+//! - [`disk`]: where the bytes lie, and how they get there safely. [`sweep`]: removes bytes that no row names. `copies`: bytes
+//!   for backups and checks.
 //! - [`media`]: the type of a file, judged by its bytes. [`room`]: how many bytes the uploads in progress may still take.
+//! - [`thumbnails`]: small pictures, which `picture` makes.
 
+mod copies;
 pub mod disk;
 pub mod media;
+mod picture;
 pub mod room;
 pub mod sweep;
+pub mod thumbnails;
 
 use std::path::{Path, PathBuf};
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, Semaphore};
 
 use self::disk::Disk;
 use self::room::Room;
@@ -22,6 +27,8 @@ use crate::store::stored_files::FileHash;
 pub const UPLOADS_MAX: usize = 4;
 /// How long a file stays that no document names, in milliseconds: 7 days (contract 21).
 pub const UNUSED_KEPT_MILLIS: i64 = 7 * 24 * 3_600_000;
+/// Small pictures that are made at the same time, at most: a decoder may take much memory.
+const PICTURES_AT_ONCE: usize = 1;
 /// Locks for the files. Two files share a lock by chance, and then wait for each other.
 const LOCKS: usize = 64;
 
@@ -32,6 +39,8 @@ pub struct Files {
     /// The bytes that uploads in progress have reserved.
     pub room: Room,
     locks: Vec<Mutex<()>>,
+    /// The right to make a small picture.
+    workers: Semaphore,
 }
 
 impl Files {
@@ -40,6 +49,7 @@ impl Files {
         Files {
             disk: Disk::new(data.join(FILES_DIR)),
             room: Room::default(),
+            workers: Semaphore::new(PICTURES_AT_ONCE),
             locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
         }
     }

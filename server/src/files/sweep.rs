@@ -3,14 +3,17 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{read_dir, remove_file};
+use std::fs::remove_file;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use hearth_contract::formats::Timestamp;
 use tokio::sync::MutexGuard;
 use uuid::Uuid;
 
+use super::copies::entries;
+use super::disk::Disk;
 use super::{Files, UNUSED_KEPT_MILLIS};
 use crate::store::stored_files::{self, FileHash, RemovedFile};
 use crate::store::{Db, HomeNumber, StoreError};
@@ -62,12 +65,13 @@ impl Files {
 
     /// Removes what an earlier process left: temporary files, and bytes without a row. Looks at one directory after the other.
     /// Leaves all names alone that this program does not give.
-    pub async fn sweep(self: &Arc<Self>, db: &Db) -> Result<(), StoreError> {
+    /// Bytes without a row stay for 7 days: an earlier state of the database may name them, which a restore has put aside.
+    pub async fn sweep(self: &Arc<Self>, db: &Db, now: Timestamp) -> Result<(), StoreError> {
         for home_dir in directories(self.disk.dir()).await {
             let Some(id) = name(&home_dir).and_then(|name| Uuid::try_parse(name).ok()) else { continue };
             let home = db.read(move |tx| stored_files::home_of_id(tx, id)).await?;
             for dir in directories(&home_dir).await {
-                self.sweep_directory(db, id, home, dir).await?;
+                self.sweep_directory(db, (id, home), dir, now).await?;
             }
         }
         Ok(())
@@ -76,21 +80,19 @@ impl Files {
     async fn sweep_directory(
         self: &Arc<Self>,
         db: &Db,
-        id: Uuid,
-        home: Option<HomeNumber>,
+        (id, home): (Uuid, Option<HomeNumber>),
         dir: PathBuf,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
         let files = self.clone();
         let read = move || {
-            let mut hashes = Vec::new();
             for path in entries(&dir) {
-                match name(&path) {
-                    Some(name) if files.disk.is_left_over(name) => drop(remove_file(&path)),
-                    Some(name) => hashes.extend(FileHash::parse(name).filter(|hash| hash.as_str() == name)),
-                    None => {}
+                if name(&path).is_some_and(|name| files.disk.is_left_over(name)) {
+                    // A failure leaves the file for the next start.
+                    let _ = remove_file(&path);
                 }
             }
-            hashes
+            Disk::hashes_in(&dir).into_iter().filter(|hash| is_old(&dir.join(hash.as_str()), now)).collect::<Vec<_>>()
         };
         let found = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         let Some(first) = found.iter().map(FileHash::as_str).min().map(str::to_owned) else { return Ok(()) };
@@ -116,12 +118,13 @@ fn name(path: &Path) -> Option<&str> {
 
 async fn directories(dir: &Path) -> Vec<PathBuf> {
     let dir = dir.to_owned();
-    let read =
-        move || entries(&dir).into_iter().filter(|path| path.symlink_metadata().is_ok_and(|at| at.is_dir())).collect();
+    let read = move || entries(&dir).filter(|path| path.symlink_metadata().is_ok_and(|at| at.is_dir())).collect();
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
-/// The entries of a directory; none when the directory is missing.
-fn entries(dir: &Path) -> Vec<PathBuf> {
-    read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+/// Whether a file was written more than 7 days ago.
+fn is_old(path: &Path, now: Timestamp) -> bool {
+    let written = path.symlink_metadata().and_then(|at| at.modified());
+    let age = written.ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map(|at| at.as_millis() as i64);
+    age.is_some_and(|written| written < now.millis() - UNUSED_KEPT_MILLIS)
 }

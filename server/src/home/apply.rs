@@ -16,7 +16,7 @@ use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{rules, series};
+use super::{document_file, rules, series};
 use crate::store::homes::{self, Home};
 use crate::store::records::{self, Entry, Image};
 use crate::store::{HomeNumber, StoreError, Tx, events, field_values, search};
@@ -150,6 +150,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         mut faults: Vec<FieldFault>,
     ) -> Result<WriteResult, StoreError> {
         faults.extend(self.missing_references(kind, &fields, None)?);
+        faults.extend(document_file::complete(self.tx, self.home.number, None, None, &mut fields)?);
         faults.extend(series::implausible_completion(self.tx, &self.home, &fields, None, self.machine_now)?);
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
@@ -192,11 +193,19 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         }
         faults.extend(series::implausible_completion(self.tx, &self.home, &changes, Some(&before), self.machine_now)?);
         let mut after = before.fields.clone();
+        let sent = if kind == Kind::Document { changes.clone() } else { Fields::new() };
         after.extend(changes);
         // When one of the two subject fields is faulty, the other half comes from the old record. Such a pair is not
         // checked: its faults would say nothing about the request.
         let is_half_faulty = faults.iter().any(|fault| is_subject(&fault.field));
         check_subject(kind, &after, &mut faults);
+        faults.extend(document_file::complete(
+            self.tx,
+            self.home.number,
+            Some(&sent),
+            Some(&before.fields),
+            &mut after,
+        )?);
         let missing = self.missing_references(kind, &after, Some(&before.fields))?;
         faults.extend(missing.into_iter().filter(|fault| !(is_half_faulty && is_subject(&fault.field))));
         if !faults.is_empty() {
@@ -325,6 +334,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         self.index_text(created, before.as_ref(), &record);
         let old = before.as_ref().map(|before| &before.fields);
         field_values::replace(self.tx, self.home.number, kind, created, old, Some(&record.fields))?;
+        document_file::note_use(self.tx, self.home.number, kind, old, Some(&record.fields), self.machine_now)?;
         Ok(Image { rev, json })
     }
 
@@ -358,6 +368,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         self.append(EventType::Deleted, kind, id, rev, None)?;
         search::remove(self.tx, self.home.number, created);
         field_values::replace(self.tx, self.home.number, kind, created, Some(&before.fields), None)?;
+        document_file::note_use(self.tx, self.home.number, kind, Some(&before.fields), None, self.machine_now)?;
         records::save_entry(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: true })
     }
 

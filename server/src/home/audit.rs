@@ -8,9 +8,10 @@ use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
 use hearth_contract::search_text::indexed_texts;
 
+use super::document_file;
 use crate::store::field_values::{self, Row, field_name};
 use crate::store::records::{self, Bounds, Direction, Entry, Sort};
-use crate::store::{HomeNumber, StoreError, Tx, search};
+use crate::store::{HomeNumber, StoreError, Tx, search, stored_files};
 
 /// Records read at once.
 const PAGE: usize = 500;
@@ -98,6 +99,12 @@ impl Audit<'_, '_> {
             if !entry.is_some_and(|entry| entry.kind == target_kind && !entry.deleted) {
                 self.faults.push(format!("{} of {kind} {id} names no {target_kind}", field.name));
             }
+        }
+        if let Some(hash) = document_file::named(&record.fields)
+            && stored_files::find(self.tx, self.number, &hash)?.is_none()
+        {
+            let hash = hash.as_str();
+            self.faults.push(format!("file_sha256 of {kind} {id} names a file that is missing; upload {hash} again"));
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Returns a home to an earlier position, as if an old copy of the database had been restored. For testing how clients
 //! react to such a restore; no serving process calls this module. Must not know the clock.
 
+use hearth_contract::formats::Timestamp;
 use hearth_contract::record::Record;
 use hearth_contract::search_text::indexed_texts;
 
 use crate::store::copies::GAP;
 use crate::store::rewind::{self, ChangedRecord};
-use crate::store::{HomeNumber, StoreError, Tx, field_values, homes, records, search};
+use crate::store::{HomeNumber, StoreError, Tx, field_values, homes, records, search, stored_files};
 
 /// The result of a rewind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub fn rewind(
     for record in &changed {
         rewind_record(tx, number, record)?;
     }
+    let last = home.last_updated_at.unwrap_or(Timestamp::from_millis(0));
+    stored_files::note_all_uses(tx, number, last)?;
     // A restore leaves a gap in the event ids. The head is the last event, also for a position in the gap.
     let to = rewind::last_change(tx, number)?;
     rewind::cut_history(tx, &home, to)?;

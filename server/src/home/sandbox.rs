@@ -13,7 +13,7 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::apply::{HEARTH, HomeWriter, Ids};
-use crate::store::{HomeNumber, StoreError, Tx, homes, records};
+use crate::store::{HomeNumber, StoreError, Tx, homes, records, stored_files};
 
 /// Rooms first: a record comes after the records to which it refers.
 const FILES: [(Kind, &str); 6] = [
@@ -52,7 +52,7 @@ fn fill(writer: &mut HomeWriter<'_, '_>, now: Timestamp, ids: Ids<'_>) -> Result
 /// Records that refer to others are deleted first: then a delete has no references to clear.
 const EMPTYING: [Kind; 5] = [Kind::Task, Kind::Document, Kind::Inventory, Kind::Vehicle, Kind::Room];
 
-/// Deletes all records and creates the example data with new ids, as ordinary events. Gives the number of records created.
+/// Deletes all records and files, and creates the example data with new ids, as ordinary events. Gives the number of records created.
 /// The property record keeps its id and is reset by an update. `epoch` is the number of this process.
 pub fn reset(tx: &Tx<'_>, number: HomeNumber, epoch: i64, now: Timestamp, ids: Ids<'_>) -> Result<usize, StoreError> {
     let mut writer = HomeWriter::begin(tx, number, epoch, now, HEARTH.to_owned(), None)?;
@@ -66,6 +66,8 @@ pub fn reset(tx: &Tx<'_>, number: HomeNumber, epoch: i64, now: Timestamp, ids: I
         }
     }
     let created = fill(&mut writer, now, ids)?;
+    // The example data names no files.
+    stored_files::remove_all(tx, number)?;
     writer.finish()?;
     homes::set_filled(tx, number, now)?;
     Ok(created)

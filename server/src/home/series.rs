@@ -52,8 +52,8 @@ pub fn implausible_completion(
     Ok(Some(FieldFault::new(COMPLETED_AT, FaultCode::OutOfRange, rule)))
 }
 
-/// The time zone of the home. None: the profile names no zone.
-fn time_zone(tx: &Tx<'_>, home: &Home) -> Result<Option<String>, StoreError> {
+/// The time zone of a home. None: the profile names no zone.
+pub fn time_zone(tx: &Tx<'_>, home: &Home) -> Result<Option<String>, StoreError> {
     let profile = records::image(tx, home.number, Kind::Property, home.id)?;
     let profile = profile.and_then(|image| Record::from_json(Kind::Property, &image.json));
     Ok(profile.and_then(|profile| profile.fields.get(TIME_ZONE)?.as_str().map(str::to_owned)))

@@ -36,6 +36,8 @@ pub enum RequestBody {
     Bulk,
     /// The format and the kinds of an export.
     Export,
+    /// The name of a calendar.
+    Calendar,
     /// The bytes of a file, of any media type. The handler reads them in pieces.
     File,
     /// A JSON-RPC message of the Model Context Protocol.
@@ -58,6 +60,7 @@ impl RequestBody {
             | RequestBody::Create
             | RequestBody::Bulk
             | RequestBody::Export
+            | RequestBody::Calendar
             | RequestBody::Rpc
             | RequestBody::WebJson => &["application/json"],
         }
@@ -103,6 +106,10 @@ pub enum ResponseBody {
     Exports,
     /// The file of an export.
     File,
+    /// A new calendar with its url.
+    CalendarCreated,
+    /// The calendars of the key.
+    Calendars,
     /// A file of the home, after its upload.
     FileStored,
     /// A page of the files of the home.
@@ -145,7 +152,7 @@ impl ResponseBody {
     /// The status of a successful response.
     pub const fn status(self) -> u16 {
         match self {
-            ResponseBody::Created => 201,
+            ResponseBody::Created | ResponseBody::CalendarCreated => 201,
             ResponseBody::ExportAccepted => 202,
             ResponseBody::Bulk => 207,
             _ => 200,
@@ -172,7 +179,7 @@ impl ResponseBody {
     pub const fn media(self) -> &'static [&'static str] {
         match self {
             ResponseBody::Stream => &["text/event-stream"],
-            ResponseBody::File => &["application/json", "application/zip", "application/vnd.sqlite3"],
+            ResponseBody::File => &["application/json", "application/zip", "application/vnd.sqlite3", "text/html"],
             ResponseBody::FileBytes => &FILE_MEDIA,
             ResponseBody::Thumbnail => &["image/jpeg"],
             ResponseBody::Document => &["application/json", "application/yaml"],

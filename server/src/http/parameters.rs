@@ -126,6 +126,14 @@ pub const CURSOR: Parameter = parameter(
     "`meta.page.next_cursor` of the previous page; leave it out for the first page",
     ParameterType::Cursor,
 );
+/// The words of [`WIDTH`] with their meanings.
+pub const WIDTH_WORDS: [(&str, u32); 2] = [("320", 320), ("1280", 1280)];
+/// The width of a small picture.
+pub const WIDTH: Parameter = parameter(
+    "width",
+    "The width of the picture in pixels, at most",
+    ParameterType::Choice { schema: "ThumbnailWidth", words: &["320", "1280"] },
+);
 /// The words of [`REFERENCED`] with their meanings.
 pub const REFERENCED_WORDS: [(&str, bool); 2] = [("true", true), ("false", false)];
 /// Whether documents name a file.

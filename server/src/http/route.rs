@@ -127,9 +127,11 @@ impl Route {
         self.access != Access::Open && self.path.starts_with(paths::ROOT)
     }
 
-    /// Whether an idempotency key applies to the route (contract 6.4). A PUT is idempotent by itself.
+    /// Whether an idempotency key applies to the route (contract 6.4). A PUT is idempotent by itself, and a response with a
+    /// secret is never stored.
     pub fn takes_ticket(&self) -> bool {
-        self.is_write() && self.method != Method::PUT
+        let has_secret = self.response_body == ResponseBody::CalendarCreated;
+        self.is_write() && self.method != Method::PUT && !has_secret
     }
 
     /// Whether the route changes something for a key.

@@ -53,6 +53,10 @@ fn envelope(route: &Route) -> Value {
         ResponseBody::Exports => {
             (json!([export("succeeded")]), json!({ "request_id": examples::REQUEST_ID, "page": page }))
         }
+        ResponseBody::CalendarCreated => (calendar(true), meta),
+        ResponseBody::Calendars => {
+            (json!([calendar(false)]), json!({ "request_id": examples::REQUEST_ID, "page": page }))
+        }
         ResponseBody::Index => (index(), meta),
         ResponseBody::Meta => (catalogue(), meta),
         ResponseBody::ErrorPage => (error_type(), meta),
@@ -110,10 +114,20 @@ fn export(status: &str) -> Value {
     let done = |value: Value| if is_done { value } else { Value::Null };
     json!({
         "id": examples::id(Kind::Document), "status": status, "format": "csv", "types": ["inventory", "room"],
+        "names": true, "bom": false,
         "progress": { "done": if is_done { 412 } else { 0 }, "total": 412 },
         "created_at": examples::MOMENT, "finished_at": done(examples::MOMENT.into()),
         "expires_at": done(examples::LATER.into()), "size_bytes": done(20_480.into()),
         "sha256": done("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into()), "error": null,
+    })
+}
+
+/// A calendar. Its url stands in the answer that makes it.
+fn calendar(is_new: bool) -> Value {
+    json!({
+        "id": examples::id(Kind::Task), "name": "Home",
+        "url": is_new.then_some("https://hearth.example/calendar/svc_cal_….ics"),
+        "created_at": examples::MOMENT, "last_used_at": if is_new { Value::Null } else { examples::LATER.into() },
     })
 }
 

@@ -14,7 +14,7 @@ use crate::http::route::{Access, Route};
 use crate::store::filter::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
-pub(super) const TAGS: [(&str, &str); 14] = [
+pub(super) const TAGS: [(&str, &str); 15] = [
     ("Inventory", "Things the household owns"),
     ("Vehicles", "Cars, bikes, trailers"),
     ("Documents", "Papers and their details"),
@@ -25,6 +25,7 @@ pub(super) const TAGS: [(&str, &str); 14] = [
     ("Events", "The change feed, by poll and by stream"),
     ("Files", "The bytes of photos and papers, named by their SHA-256"),
     ("Exports", "All records as a file"),
+    ("Calendars", "Due and expiring days for calendar programs"),
     ("Account", "The key of the request"),
     ("Discovery", "Descriptions for programs"),
     ("Documentation", "Pages for people"),
@@ -238,7 +239,10 @@ fn body(route: &Route) -> Option<Value> {
                 json!({ "required": true, "description": "The bytes, of any media type", "content": content }),
             );
         }
-        RequestBody::Export => ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"] })),
+        RequestBody::Export => {
+            ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"], "names": true }))
+        }
+        RequestBody::Calendar => ("CalendarCreate".to_owned(), json!({ "name": "Home" })),
         RequestBody::Rpc => {
             ("RpcRequest".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
         }

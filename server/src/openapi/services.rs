@@ -9,12 +9,12 @@ use crate::versions::STABILITY;
 
 /// All schemas of this file.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
-    [exports(), account(), discovery(), catalogue()].into_iter().flatten()
+    [exports(), calendars(), account(), discovery(), catalogue()].into_iter().flatten()
 }
 
 fn exports() -> Named {
     vec![
-        ("ExportFormat", json!({ "type": "string", "enum": ["json", "csv", "sqlite"] })),
+        ("ExportFormat", json!({ "type": "string", "enum": ["json", "csv", "sqlite", "html"] })),
         ("ExportStatus", json!({ "type": "string", "enum": ["queued", "running", "succeeded", "failed", "expired"] })),
         (
             "ExportCreate",
@@ -22,6 +22,8 @@ fn exports() -> Named {
                 json!({
                     "format": reference("ExportFormat"),
                     "types": { "type": "array", "minItems": 1, "maxItems": Kind::ALL.len(), "uniqueItems": true, "items": reference("ResourceType"), "description": "The kinds to export; default: all" },
+                    "names": { "type": "boolean", "description": "Only csv: a column with the name of the record before each id, such as `room` before `room_id`" },
+                    "bom": { "type": "boolean", "description": "Only csv: each file begins with a byte order mark, as Excel expects" },
                 }),
                 &["format"],
             ),
@@ -38,6 +40,8 @@ fn exports() -> Named {
                     "status": reference("ExportStatus"),
                     "format": reference("ExportFormat"),
                     "types": array(reference("ResourceType")),
+                    "names": { "type": "boolean" },
+                    "bom": { "type": "boolean" },
                     "progress": reference("ExportProgress"),
                     "created_at": moment(),
                     "finished_at": nullable_moment(),
@@ -51,6 +55,8 @@ fn exports() -> Named {
                     "status",
                     "format",
                     "types",
+                    "names",
+                    "bom",
                     "progress",
                     "created_at",
                     "finished_at",
@@ -63,6 +69,33 @@ fn exports() -> Named {
         ),
         ("ExportResponse", envelope(reference("Export"), "Meta")),
         ("ExportList", envelope(array(reference("Export")), "ListMeta")),
+    ]
+}
+
+fn calendars() -> Named {
+    vec![
+        (
+            "CalendarCreate",
+            strict(
+                json!({ "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 100, "description": "The name in calendar programs; default: Hearth" } }),
+                &[],
+            ),
+        ),
+        (
+            "Calendar",
+            object(
+                json!({
+                    "id": reference("Id"),
+                    "name": { "type": "string" },
+                    "url": { "type": ["string", "null"], "description": "The address for calendar programs; only in the answer that makes the calendar" },
+                    "created_at": moment(),
+                    "last_used_at": nullable_moment(),
+                }),
+                &["id", "name", "url", "created_at", "last_used_at"],
+            ),
+        ),
+        ("CalendarResponse", envelope(reference("Calendar"), "Meta")),
+        ("CalendarList", envelope(array(reference("Calendar")), "ListMeta")),
     ]
 }
 

@@ -2,26 +2,42 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::time::SystemTime;
 
 use hearth_contract::formats::Timestamp;
 
 use super::error::Error;
 use crate::clock::Clock;
+use crate::files::directory as files_directory;
+use crate::files::disk::Disk;
 use crate::store::Db;
 use crate::store::copies::{self, CopyError, Restored};
 use crate::store::{OpenError, directory, service};
 
-/// Saves the present state to a new file, while other processes read and write. Returns the size in bytes. The file gets
+/// A saved backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saved {
+    /// The size of the backup in bytes.
+    pub bytes: u64,
+    /// Files whose bytes are gone, and which are not in the backup.
+    pub lost_files: usize,
+}
+
+/// Saves the present state, with the bytes of all files, to a new file, while other processes read and write. The file gets
 /// its name only after a check, because damage would otherwise be noticed at the restore. Stores the moment for the console.
-pub async fn backup(db: &Db, clock: &Clock, file: &Path) -> Result<u64, Error> {
+pub async fn backup(db: &Db, clock: &Clock, file: &Path) -> Result<Saved, Error> {
     if file.symlink_metadata().is_ok() {
         return Err(Error::Refused(format!("{} exists; choose another name for the backup", file.display())));
     }
     let target = file.to_owned();
     let saved = db.read_on_own_thread(move |tx| Ok(copies::save(tx, &target))).await?;
     // The check runs after the transaction: an open transaction prevents WAL checkpoints of a busy server.
-    let saved = saved.and_then(|()| copies::publish(file));
-    let bytes = saved.map_err(|error| {
+    let disk = Disk::new(files_directory(db.dir()));
+    let saved = saved.and_then(|()| {
+        let lost_files = copies::add_files(file, &disk)?;
+        Ok(Saved { bytes: copies::publish(file)?, lost_files })
+    });
+    let saved = saved.map_err(|error| {
         copies::discard(file);
         Error::Refused(match error {
             CopyError::Open(error) => format!("{} could not be written: {error}", file.display()),
@@ -35,7 +51,7 @@ pub async fn backup(db: &Db, clock: &Clock, file: &Path) -> Result<u64, Error> {
     if let Err(error) = db.write(move |tx| service::set_last_backup_at(tx, now)).await {
         tracing::warn!(%error, "the moment of the backup was not stored");
     }
-    Ok(bytes)
+    Ok(saved)
 }
 
 /// The moment of the last backup. None: none is known.
@@ -84,7 +100,10 @@ pub fn restore(data: &Path, file: &Path, run: i64) -> Result<Restored, Error> {
         let message = format!("another command works on {}; wait for its end, then restore", data.display());
         return Err(Error::Refused(message));
     };
-    copies::restore(data, from, run).map_err(|error| match error {
+    let disk = Disk::new(files_directory(data));
+    // Documents of the replaced database may name bytes that the backup does not name. They stay for some days.
+    disk.renew_all(SystemTime::now());
+    copies::restore(data, from, run, &disk).map_err(|error| match error {
         CopyError::Open(error) => {
             Error::Refused(format!("{} could not be restored into {}: {error}", file.display(), data.display()))
         }

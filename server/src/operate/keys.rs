@@ -14,9 +14,8 @@ use super::teams::{NAME_RULE, is_valid_name};
 use crate::clock::Clock;
 use crate::random::{fresh_id, random_bytes};
 use crate::scopes::SCOPES;
-use crate::store::homes;
 use crate::store::keys::{self, Key, KeyUse};
-use crate::store::{Db, StoreError, Tx};
+use crate::store::{Db, StoreError, Tx, calendars, homes};
 use crate::versions::{self, Version};
 
 /// The properties of a new key.
@@ -124,8 +123,10 @@ pub async fn rotate_key(db: &Db, clock: &Clock, word: String, keep_old: Option<D
                 }
             }
             let id = fresh_id(now).to_string();
+            let old_id = old.id.clone();
             let key = Key { id, hash, hint, created_at: now, last_used_at: None, flagged_at: None, ..old };
             keys::insert(tx, &key)?;
+            calendars::move_to_key(tx, &old_id, &key.id)?;
             Ok(Ok(CreatedKey { key, secret }))
         })
         .await?;

@@ -4,12 +4,15 @@
 //! - `teams`: teams with their homes and sandboxes.
 //! - `keys`: API keys and scopes.
 //! - [`people`]: people of a team and their one-time links. [`sessions`]: signed-in people.
+//! - [`calendars`]: links for calendar programs.
 //! - [`backup`]: saves all data to one file, and restores the data.
 //! - [`check`]: verifies the database. [`clock`]: clocks of homes that are ahead.
 //! - `shell`: a command as text to type. `error`: the error of all of these.
 
 pub mod backup;
+pub mod calendars;
 pub mod check;
+mod check_files;
 pub mod clock;
 mod error;
 mod keys;

@@ -24,15 +24,17 @@ macro_rules! guide {
 }
 
 /// All guides, in the order of reading.
-pub(super) static GUIDES: [Guide; 10] = [
+pub(super) static GUIDES: [Guide; 12] = [
     guide!("start", "a key, and the files that the samples read"),
     guide!("paging", "reading lists page by page"),
     guide!("sync", "keeping a copy up to date, and recovering after lost history"),
     guide!("streaming", "following changes in a browser"),
     guide!("idempotency", "repeating a write safely"),
     guide!("errors", "what to do after each kind of refusal"),
+    guide!("files", "storing photos and papers, and reading them back"),
     guide!("limits", "calls per minute, sizes and counts"),
     guide!("versions", "pinning a version and noticing its end"),
+    guide!("calendar", "due and expiring days in a calendar program, and reminders"),
     guide!("mcp", "connecting language models"),
     Guide {
         name: "testing-sync",

@@ -1,7 +1,7 @@
 //! Backup and restore: copying the whole database into one file while the database is in use, and replacing the database
 //! by such a file. Must not know the command line, or what the homes hold.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{Permissions, hard_link, remove_file, rename, set_permissions};
 use std::io;
@@ -15,12 +15,13 @@ use uuid::Uuid;
 
 use super::directory::make_directory;
 use super::error::{OpenError, StoreError};
+use super::file_copies::{self, FileBytes};
 use super::files::{DATABASE_FILE, create_new, remove_if_exists, replace_database, sync_directory_of, with_suffix};
 use super::keys::{self, Key};
 use super::open::{MIGRATIONS_TABLE, connect, is_pre_release, migrate, open_existing};
 use super::people::{self, Person};
 use super::tx::Tx;
-use super::{check, exports, homes, schema};
+use super::{calendars, check, exports, homes, schema};
 
 /// Positions that a restored home leaves out at least, so that no event id of the discarded history is given out again
 /// (contract 9.3).
@@ -70,6 +71,12 @@ pub fn save(tx: &Tx<'_>, target: &Path) -> Result<(), CopyError> {
     Ok(copy(tx.conn, &partial)?)
 }
 
+/// Adds the bytes of all files to a saved copy. Gives the number of files whose bytes are gone: they are left out.
+pub fn add_files(target: &Path, bytes: &dyn FileBytes) -> Result<usize, CopyError> {
+    let conn = connect(&partial(target), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    file_copies::fill(&conn, bytes).map_err(unsound)
+}
+
 /// Checks a saved copy and moves the copy to its target, which must not exist. Gives the size in bytes.
 pub fn publish(target: &Path) -> Result<u64, CopyError> {
     let partial = partial(target);
@@ -105,6 +112,8 @@ pub struct Restored {
     /// Keys that are valid in the backup and revoked in the replaced database: they stay revoked. None: the replaced
     /// database could not be read.
     pub revoked: Option<usize>,
+    /// Files whose bytes are neither in the backup nor in the data directory: their documents name a missing file.
+    pub lost_files: usize,
 }
 
 /// Opens a backup that is to be restored, if the file is a database of Hearth. A file without a log beside it is opened as
@@ -140,23 +149,23 @@ fn immutable(file: &Path) -> PathBuf {
 
 /// Replaces the database in a data directory by a backup. The replaced database stays beside the new database. The caller
 /// must hold the locks of the directory. An unsound backup leaves the directory unchanged.
-pub fn restore(dir: &Path, from: Connection, epoch: i64) -> Result<Restored, CopyError> {
+pub fn restore(dir: &Path, from: Connection, epoch: i64, bytes: &dyn FileBytes) -> Result<Restored, CopyError> {
     make_directory(dir)?;
     let file = dir.join(DATABASE_FILE);
     let staged = with_suffix(&file, ".restoring");
     remove_if_exists(&staged)?;
     create_new(&staged)?;
     let replaced = Replaced::read(&file);
-    let prepared = stage(&from, &staged, epoch, replaced.as_ref().unwrap_or(&Replaced::default()));
+    let prepared = stage(&from, &staged, epoch, replaced.as_ref().unwrap_or(&Replaced::default()), bytes);
     if prepared.is_err() {
         remove_if_exists(&staged)?;
     }
-    let (homes, revoked) = prepared?;
+    let Staged { homes, revoked, lost_files } = prepared?;
     // The source may be the database that an earlier restore kept; `keep_replaced` removes that file.
     drop(from);
     let kept = keep_replaced(&file)?;
     replace_database(&file, &staged)?;
-    Ok(Restored { homes, kept, revoked: replaced.map(|_| revoked) })
+    Ok(Restored { homes, kept, revoked: replaced.map(|_| revoked), lost_files })
 }
 
 /// The facts of the replaced database that survive a restore.
@@ -166,6 +175,8 @@ struct Replaced {
     heads: HashMap<Uuid, i64>,
     keys: Vec<Key>,
     people: Vec<Person>,
+    /// The ids of the calendars. None: there was no database.
+    calendars: Option<HashSet<String>>,
 }
 
 impl Replaced {
@@ -182,15 +193,31 @@ impl Replaced {
                 .map(|home| home.map(|home| (home.id, home.head.max(home.next_event_min - 1))))
                 .collect::<Result<_, StoreError>>()?;
             let keys = keys::list_all(&tx)?;
-            Ok(Replaced { heads, keys, people: people::all(&tx)? })
+            let calendars = Some(calendars::ids(&tx)?);
+            Ok(Replaced { heads, keys, people: people::all(&tx)?, calendars })
         };
         read().ok()
     }
 }
 
-/// Copies a backup into the staged file, and applies the surviving facts of the replaced database. Gives the number of
-/// homes, and the number of keys that became revoked.
-fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> Result<(usize, usize), CopyError> {
+/// A database that is ready to take its place.
+struct Staged {
+    homes: usize,
+    /// Keys that became revoked.
+    revoked: usize,
+    /// Files without bytes, which were left out.
+    lost_files: usize,
+}
+
+/// Copies a backup into the staged file, puts the bytes of its files in their places, and applies the surviving facts of the
+/// replaced database.
+fn stage(
+    from: &Connection,
+    staged: &Path,
+    epoch: i64,
+    replaced: &Replaced,
+    bytes: &dyn FileBytes,
+) -> Result<Staged, CopyError> {
     copy(from, staged)?;
     let mut conn = connect(staged, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     ensure_sound(&conn)?;
@@ -220,9 +247,13 @@ fn stage(from: &Connection, staged: &Path, epoch: i64, replaced: &Replaced) -> R
     for key in &replaced.keys {
         revoked += usize::from(keys::copy_revocation(&tx, key).map_err(unsound)?);
     }
+    if let Some(known) = &replaced.calendars {
+        calendars::remove_others(&tx, known).map_err(unsound)?;
+    }
     drop(tx);
     transaction.commit()?;
-    Ok((numbers.len(), revoked))
+    let lost_files = file_copies::extract(&conn, bytes).map_err(unsound)?;
+    Ok(Staged { homes: numbers.len(), revoked, lost_files })
 }
 
 /// Refuses a file that is no database of Hearth, or that a version before the first release made.
@@ -295,6 +326,8 @@ fn unsound(error: StoreError) -> CopyError {
     match error {
         StoreError::Sqlite(error) => error.into(),
         StoreError::Damaged(cause) => CopyError::Unsound(format!("it is damaged: {cause}")),
+        StoreError::DiskFull => OpenError::DiskFull.into(),
+        StoreError::File(path, error) => io::Error::new(error.kind(), format!("{}: {error}", path.display())).into(),
         other => CopyError::Unsound(format!("it is damaged: {other}")),
     }
 }

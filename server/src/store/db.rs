@@ -68,6 +68,11 @@ impl Db {
         Ok(Db { readers: Arc::new(readers), writer: Arc::new(writer), counters, file: Arc::new(file), epoch, users })
     }
 
+    /// The data directory.
+    pub fn dir(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("."))
+    }
+
     /// The number that marks the events of this process.
     pub fn epoch(&self) -> i64 {
         self.epoch

@@ -55,7 +55,9 @@ impl StoreError {
     /// The fault of a file operation.
     pub fn of_file(path: &Path, error: io::Error) -> StoreError {
         match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                StoreError::DiskFull
+            }
             _ => StoreError::File(path.to_owned(), error),
         }
     }

@@ -3,6 +3,7 @@
 use data_encoding::HEXLOWER;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
+use hearth_exchange::table;
 use rusqlite::{OptionalExtension, Row, named_params};
 use uuid::Uuid;
 
@@ -21,11 +22,13 @@ pub enum Format {
     Csv,
     /// A SQLite database with one table per collection.
     Sqlite,
+    /// A report for people: one HTML file.
+    Html,
 }
 
 impl Format {
     /// All formats, in the order of the contract.
-    pub const ALL: [Format; 3] = [Format::Json, Format::Csv, Format::Sqlite];
+    pub const ALL: [Format; 4] = [Format::Json, Format::Csv, Format::Sqlite, Format::Html];
 
     /// The word in the database and in the API.
     pub const fn as_str(self) -> &'static str {
@@ -33,6 +36,7 @@ impl Format {
             Format::Json => "json",
             Format::Csv => "csv",
             Format::Sqlite => "sqlite",
+            Format::Html => "html",
         }
     }
 
@@ -86,6 +90,8 @@ pub struct Job {
     pub home: HomeNumber,
     /// The format of the file.
     pub format: Format,
+    /// What the tables of a CSV export have besides the members of the records.
+    pub options: table::Options,
     /// The kinds exported, in the order of the contract.
     pub kinds: Vec<Kind>,
     /// The API version in which the file is written: `YYYY-MM-DD`.
@@ -146,18 +152,20 @@ pub struct Product {
 }
 
 const SELECT: &str = "SELECT number, id, home, format, kinds, status, done, total, created_at, finished_at, expires_at,
-    file, size_bytes, sha256, error, version FROM exports";
+    file, size_bytes, sha256, error, version, names, bom FROM exports";
 
 /// Inserts a new job; the database gives the number.
 pub fn insert(tx: &Tx<'_>, job: &Job) -> Result<(), StoreError> {
     let kinds: Vec<&str> = job.kinds.iter().map(|kind| kind.as_str()).collect();
     tx.conn.execute(
-        "INSERT INTO exports (id, home, format, kinds, version, status, created_at)
-         VALUES (:id, :home, :format, :kinds, :version, :status, :at)",
+        "INSERT INTO exports (id, home, format, names, bom, kinds, version, status, created_at)
+         VALUES (:id, :home, :format, :names, :bom, :kinds, :version, :status, :at)",
         named_params! {
             ":id": job.id.to_string(),
             ":home": job.home.0,
             ":format": job.format.as_str(),
+            ":names": job.options.names,
+            ":bom": job.options.bom,
             ":kinds": kinds.join(" "),
             ":version": job.version,
             ":status": job.status.as_str(),
@@ -294,6 +302,7 @@ fn read_job(row: &Row<'_>) -> Result<Job, StoreError> {
         number: row.get(0)?,
         id: id(row.get_ref(1)?.as_str().unwrap_or_default())?,
         home: HomeNumber(row.get(2)?),
+        options: table::Options { names: row.get(16)?, bom: row.get(17)? },
         format: Format::parse(&format).ok_or_else(|| corrupt("format", &format))?,
         kinds: kinds.split_whitespace().map(known_kind).collect::<Result<_, _>>()?,
         version: row.get(15)?,

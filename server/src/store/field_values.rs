@@ -18,7 +18,10 @@ use super::tx::Tx;
 /// The indexed fields, with the numbers under which they are stored (contract 5). A number never changes. All references
 /// are among them, because a delete finds the records that refer to the deleted record.
 const INDEXED: [(&str, i64); 6] =
-    [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5), ("file_sha256", 7)];
+    [("status", 1), ("due_on", 2), ("room_id", 3), ("subject_id", 4), ("category", 5), ("file_sha256", FILE_SHA256)];
+
+/// The number of the field that names a file.
+pub(super) const FILE_SHA256: i64 = 7;
 
 /// The number under which the due day of a task is stored once more, unless the task is done: the next tasks are then the first
 /// rows, however many tasks a home has.

@@ -168,6 +168,12 @@ pub fn home_of_team(tx: &Tx<'_>, team: &str, environment: Environment) -> Result
     found.ok_or_else(|| StoreError::Corrupt(format!("team {team} has no {} home", environment.as_str())))
 }
 
+/// The name of the team that owns a home.
+pub fn team_name(tx: &Tx<'_>, number: HomeNumber) -> Result<String, StoreError> {
+    let sql = "SELECT t.name FROM homes h JOIN teams t ON t.id = h.team WHERE h.number = ?1";
+    Ok(tx.conn.prepare_cached(sql)?.query_row([number.0], |row| row.get(0))?)
+}
+
 /// The present state of a home.
 pub fn load(tx: &Tx<'_>, number: HomeNumber) -> Result<Home, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("SELECT {HOME_COLUMNS} WHERE number = ?1"))?;

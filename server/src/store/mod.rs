@@ -6,12 +6,13 @@
 //! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
-//!   [`partners`], [`exports`], [`stored_files`], [`usage`], [`service`]: the tables.
+//!   [`partners`], [`exports`], [`calendars`], [`stored_files`], [`usage`], [`service`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list.
-//! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore. [`check`], [`schema`]: integrity. [`tables`]: export files.
+//! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore; [`file_copies`]: the bytes of files in a backup. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
 
+pub mod calendars;
 pub mod check;
 pub mod clock_reset;
 pub mod copies;
@@ -22,6 +23,7 @@ mod error;
 pub mod events;
 pub mod exports;
 pub mod field_values;
+pub mod file_copies;
 mod files;
 pub mod filter;
 mod home_number;

@@ -1,13 +1,16 @@
-//! The files of a home (contract 21): size, type, and how many documents name each. Must not know where the bytes lie, or how
+//! The files of a home (contract 21): size, type, and whether a document names each. Must not know where the bytes lie, or how
 //! they come.
 
 use data_encoding::HEXLOWER;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Row, named_params};
 use uuid::Uuid;
 
 use super::error::StoreError;
+use super::field_values::FILE_SHA256;
 use super::home_number::HomeNumber;
+use super::records::number;
 use super::tx::Tx;
 
 /// Bytes of a SHA-256.
@@ -48,8 +51,6 @@ pub struct StoredFile {
     pub content_type: String,
     /// The moment of the first upload.
     pub created_at: Timestamp,
-    /// Documents that name the file.
-    pub documents: i64,
 }
 
 /// The result of [`remove`].
@@ -59,11 +60,11 @@ pub enum Removal {
     Removed,
     /// No such file.
     Absent,
-    /// So many documents name the file, which stays.
-    InUse(i64),
+    /// A document names the file, which stays.
+    InUse,
 }
 
-const SELECT: &str = "SELECT number, sha256, size_bytes, content_type, created_at, documents FROM files";
+const SELECT: &str = "SELECT number, sha256, size_bytes, content_type, created_at FROM files";
 
 /// A file of a home.
 pub fn find(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Option<StoredFile>, StoreError> {
@@ -106,8 +107,8 @@ pub fn put(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile, now: Timestamp) -> 
         return Ok((known, false));
     }
     tx.conn.execute(
-        "INSERT INTO files (home, sha256, size_bytes, content_type, created_at, documents, unused_since)
-         VALUES (:home, :sha256, :size, :type, :now, 0, :now)",
+        "INSERT INTO files (home, sha256, size_bytes, content_type, created_at, unused_since)
+         VALUES (:home, :sha256, :size, :type, :now, :now)",
         named_params! {
             ":home": home.0,
             ":sha256": file.sha256.as_str(),
@@ -117,14 +118,16 @@ pub fn put(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile, now: Timestamp) -> 
         },
     )?;
     add_bytes(tx, home, file.size_bytes)?;
+    // A document may name a file that was lost and comes again.
+    note_use(tx, home, &file.sha256, now)?;
     Ok((file.clone(), true))
 }
 
 /// Deletes a file of a home that no document names. The bytes are noted for removal.
 pub fn remove(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Removal, StoreError> {
     let Some(file) = find(tx, home, hash)? else { return Ok(Removal::Absent) };
-    if file.documents > 0 {
-        return Ok(Removal::InUse(file.documents));
+    if is_named(tx, home, hash)? {
+        return Ok(Removal::InUse);
     }
     forget(tx, home, &file)?;
     Ok(Removal::Removed)
@@ -146,23 +149,49 @@ pub fn remove_unused(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usi
     Ok(found.len())
 }
 
-/// Changes the number of documents that name a file by `change`. A file that is not there is left out: a document may have
-/// come from a backup that lost the file.
-pub fn count_reference(
-    tx: &Tx<'_>,
-    home: HomeNumber,
-    hash: &FileHash,
-    change: i64,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+/// Stores whether a document names a file now. A file that was named until now counts as unused from `now` on. A file that is
+/// not there is left out: a document may have come from a backup that lost the file.
+pub fn note_use(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash, now: Timestamp) -> Result<(), StoreError> {
+    let is_named = is_named(tx, home, hash)?;
     let mut statement = tx.conn.prepare_cached(
-        "UPDATE files SET documents = documents + :change,
-             unused_since = CASE WHEN documents + :change > 0 THEN NULL ELSE :now END
+        "UPDATE files SET unused_since = CASE WHEN :named THEN NULL ELSE coalesce(unused_since, :now) END
          WHERE home = :home AND sha256 = :sha256",
     )?;
     statement.execute(
-        named_params! { ":change": change, ":now": now.millis(), ":home": home.0, ":sha256": hash.as_str() },
+        named_params! { ":named": is_named, ":now": now.millis(), ":home": home.0, ":sha256": hash.as_str() },
     )?;
+    Ok(())
+}
+
+/// Whether a current document names a file.
+fn is_named(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<bool, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM field_values WHERE home = ?1 AND kind = ?2 AND field = ?3 AND value = ?4)",
+    )?;
+    let values = (home.0, number(Kind::Document), FILE_SHA256, hash.as_str());
+    Ok(statement.query_row(values, |row| row.get(0))?)
+}
+
+/// Stores for each file of a home whether a document names it, after many documents have changed.
+pub fn note_all_uses(tx: &Tx<'_>, home: HomeNumber, now: Timestamp) -> Result<(), StoreError> {
+    tx.conn.execute(
+        "UPDATE files SET unused_since = CASE WHEN EXISTS
+             (SELECT 1 FROM field_values v WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = sha256)
+             THEN NULL ELSE coalesce(unused_since, ?4) END
+         WHERE home = ?1",
+        (home.0, number(Kind::Document), FILE_SHA256, now.millis()),
+    )?;
+    Ok(())
+}
+
+/// Deletes all files of a home. The bytes are noted for removal.
+pub fn remove_all(tx: &Tx<'_>, home: HomeNumber) -> Result<(), StoreError> {
+    tx.conn.execute(
+        "INSERT OR IGNORE INTO removed_files (home, sha256) SELECT home, sha256 FROM files WHERE home = ?1",
+        [home.0],
+    )?;
+    tx.conn.execute("DELETE FROM files WHERE home = ?1", [home.0])?;
+    tx.conn.execute("UPDATE homes SET file_bytes = 0 WHERE number = ?1", [home.0])?;
     Ok(())
 }
 
@@ -201,10 +230,17 @@ pub fn forget_removed(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<
     Ok(())
 }
 
+/// Deletes the row of a file, and notes its bytes for removal.
 fn forget(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile) -> Result<(), StoreError> {
-    let hash = file.sha256.as_str();
-    tx.conn.execute("DELETE FROM files WHERE home = ?1 AND sha256 = ?2", (home.0, hash))?;
-    tx.conn.execute("INSERT OR IGNORE INTO removed_files (home, sha256) VALUES (?1, ?2)", (home.0, hash))?;
+    let removed = (home.0, file.sha256.as_str());
+    tx.conn.execute("INSERT OR IGNORE INTO removed_files (home, sha256) VALUES (?1, ?2)", removed)?;
+    forget_row(tx, home, file)
+}
+
+/// Deletes the row of a file without bytes.
+pub(super) fn forget_row(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile) -> Result<(), StoreError> {
+    let mut delete = tx.conn.prepare_cached("DELETE FROM files WHERE home = ?1 AND sha256 = ?2")?;
+    delete.execute((home.0, file.sha256.as_str()))?;
     add_bytes(tx, home, -file.size_bytes)
 }
 
@@ -213,7 +249,8 @@ fn add_bytes(tx: &Tx<'_>, home: HomeNumber, change: i64) -> Result<(), StoreErro
     Ok(())
 }
 
-fn read_file(row: &Row<'_>) -> Result<StoredFile, StoreError> {
+/// A file in a row whose first columns are those of a file.
+pub(super) fn read_file(row: &Row<'_>) -> Result<StoredFile, StoreError> {
     let text: String = row.get(1)?;
     Ok(StoredFile {
         number: row.get(0)?,
@@ -221,7 +258,6 @@ fn read_file(row: &Row<'_>) -> Result<StoredFile, StoreError> {
         size_bytes: row.get(2)?,
         content_type: row.get(3)?,
         created_at: Timestamp::from_millis(row.get(4)?),
-        documents: row.get(5)?,
     })
 }
 

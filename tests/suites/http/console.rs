@@ -6,6 +6,7 @@ use hearth_contract::key::Environment;
 use hearth_server::app::recent::Request;
 use hearth_server::clock::Clock;
 use hearth_server::console::pages::PAGES;
+use hearth_server::operate::calendars::{self, Viewer};
 use hearth_server::operate::{self, people};
 use hearth_server::store::homes::Plan;
 use hearth_server::store::people::Role;
@@ -68,7 +69,10 @@ async fn every_page_keeps_its_role() {
         sign_up(&server, "My home", Role::Member, &spare).await;
         let people = people::list_people(&app.db, &team).await.unwrap();
         let spare = people.iter().find(|person| person.name == spare).unwrap().id.clone();
+        owner.submit("/console/calendars", &[("name", "Spare")]).await;
+        let calendars = calendars::list(&app.db, Viewer::Owner(team.clone())).await.unwrap();
         let id = match page.path {
+            path if path.contains("calendars") => &calendars[0].id,
             path if path.ends_with("/remove") => &spare,
             path if path.contains("people") => &mia,
             _ => &created.key.id,

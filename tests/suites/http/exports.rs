@@ -122,6 +122,51 @@ async fn csv_export_is_safe_in_spreadsheet() {
 }
 
 #[tokio::test]
+async fn csv_export_has_names_and_bom_on_request() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "=Kitchen" })).await.id();
+    let item = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room, "make": "" })).await.id();
+    let task = json!({ "title": "Bulb", "subject_type": "inventory", "subject_id": item });
+    client.post("/v1/tasks", &task).await;
+    client.post("/v1/tasks", &json!({ "title": "Rest" })).await;
+    let job = export(&client, &json!({ "format": "csv", "names": true, "bom": true })).await;
+    assert_eq!((&job["names"], &job["bom"]), (&json!(true), &json!(true)));
+    let file = download(&client, &job, "application/zip", "hearth-export.zip").await;
+    let mut zip = zip::ZipArchive::new(Cursor::new(file)).unwrap();
+    let mut read = |name: &str| {
+        let mut text = String::new();
+        zip.by_name(name).unwrap().read_to_string(&mut text).unwrap();
+        text
+    };
+    let (items, tasks) = (read("inventory.csv"), read("tasks.csv"));
+    assert!(items.starts_with("\u{feff}id,rev,name,room,room_id,"), "{items}");
+    assert!(items.contains(&format!(",Lamp,'=Kitchen,{room},")), "{items}");
+    assert!(items.contains(",1,\"\","), "an empty text is no null: {items}");
+    assert!(tasks.contains(",subject_type,subject,subject_id,"), "{tasks}");
+    assert!(tasks.contains(&format!(",inventory,Lamp,{item},")), "{tasks}");
+}
+
+#[tokio::test]
+async fn html_export_is_a_report_of_all_things() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let room = client.post("/v1/rooms", &json!({ "name": "Study" })).await.id();
+    let chair = json!({ "name": "<Chair>", "room_id": room, "quantity": 3, "purchase_price": "0.10" });
+    let chair = client.post("/v1/inventory", &chair).await.id();
+    client.post("/v1/vehicles", &json!({ "name": "Car", "current_value": "5000.00" })).await;
+    let paper = json!({ "title": "Receipt", "subject_type": "inventory", "subject_id": chair });
+    client.post("/v1/documents", &paper).await;
+    client.patch("/v1/property", &json!({ "address": "12 Mill Lane" })).await;
+    let job = export(&client, &json!({ "format": "html", "types": ["inventory", "vehicle", "document"] })).await;
+    let file = download(&client, &job, "text/html", "hearth-report.html").await;
+    let page = String::from_utf8(file).unwrap();
+    for part in ["My home", "12 Mill Lane", "Study", "&#60;Chair&#62;", "0.30", "5,000.30", "Receipt"] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+}
+
+#[tokio::test]
 async fn sqlite_export_has_typed_tables() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.test_key);
@@ -231,6 +276,8 @@ async fn invalid_export_is_refused_at_once() {
         (json!({ "format": 3, "types": "room" }), &["format wrong_type", "types wrong_type"]),
         (json!({ "format": "csv", "types": ["room", "rooms", 4] }), &["types[1] not_a_choice", "types[2] wrong_type"]),
         (json!({ "format": "csv", "types": [] }), &["types too_short"]),
+        (json!({ "format": "csv", "names": 1, "bom": "yes" }), &["names wrong_type", "bom wrong_type"]),
+        (json!({ "format": "html", "names": true, "bom": true }), &["names inconsistent", "bom inconsistent"]),
         (json!({ "format": "csv", "types": vec!["room"; 7] }), &["types too_long"]),
         (json!([]), &[" wrong_type"]),
     ] {

@@ -218,6 +218,9 @@ use Rule::{
     Year, Zone,
 };
 
+/// The SHA-256 of the bytes `test`, which the test uploads.
+const HASH: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
 /// Values that a rule accepts, each with the stored form; None: stored as sent.
 fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
     let same = |values: &[Value]| values.iter().map(|value| (value.clone(), None)).collect();
@@ -241,7 +244,7 @@ fn good(rule: Rule) -> Vec<(Value, Option<Value>)> {
         Periods => same(&[json!(1), json!(99)]),
         Zone => same(&[json!("Europe/Berlin"), json!("US/Pacific"), json!("UTC")]),
         Currency => vec![(json!("EUR"), None), (json!("usd"), Some(json!("USD")))],
-        Hash => vec![(json!("ab".repeat(32)), None), (json!("AB".repeat(32)), Some(json!("ab".repeat(32))))],
+        Hash => vec![(json!(HASH), None), (json!(HASH.to_ascii_uppercase()), Some(json!(HASH)))],
         Ref => same(&[json!("r".repeat(100)), json!("HB-7")]),
         ReadOnly => Vec::new(),
     }
@@ -316,7 +319,12 @@ fn bad(rule: Rule) -> Vec<(Value, &'static str)> {
         ],
         Currency => ["DEM", "EURO", "€", ""].map(|text| (json!(text), "invalid_format")).to_vec(),
         Hash => {
-            vec![(json!("ab"), "invalid_format"), (json!("g".repeat(64)), "invalid_format"), (json!(5), "wrong_type")]
+            vec![
+                (json!("ab"), "invalid_format"),
+                (json!("g".repeat(64)), "invalid_format"),
+                (json!(5), "wrong_type"),
+                (json!("ab".repeat(32)), "not_found"),
+            ]
         }
         Ref => vec![(json!("x".repeat(101)), "too_long"), (json!("a\nb"), "invalid_format")],
         Periods => vec![
@@ -353,6 +361,7 @@ fn refused(response: &Response, field: &str, code: &str, sent: &Value) {
 async fn fields_accept_only_valid_values() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
+    assert_eq!(client.put(&format!("/v1/files/{HASH}"), "test").await.status, 201);
     for (collection, title, fields) in KINDS {
         let path = record_path(&client, collection, title).await;
         let list = format!("/v1/{collection}");

@@ -1,7 +1,7 @@
 //! Carries out each effect on the [`Replica`] and gives the answer. One table lists all effects. Must not decide
 //! anything, and must not know the thread.
 
-use hearth_replica::{EditError, Replica, RowQuery, StoreError};
+use hearth_replica::{EditError, Replica, RowQuery, StoreError, Weeks};
 use time::Date;
 
 use super::context::EdgeContext;
@@ -12,7 +12,6 @@ use super::undo::UndoHistory;
 use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
 use super::{export, files, session_file};
 use crate::message::{Answer, Effect, RowPosition, Write};
-use crate::state::home::weeks;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
 use crate::state::session::Session;
@@ -80,7 +79,7 @@ fn page(replica: &Replica, ticket: u64, query: &RowQuery) -> Answer {
 }
 
 fn totals(replica: &Replica, ticket: u64, query: &RowQuery, today: Date) -> Answer {
-    let totals = replica.totals(query, &weeks(today));
+    let totals = replica.totals(query, &Weeks::of(today));
     Answer::Totals { ticket, kind: query.kind, totals: with_text(replica, totals) }
 }
 

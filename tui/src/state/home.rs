@@ -3,16 +3,12 @@
 
 use hearth_contract::formats::{format_date, parse_date};
 use hearth_contract::schema::Kind;
-use hearth_replica::{Days, Expiring, Figures, Overview, Row, Weeks};
+use hearth_replica::{Days, Expiring, Figures, Overview, PAST_DAYS, Row, SOON_DAYS, week_end};
 use time::{Date, Duration};
 
 use crate::parse::dates::months_on;
 use crate::words;
 
-/// How far ahead expiry dates are listed, in days.
-const SOON_DAYS: i64 = 45;
-/// How far back expired dates are listed, in days.
-const PAST_DAYS: i64 = 60;
 /// The days of the sparkline.
 pub const ACTIVITY_DAYS: usize = 30;
 
@@ -131,9 +127,8 @@ impl Home {
     pub fn days(&self, today: Date) -> Days {
         let month = self.first_of_month(today);
         let end = months_on(month, 1).unwrap_or(month);
-        let from = month.min(today.saturating_sub(Duration::days(PAST_DAYS)));
-        let until = end.max(today.saturating_add(Duration::days(SOON_DAYS)));
-        Days { weeks: weeks(today), from: format_date(from), until: format_date(until) }
+        let around = Days::around(today);
+        Days { from: around.from.min(format_date(month)), until: around.until.max(format_date(end)), ..around }
     }
 
     /// The first day of the calendar's month.
@@ -213,17 +208,6 @@ impl Home {
     }
 }
 
-/// The Sunday of a day's week. Weeks begin on Monday, as in the calendar of the home screen.
-fn week_end(day: Date) -> Date {
-    day.saturating_add(Duration::days(6 - i64::from(day.weekday().number_days_from_monday())))
-}
-
-/// Today, and the ends of this week and the next.
-pub fn weeks(today: Date) -> Weeks {
-    let next = week_end(today.saturating_add(Duration::WEEK));
-    Weeks { today: format_date(today), this: format_date(week_end(today)), next: format_date(next) }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -257,22 +241,6 @@ mod tests {
         assert_eq!(home.days(today).from, "2026-09-22");
         home.month = 3;
         assert_eq!((home.days(today).from.as_str(), home.days(today).until.as_str()), ("2026-09-22", "2027-03-01"));
-    }
-
-    #[test]
-    fn week_ends_on_sunday() {
-        let weeks_of = |day: &str| {
-            let Weeks { this, next, .. } = weeks(parse_date(day).unwrap());
-            (this, next)
-        };
-        for (day, this, next) in [
-            ("2026-11-16", "2026-11-22", "2026-11-29"),
-            ("2026-11-21", "2026-11-22", "2026-11-29"),
-            ("2026-11-22", "2026-11-22", "2026-11-29"),
-            ("2026-11-23", "2026-11-29", "2026-12-06"),
-        ] {
-            assert_eq!(weeks_of(day), (this.to_owned(), next.to_owned()), "{day}");
-        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::schema::Kind;
+use hearth_exchange::report::RECORDS_MAX;
 use hearth_replica::doctor::{Cause, diagnose, directory, shell_quoted};
 use hearth_replica::{Near, Replica, Row, RowQuery, Sort, StoreError};
 
@@ -17,6 +18,8 @@ const PAGE_RECORDS: usize = 500;
 pub(super) enum ExportError {
     Store(StoreError),
     File(io::Error),
+    /// The home has more records than a report may have.
+    ReportTooLarge,
 }
 
 impl From<StoreError> for ExportError {
@@ -35,6 +38,11 @@ impl ExportError {
     pub(super) fn explained(self, db: &Path, file: &Path) -> Failure {
         match self {
             ExportError::Store(error) => explain(db, file, error),
+            ExportError::ReportTooLarge => {
+                let text =
+                    format!("the home has more than {RECORDS_MAX} records, and a report would open in no browser");
+                Failure::new(Exit::Failure, text).hint("hearth-replica export inventory.csv --names")
+            }
             ExportError::File(error) => explain(db, file, StoreError::File(file.to_owned(), error)),
         }
     }

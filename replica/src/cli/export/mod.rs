@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hearth_contract::schema::Kind;
+use hearth_exchange::table::Options;
 use serde_json::json;
 
 use self::file::write_new_file;
@@ -21,11 +22,35 @@ use super::{output, text};
 #[derive(Debug, Args)]
 pub(super) struct Export {
     /// Path of the file, which must not exist: .db for a copy of the database with its pending edits, .json for all records, .csv
-    /// for one kind, .html for a report of all things with their values
+    /// for one kind, .html for a report of all things with their values, .ics for a calendar of due and expiring days
     file: PathBuf,
     /// The kind of the records in a CSV file [default: the kind that the file is named after, else inventory]
     #[arg(long, value_parser = kind_parser())]
     kind: Option<Kind>,
+    /// In a CSV file, write the name of each referenced record before its id: `room` before `room_id`
+    #[arg(long)]
+    names: bool,
+    /// Begin a CSV file with a byte order mark, which Excel needs to read letters such as ä
+    #[arg(long)]
+    bom: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(super) struct ReportArguments {
+    /// Path of the file, which must not exist and must end with .html
+    file: PathBuf,
+}
+
+impl ReportArguments {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let export = Export { file: self.file, kind: None, names: false, bom: false };
+        if !matches!(export.format(), Ok(Format::Report)) {
+            let text = format!("{}: the name of a report must end with .html", export.file.display());
+            return Err(Failure::new(Exit::Usage, text).hint("hearth-replica report things.html"));
+        }
+        export.run(context)
+    }
 }
 
 /// The format that the extension of the file selects.
@@ -35,11 +60,13 @@ enum Format {
     Json,
     Csv(Kind),
     Report,
+    Calendar,
 }
 
 impl Export {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let format = self.format()?;
+        let options = Options { names: self.names, bom: self.bom };
         let replica = context.open_existing()?;
         if self.file.exists() {
             return Err(Failure::new(Exit::Failure, format!("{} exists already", self.file.display()))
@@ -51,13 +78,15 @@ impl Export {
         let records = write_new_file(&self.file, |out| {
             // One snapshot, because a sync may write between two pages.
             replica.in_snapshot(|replica| match format {
-                Format::Csv(kind) => tables::write_csv(replica, kind, out),
+                Format::Csv(kind) => tables::write_csv(replica, kind, options, out),
                 Format::Report => report::write(replica, out),
+                Format::Calendar => report::write_calendar(replica, out),
                 Format::Copy | Format::Json => tables::write_json(replica, out),
             })
         })
         .map_err(|failure| failure.explained(&context.profile.db, &self.file))?;
-        output::message(&text::count(records as i64, "record"));
+        let what = if format == Format::Calendar { "day" } else { "record" };
+        output::message(&text::count(records as i64, what));
         if context.json {
             return Ok(output::json(&json!({ "file": output::path(&self.file), "records": records }))?);
         }
@@ -76,13 +105,15 @@ impl Export {
             "json" => Format::Json,
             "csv" => Format::Csv(self.kind.unwrap_or_else(named_after)),
             "html" | "htm" => Format::Report,
+            "ics" => Format::Calendar,
             _ => {
-                let text = format!("{}: the name must end with .db, .json, .csv or .html", self.file.display());
+                let text = format!("{}: the name must end with .db, .json, .csv, .html or .ics", self.file.display());
                 return Err(Failure::new(Exit::Usage, text).hint("hearth-replica export home.json"));
             }
         };
-        if self.kind.is_some() && !matches!(format, Format::Csv(_)) {
-            return Err(Failure::new(Exit::Usage, "--kind is for CSV files, which hold one kind")
+        let is_set = self.kind.is_some() || self.names || self.bom;
+        if is_set && !matches!(format, Format::Csv(_)) {
+            return Err(Failure::new(Exit::Usage, "--kind, --names and --bom are for CSV files, which hold one kind")
                 .hint("hearth-replica export inventory.csv"));
         }
         Ok(format)

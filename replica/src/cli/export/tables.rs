@@ -3,13 +3,12 @@
 
 use std::io::Write;
 
-use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Kind};
+use hearth_contract::schema::Kind;
+use hearth_exchange::table::{self, Options};
 use hearth_replica::Replica;
 use serde_json::{Value, json};
 
 use super::super::records::api_members;
-use super::super::text::{csv_cell, csv_line};
 use super::file::{ExportError, each_row};
 
 /// The order of the records in a file: the oldest comes first.
@@ -36,25 +35,16 @@ pub(super) fn write_json(replica: &Replica, out: &mut dyn Write) -> Result<usize
     Ok(records)
 }
 
-/// Writes the records of one kind with a line of column names, in the CSV format of RFC 4180. The name of a referenced record stands
-/// before its id. Returns the number of records.
-pub(super) fn write_csv(replica: &Replica, kind: Kind, out: &mut dyn Write) -> Result<usize, ExportError> {
-    let fields = resource(kind).fields;
-    let columns =
-        ["id"].into_iter().chain(fields.iter().flat_map(columns)).chain(["created_at", "updated_at", "updated_by"]);
-    write!(out, "{}\r\n", csv_line(columns.map(str::to_owned)))?;
+/// Writes the records of one kind with a line of column names. Returns the number of records.
+pub(super) fn write_csv(
+    replica: &Replica,
+    kind: Kind,
+    options: Options,
+    out: &mut dyn Write,
+) -> Result<usize, ExportError> {
+    write!(out, "{}", table::heading(kind, options))?;
     each_row(replica, kind, ORDER, |row| {
-        let cells = fields.iter().flat_map(|field| {
-            let name = field.relation().map(|_| row.names.get(field.name).cloned().unwrap_or_default());
-            name.map(|name| csv_cell(&name.into())).into_iter().chain([csv_cell(&row.fields[field.name])])
-        });
-        let last = [&row.created_at, &row.updated_at, &row.updated_by].map(|text| csv_cell(&text.clone().into()));
-        let cells = [row.id.clone()].into_iter().chain(cells).chain(last);
-        Ok(write!(out, "{}\r\n", csv_line(cells))?)
+        let line = table::row(kind, options, &api_members(row), |field| row.names.get(field.name).cloned());
+        Ok(write!(out, "{line}")?)
     })
-}
-
-/// The columns of a field: a reference has a column for the name of the record, too.
-fn columns(field: &'static Field) -> impl Iterator<Item = &'static str> {
-    field.relation().into_iter().chain([field.name])
 }

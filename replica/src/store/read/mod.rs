@@ -1,10 +1,11 @@
 //! Reads for people and scripts: lists, records, figures, search. Must not write.
 //!
-//! - For screens: [`view`] (records and search), [`page`] and [`totals`] with [`filter`] (lists), [`related`], [`overview`].
+//! - For screens: [`view`] (records and search), [`page`] and [`totals`] with [`filter`] (lists), [`related`], [`overview`] of [`days`].
 //! - For commands: [`find`], [`why`], [`query`], [`counts`].
 
 mod by_room;
 pub(crate) mod counts;
+pub(crate) mod days;
 pub(crate) mod filter;
 pub(crate) mod find;
 pub(crate) mod overview;

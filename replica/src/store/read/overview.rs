@@ -5,6 +5,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
+use super::days::Days;
 use super::page::rows_between;
 use super::totals::Weeks;
 use super::view::{self, Row, title_or_kind};
@@ -18,17 +19,6 @@ const DUE_MAX: usize = 100;
 const EXPIRING_MAX: usize = 200;
 /// How many of a kind's last changed records are searched for a change by another person.
 pub(crate) const LATEST_MAX: usize = 200;
-
-/// The days of an overview, each as `YYYY-MM-DD`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Days {
-    /// Today, and the ends of this week and the next.
-    pub weeks: Weeks,
-    /// The first day of the list of endings and of the calendar.
-    pub from: String,
-    /// The last day of the list of endings and of the calendar.
-    pub until: String,
-}
 
 /// What needs attention.
 #[derive(Debug, Clone, Default, PartialEq)]

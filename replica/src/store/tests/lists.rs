@@ -197,7 +197,7 @@ fn totals_match_conditions() {
     assert_eq!(groups.cents, Some(groups.groups.iter().map(|group| group.cents).sum()));
     let figures = overview::figures(&connection, "2020-01-01").unwrap();
     assert_eq!(figures.rooms.iter().map(|(_, cents)| cents).sum::<i64>(), groups.cents.unwrap());
-    let days = overview::Days { weeks: weeks(), from: "2026-11-01".into(), until: "2026-12-31".into() };
+    let days = crate::Days { weeks: weeks(), from: "2026-11-01".into(), until: "2026-12-31".into() };
     let overview = overview::load_overview(&connection, &days).unwrap();
     assert_eq!((overview.overdue, overview.today), (count("overdue"), count("today")));
     assert_eq!((overview.week, overview.next_week), (count("week"), count("next_week")));
@@ -260,7 +260,7 @@ fn changes_by_others_read_newest_rows() {
     let latest = |scene: &super::Scene| {
         let day = || "2026-11-21".to_owned();
         let weeks = Weeks { today: day(), this: day(), next: day() };
-        let days = overview::Days { weeks, from: day(), until: day() };
+        let days = crate::Days { weeks, from: day(), until: day() };
         overview::load_overview(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
     };
     let newer = overview::LATEST_MAX - 1;

@@ -200,6 +200,16 @@ pub(in crate::sync) fn record(response: &HttpResponse) -> Result<Option<Map<Stri
     success::<SingleResponse<Map<String, Value>>>(response).map(|one| Some(one.data))
 }
 
+/// The data of a successful response.
+pub(in crate::sync) fn data<T: DeserializeOwned>(response: &HttpResponse) -> Result<T, Failure> {
+    /// `{ data, meta }`.
+    #[derive(Deserialize)]
+    struct Body<T> {
+        data: T,
+    }
+    Ok(success::<Body<T>>(response)?.data)
+}
+
 fn success<T: DeserializeOwned>(response: &HttpResponse) -> Result<T, Failure> {
     if !(200..300).contains(&response.status) {
         return Err(failure(response));

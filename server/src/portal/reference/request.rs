@@ -22,6 +22,8 @@ pub(super) fn command(document: &Value, route: &Route, operation: &Value) -> Str
     match route.response_body {
         ResponseBody::Stream => add("--no-buffer"),
         ResponseBody::File => add("--output export.zip"),
+        ResponseBody::FileBytes => add("--output file"),
+        ResponseBody::Thumbnail => add("--output small.jpg"),
         _ => (),
     }
     if route.access != Access::Open {
@@ -31,6 +33,7 @@ pub(super) fn command(document: &Value, route: &Route, operation: &Value) -> Str
         add(&format!("-H \"Idempotency-Key: {}-1\"", route.operation));
     }
     match body(operation) {
+        _ if route.request_body == RequestBody::File => add("--data-binary @file"),
         Some((media, body)) => {
             add(&format!("-H \"Content-Type: {media}\""));
             add(&format!("-d '{}'", pretty(body).replace('\'', "'\\''")));
