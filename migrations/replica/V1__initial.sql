@@ -51,7 +51,8 @@ CREATE TABLE _sync (
     paused            INTEGER NOT NULL DEFAULT 0, -- 1: a person has paused syncing
     reconcile_requested INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile
     deletions_accepted  INTEGER NOT NULL DEFAULT 0, -- 1: and agrees to all its deletions
-    retry_requests      INTEGER NOT NULL DEFAULT 0  -- how often people asked for an attempt at once
+    retry_requests      INTEGER NOT NULL DEFAULT 0, -- how often people asked for an attempt at once
+    max_file_bytes      INTEGER                     -- the most bytes of a file, as the server has named them; NULL: not known
 ) STRICT;
 INSERT INTO _sync (one) VALUES (1);
 
@@ -262,6 +263,21 @@ CREATE TABLE edit_history (
 CREATE INDEX _edit_history_settled ON edit_history (settled_at);
 -- Every shown row looks up whether its last change came from this replica.
 CREATE INDEX _edit_history_record ON edit_history (record_id);
+
+CREATE TABLE files (
+    -- One row for each file that a document names (documents.file_sha256), and for files that no document names any more,
+    -- for seven days. The bytes are in the folder files beside the database: files/<first 2 digits>/<sha256>.
+    sha256        TEXT PRIMARY KEY, -- the hash of the bytes: 64 hexadecimal digits in lower case
+    size_bytes    INTEGER,
+    content_type  TEXT,             -- the media type, such as image/jpeg
+    state         TEXT NOT NULL,    -- present: here; waiting: here, not yet on the server; wanted: not here, comes when it
+                                    -- is asked for; missing: neither here nor on the server, as far as is known;
+                                    -- refused: here, and the server does not take it; damaged: other bytes than the hash says
+    problem       TEXT,             -- why it is missing, refused or damaged: the server's error object, JSON
+    requested_at  TEXT,             -- since when the bytes are asked for; NULL: not asked for
+    unnamed_since TEXT              -- since when no document names the file; NULL: one does
+) STRICT, WITHOUT ROWID;
+CREATE INDEX _files_state ON files (state);
 
 CREATE TABLE sync_log (
     -- What happened, for people; the newest 10,000 lines.

@@ -1,18 +1,19 @@
 //! A full, writable copy of one Hearth home in a local SQLite database. Read in this order:
 //!
 //! - [`Replica`]: the methods for screens and command lines: read rows, queue edits. `decisions`: methods that decide
-//!   about edits. `control`: methods that steer a sync. `maintenance`: search by id, export, rebuild.
+//!   about edits. `control`: methods that steer a sync. `attached`: files of documents. `maintenance`: search by id, export, rebuild.
 //! - `model`: plain types that all layers share. `store`: tables, triggers, merge of server state and edits. The only
 //!   SQL.
 //! - [`sync`]: keeps the copy current: a pure core that decides, and a driver with the IO. `supervisor`: restarts a
 //!   sync after damage.
 //! - [`notification`]: tells other processes about a change of the database.
 //! - [`doctor`]: finds faults and names the next command; [`address`] adds the flags of the home to a command.
-//! - `qr`: QR codes for a terminal. [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
+//! - `opener`: opens a file on the desktop. `qr`: QR codes for a terminal. [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
 //!
 //! The database is a public interface: a script with plain SQL can do all that this crate does.
 
 pub mod address;
+mod attached;
 mod control;
 pub mod core_dumps;
 mod decisions;
@@ -21,6 +22,7 @@ pub mod log;
 mod maintenance;
 mod model;
 pub mod notification;
+mod opener;
 pub mod profile;
 mod qr;
 mod store;
@@ -36,6 +38,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
+pub use opener::{OpenError, open_file};
 pub use qr::qr_lines;
 use store::Connection;
 pub use store::presence::OpenedFile;
@@ -46,14 +49,19 @@ pub use maintenance::{
 };
 pub use model::ConflictPolicy;
 pub use model::{
-    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, Phase, ReasonCode,
-    Settled, Transport,
+    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method, Origin, Phase,
+    ReasonCode, Settled, Transport,
 };
 pub use store::StoreError;
 pub use store::edits::Decided;
 pub use store::edits::EditError;
 pub use store::edits::resolve::{Choice, Resolution};
 pub use store::export::ExportSummary;
+pub use store::file_store::attach::{AttachError, AttachTo, Attached, FILE_BYTES_MAX};
+pub use store::file_store::bytes::FileFacts;
+pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileRow};
+pub use store::file_store::table::FileChoice;
+pub use store::file_store::upkeep::FileUpkeep;
 pub use store::import::Imported;
 pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;

@@ -122,6 +122,6 @@ impl Replica {
 
     /// Writes a consistent copy of the database to a new file, pending edits included. Error: the file exists.
     pub fn export(&self, file: &Path) -> Result<ExportSummary, StoreError> {
-        store::export::write_copy(&self.connection.borrow(), file)
+        store::export::write_copy(&self.connection.borrow(), &self.db, file)
     }
 }

@@ -6,6 +6,7 @@
 //! - [`console_access`]: who is let into the console after a kill and after a restore.
 //! - [`crash`]: server and daemon killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
+//! - [`files`]: files of documents: attach, upload, fetch.
 //! - [`recovery`]: replicas that reconcile after lost history.
 //! - [`device_flow`]: a device that a person approves in a browser.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
@@ -26,6 +27,7 @@ mod device_flow;
 mod docs;
 mod drills;
 mod edits;
+mod files;
 mod http;
 mod lab;
 mod operating;

@@ -2,11 +2,12 @@
 //! clock, the database or the terminal.
 //! [`App::update`] is in `update`, the state in `model`. `type_ahead` decides when a key is handled. `act`, `screens`,
 //! `records`, `decisions`, `layers`, `typing` and `mouse` carry out keys and clicks; `requests` asks for data;
-//! `answers` and `writes` take answers. `ending` takes the answers after the last picture; `sessions` restores and
+//! `answers` and `writes` take answers. `attach` opens and attaches files. `ending` takes the answers after the last picture; `sessions` restores and
 //! saves the session.
 
 mod act;
 mod answers;
+mod attach;
 mod decisions;
 mod ending;
 mod layers;

@@ -33,6 +33,7 @@ pub(crate) fn record(kind: Kind, id: &str, fields: Value) -> Row {
         pending: Pending::No,
         own: false,
         names: Default::default(),
+        file: None,
         units: Default::default(),
         fields,
     }

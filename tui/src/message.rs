@@ -131,6 +131,26 @@ pub enum Answer {
         /// Kinds, ids and names, or the failure.
         titles: Result<Vec<(Kind, String, String)>, String>,
     },
+    /// A file was opened, with a sentence; or the reason why not.
+    FileOpened(Result<String, String>),
+    /// The bytes of a file are asked for.
+    FileFetching {
+        /// The hash of the file.
+        file: String,
+        /// The title of the document.
+        title: String,
+        /// Whether they were asked for just now.
+        is_new: bool,
+    },
+    /// A completed path.
+    PathCompleted {
+        /// The ticket of the request.
+        ticket: u64,
+        /// The path, as far as it is certain.
+        path: String,
+        /// Names that continue it, when there are several.
+        choices: Vec<String>,
+    },
     /// The sync status.
     Status(Result<Status, String>),
     /// The number of records of each kind.
@@ -206,6 +226,17 @@ pub enum Effect {
     All(RowQuery),
     /// Open the database again: another file has its path.
     Reopen,
+    /// Open a file of a document, or ask for its bytes.
+    OpenFile {
+        /// The hash of the file.
+        file: String,
+        /// The title of the document.
+        title: String,
+        /// Whether the bytes may be asked for; false when they were asked for before.
+        may_ask: bool,
+    },
+    /// Complete a typed path.
+    CompletePath(u64, String),
     /// Copy a text to the clipboard.
     Copy(String),
     /// Write a list to a file; the date is today.
@@ -260,6 +291,17 @@ pub enum Write {
         records: Vec<(String, String)>,
         /// The changed fields; None: delete the records.
         change: Option<Fields>,
+    },
+    /// Attach a file to an item or a vehicle, or give it to a document.
+    Attach {
+        /// The path as typed.
+        path: String,
+        /// The kind of the record.
+        kind: Kind,
+        /// The id of the record.
+        id: String,
+        /// The title of the record, for the answer.
+        title: String,
     },
     /// Undo the last step.
     Undo,
@@ -343,7 +385,7 @@ impl Effect {
             Effect::Conflicts => Some(Slot::Conflicts),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
             Effect::Reopen | Effect::Suspend | Effect::TakeTerminal | Effect::Redraw | Effect::Quit => None,
-            Effect::Connect => None,
+            Effect::Connect | Effect::OpenFile { .. } | Effect::CompletePath(..) => None,
         }
     }
 

@@ -26,6 +26,7 @@ pub fn kind_of_write(write: &Write) -> Option<Kind> {
         | Write::Update { kind, .. }
         | Write::Many { kind, .. }
         | Write::Delete { kind, .. } => Some(*kind),
+        Write::Attach { .. } => Some(Kind::Document),
         Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => None,
     }
 }
@@ -46,6 +47,7 @@ pub fn done_sentence(write: &Write) -> String {
         }
         Write::Update { kind: Kind::Property, .. } => "Saved the home profile".into(),
         Write::Update { kind, fields, title, .. } => format!("Saved: {}", new_name(*kind, fields, title)),
+        Write::Attach { title, .. } => format!("Attached to {title}"),
         Write::Delete { title, .. } => format!("Deleted: {title}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),
         Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => String::new(),
@@ -71,6 +73,7 @@ pub fn step_name(write: &Write) -> String {
         }
         Write::Update { kind: Kind::Property, .. } => "the change of the home profile".into(),
         Write::Update { kind, fields, title, .. } => format!("the change of “{}”", new_name(*kind, fields, title)),
+        Write::Attach { title, .. } => format!("the file of “{title}”"),
         Write::Delete { title, .. } => format!("the deletion of “{title}”"),
         other => done_sentence(other),
     }

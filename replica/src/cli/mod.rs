@@ -2,6 +2,7 @@
 //! group of commands. Must not know SQL. HTTP appears only in `metrics` and in the drills.
 
 mod approval;
+mod attach;
 mod calendar;
 mod context;
 mod control;
@@ -15,6 +16,7 @@ mod edits;
 mod export;
 mod failure;
 mod fields;
+mod files;
 mod help;
 mod import;
 mod init;
@@ -114,6 +116,10 @@ enum HomeCommand {
     Remove(records::Remove),
     /// Find records by words in their text fields
     Search(records::Search),
+    /// Attach files to an item, a vehicle, a document or the home; works without a server
+    Attach(attach::Attach),
+    /// List the files of documents, fetch them to this machine, open or verify them
+    Files(files::Files),
     /// Show the origin of each value of a record: the server or an edit
     Why(why::Why),
     /// Run a read-only SQL query on the database
@@ -217,6 +223,8 @@ fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
         HomeCommand::Set(set) => set.run(&context),
         HomeCommand::Remove(remove) => remove.run(&context),
         HomeCommand::Search(search) => search.run(&context),
+        HomeCommand::Attach(attach) => attach.run(&context),
+        HomeCommand::Files(files) => files.run(&context),
         HomeCommand::Why(why) => why.run(&context),
         HomeCommand::Query(query) => query.run(&context),
         HomeCommand::Edits(edits) => edits.run(&context),

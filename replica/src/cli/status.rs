@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use hearth_replica::doctor::{DELETION_ADVICE, HELD_CHANGES_ADVICE, new_key_advice, other_process_key_advice};
-use hearth_replica::{Phase, notification};
+use hearth_replica::{FileCounts, Phase, notification};
 use serde_json::{Map, Value};
 
 use super::context::Context;
@@ -29,6 +29,9 @@ impl Status {
         let mut last = replica.status()?;
         hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
         write_status(context, &last)?;
+        if !context.json {
+            write_files(&replica.file_counts()?)?;
+        }
         if !self.watch {
             return Ok(());
         }
@@ -59,6 +62,25 @@ impl Status {
             last = now;
         }
     }
+}
+
+/// Prints how many files are where. Nothing in a home without files.
+fn write_files(counts: &FileCounts) -> Result<(), Failure> {
+    let here = counts.present + counts.waiting + counts.refused;
+    let states = [
+        (here, "here"),
+        (counts.waiting, "not yet on the server"),
+        (counts.wanted, "only on the server"),
+        (counts.missing, "missing"),
+        (counts.refused, "refused by the server"),
+        (counts.damaged, "damaged"),
+    ];
+    let named: Vec<String> =
+        states.iter().filter(|(number, _)| *number > 0).map(|(number, state)| format!("{number} {state}")).collect();
+    if !named.is_empty() {
+        output::line(&format!("{:<24}{}", "files", named.join(", ")))?;
+    }
+    Ok(())
 }
 
 /// Prints a status as text or JSON.

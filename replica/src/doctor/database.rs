@@ -26,6 +26,9 @@ const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 /// The command that makes the replica current.
 const SYNC: &str = "hearth-replica sync --until-current";
 
+/// The command that fetches the bytes of files again.
+const FETCH_FILES: &str = "hearth-replica files fetch --all";
+
 /// The findings, and facts that other checks need.
 #[derive(Default)]
 pub(super) struct DatabaseReport {
@@ -125,7 +128,29 @@ fn inspect(profile: &Profile, health: &Health, is_sound: bool) -> Result<(Vec<Fi
     }
     findings.extend(write_lock_finding(profile, &replica));
     findings.extend(edit_findings(&status));
+    findings.extend(file_findings(&replica)?);
     Ok((findings, status))
+}
+
+/// The findings on files of documents that are not as they should be.
+fn file_findings(replica: &Replica) -> Result<Vec<Finding>, StoreError> {
+    let counts = replica.file_counts()?;
+    let mut findings = Vec::new();
+    let mut warn = |number: i64, text: &str, next: &str| {
+        if number > 0 {
+            let text = format!("{} {text}", count(number, "file", "files"));
+            findings.push(Finding::new(Topic::Files, Severity::Warning, text, next));
+        }
+    };
+    warn(counts.missing, "of documents missing: the bytes are not here, or the server does not have them", FETCH_FILES);
+    warn(counts.damaged, "of documents damaged", FETCH_FILES);
+    warn(counts.refused, "of documents refused by the server", "hearth-replica edits");
+    let folder = replica.files_folder();
+    if counts.present + counts.waiting + counts.refused > 0 && !folder.is_dir() {
+        let text = format!("the folder {} with the files of documents is gone", folder.display());
+        findings.push(Finding::new(Topic::Files, Severity::Warning, text, "hearth-replica files verify"));
+    }
+    Ok(findings)
 }
 
 /// The finding on a write lock that another program holds. Reading alone does not show the lock.

@@ -15,5 +15,5 @@ pub(crate) use reconcile::{
 };
 pub(crate) use words::OwnEvent;
 pub use words::{
-    BlockCause, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, Phase, ReasonCode, Transport,
+    BlockCause, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method, Origin, Phase, ReasonCode, Transport,
 };

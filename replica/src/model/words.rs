@@ -227,6 +227,31 @@ words! {
 }
 
 words! {
+    /// Where the bytes of a file are (`files.state`).
+    FileState {
+        /// A document names the file, and its bytes are not here. They come when they are asked for.
+        Wanted = "wanted",
+        /// The bytes are here, and the server has them too.
+        Present = "present",
+        /// The bytes are neither here nor on the server, as far as is known; or they were here and are gone.
+        Missing = "missing",
+        /// The bytes are here and not yet on the server.
+        Waiting = "waiting",
+        /// The server does not take the file. The bytes are here.
+        Refused = "refused",
+        /// The bytes that came, or that were here, are not those of the hash.
+        Damaged = "damaged",
+    }
+}
+
+impl FileState {
+    /// True when the bytes are on this machine.
+    pub const fn is_here(self) -> bool {
+        matches!(self, FileState::Present | FileState::Waiting | FileState::Refused)
+    }
+}
+
+words! {
     /// Why the phase is `blocked`.
     BlockCause {
         /// The disk has no room for what must be written.

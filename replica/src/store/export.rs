@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use super::sql_words::NOW;
-use super::{StoreError, files, gate};
+use super::{StoreError, file_store, files, gate};
 use crate::model::{EditState, ReasonCode};
 use crate::store::edits::outbox;
 
@@ -25,9 +25,9 @@ pub struct ExportSummary {
     pub position: i64,
 }
 
-/// Writes a copy to `file`, for this user alone. The file appears under its name when the copy is complete. An error when
+/// Writes a copy of `db` to `file`, and the bytes of its files beside the copy, for this user alone. The file appears under its name when the copy is complete. An error when
 /// the file exists.
-pub(crate) fn write_copy(connection: &Connection, file: &Path) -> Result<ExportSummary, StoreError> {
+pub(crate) fn write_copy(connection: &Connection, db: &Path, file: &Path) -> Result<ExportSummary, StoreError> {
     let at = |path: &Path| {
         let path = path.to_owned();
         move |error| StoreError::File(path, error)
@@ -47,6 +47,8 @@ pub(crate) fn write_copy(connection: &Connection, file: &Path) -> Result<ExportS
     }
     let summary = summary?;
     fs::File::open(&part).and_then(|file| file.sync_all()).map_err(at(&part))?;
+    // The bytes first: no row of the copy names bytes that the copy lacks.
+    file_store::bytes::copy_all(db, file)?;
     fs::rename(&part, file).map_err(at(file))?;
     Ok(summary)
 }

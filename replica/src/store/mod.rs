@@ -12,6 +12,7 @@
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database. [`import`]: many
 //!   records from a file.
+//! - [`file_store`]: the files that documents name, and their bytes beside the database.
 //! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
 //!   [`marks`], [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
 
@@ -23,6 +24,7 @@ pub(crate) mod edits;
 mod error;
 pub(crate) mod export;
 pub(crate) mod feed;
+pub(crate) mod file_store;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod health;

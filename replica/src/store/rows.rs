@@ -10,7 +10,10 @@ use serde_json::{Map, Value};
 
 use super::schema::search;
 pub(crate) use super::schema::table_sql::columns;
-use super::{StoreError, synced_rows};
+use super::{StoreError, file_store, synced_rows};
+
+/// The field that names the file of a document.
+const FILE: &str = "file_sha256";
 
 /// One record as a typed table holds it, without its id.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -166,9 +169,14 @@ fn upsert(
         text(&stored.extra),
     ]);
     match statement.execute(params_from_iter(values))? {
-        0 => Ok(()),
-        _ => note_written(connection, kind, id),
+        0 => return Ok(()),
+        _ => note_written(connection, kind, id)?,
     }
+    // A trigger does this for a script. The sync fires no triggers.
+    if stored.fields.get(FILE).is_some_and(|file| !file.is_null()) {
+        file_store::table::note_document(connection, id)?;
+    }
+    Ok(())
 }
 
 /// Notes that a row was inserted, changed or deleted.

@@ -4,7 +4,8 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
 use crate::model::{
-    BlockCause, EditOutcome, EditProgress, EditState, LogLevel, Method, Origin, OwnEvent, Phase, ReasonCode, Transport,
+    BlockCause, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method, Origin, OwnEvent, Phase, ReasonCode,
+    Transport,
 };
 
 /// The current time in SQL (RFC 3339, UTC, milliseconds). The same value everywhere in one statement.
@@ -38,6 +39,7 @@ stored_as_text!(
     EditOutcome,
     EditProgress,
     EditState,
+    FileState,
     LogLevel,
     Method,
     Origin,

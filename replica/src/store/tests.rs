@@ -2,6 +2,7 @@
 
 mod authors;
 mod decisions;
+mod files;
 mod import;
 mod lists;
 mod local;

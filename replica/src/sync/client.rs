@@ -27,6 +27,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(45);
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for request and response together, except streams. The largest page arrives in time at 70 kB/s.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(600);
+/// Time to send or to fetch one file: 32 MiB arrive in time at 19 kB/s.
+const FILE_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Bytes of a response body. The largest page has 4 MiB and one record (contract 5, 9.1). The rest is a reserve for servers with
 /// larger pages.
 const RESPONSE_BYTES_MAX: usize = 16 << 20;
@@ -216,6 +218,27 @@ impl Client {
         }
     }
 
+    /// Begins the exchange of a file's bytes. `body`: the file to send. Err: a sentence why no response arrived.
+    pub(super) async fn begin_file(
+        &self,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: Option<tokio::fs::File>,
+    ) -> Result<Response, String> {
+        // The limit of an upload is that of the whole exchange: the response begins when all bytes are sent.
+        let limit = if body.is_some() { FILE_TIMEOUT } else { READ_TIMEOUT };
+        let request = self.http.request(method, format!("{}{path}", self.base)).headers(headers).timeout(FILE_TIMEOUT);
+        let request = match body {
+            Some(file) => request.body(file),
+            None => request,
+        };
+        match tokio::time::timeout(limit, request.send()).await {
+            Ok(sent) => sent.map_err(|error| cause_text(&error)),
+            Err(_) => Err(NO_ANSWER.to_owned()),
+        }
+    }
+
     /// Opens a stream. Inner Err: the response that refuses the stream. Outer Err: a sentence why no response arrived.
     pub(super) async fn open_stream(&self, request: &HttpRequest) -> Result<Result<Response, HttpResponse>, String> {
         let response = self.builder(request).send().await.map_err(|error| cause_text(&error))?;
@@ -249,7 +272,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// Reads the body. A cut body is dropped, and [`HttpResponse::is_cut`] is set.
-async fn read_response(mut response: Response) -> Result<HttpResponse, String> {
+pub(super) async fn read_response(mut response: Response) -> Result<HttpResponse, String> {
     let header =
         |name| response.headers().get(name).and_then(|value: &HeaderValue| Some(value.to_str().ok()?.to_owned()));
     let (status, etag) = (response.status().as_u16(), header(ETAG));
@@ -273,6 +296,14 @@ async fn read_response(mut response: Response) -> Result<HttpResponse, String> {
         }
     }
     Ok(HttpResponse { status, etag, retry_after, body, is_cut })
+}
+
+/// The next piece of a long body. None: the body is whole. Err: a sentence how the body was cut.
+pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<hyper::body::Bytes>, String> {
+    match tokio::time::timeout(CHUNK_TIMEOUT, response.chunk()).await {
+        Ok(chunk) => chunk.map_err(|_| CUT.to_owned()),
+        Err(_) => Err(CUT.to_owned()),
+    }
 }
 
 /// The root cause of an error as one line, without the address.

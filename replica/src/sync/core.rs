@@ -56,6 +56,7 @@ mod tests;
 mod transport;
 
 pub(crate) use action::{Action, Request};
+pub(crate) use backoff::Backoff;
 pub use clock::Millis;
 pub(crate) use event::Event;
 pub use goal::{EndReason, Until};

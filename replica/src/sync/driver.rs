@@ -5,10 +5,9 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use hearth_contract::formats::Timestamp;
 use secrecy::SecretString;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
@@ -23,7 +22,9 @@ use super::engine::{Command, DriverEvent, Engine, Moment, StepOutput};
 use super::error::SyncError;
 use super::inspector::{self, Inspector};
 use super::key_file::KeyFile;
+use super::runtime::{blocking, wall_clock};
 use super::stream::{self, Stream};
+use super::transfer::TransferTask;
 use crate::store::{StoreError, marks};
 use crate::{notification, profile};
 
@@ -36,7 +37,8 @@ pub async fn run(
 ) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
     let changed = Arc::new(Notify::new());
-    let notify = changed.clone();
+    let files_changed = Arc::new(Notify::new());
+    let (notify, notify_files) = (changed.clone(), files_changed.clone());
     let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
     let random = Box::new(|| Uuid::new_v4().as_u128());
     let path = config.db.clone();
@@ -49,9 +51,13 @@ pub async fn run(
     .await?;
     let (sender, commands) = mpsc::unbounded_channel();
     engine.set_command_sink(move |command| drop(sender.send(command)));
-    let watcher = notification::subscribe(&config.db, move || notify.notify_one())?;
+    let watcher = notification::subscribe(&config.db, move || {
+        notify.notify_one();
+        notify_files.notify_one();
+    })?;
 
     let mut driver = Driver {
+        transfer: TransferTask::start(&config.db, files_changed),
         inspector: Inspector::start(&config.db, until, is_seen),
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
         cancel: engine.cancel_flag(),
@@ -128,6 +134,8 @@ struct Driver {
     /// The engine's cancel flag, set after a stop while the engine works.
     cancel: Arc<AtomicBool>,
     client: Client,
+    /// The files that travel beside the records.
+    transfer: TransferTask,
     inspector: Inspector,
     config: SyncConfig,
     key_file: KeyFile,
@@ -180,6 +188,7 @@ impl Driver {
         Ok(match Client::new(&self.config.server, key) {
             Ok(client) => {
                 tracing::info!("using the new key of the profile");
+                self.transfer.use_client(&client);
                 self.client = client;
                 DriverEvent::KeyChanged
             }
@@ -200,7 +209,7 @@ impl Driver {
         let mut work = pin!(blocking(move || {
             let mut engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
             let output = step(&mut engine, now)?;
-            Ok((output, engine.wake_at()))
+            Ok((output, engine.wake_at(), engine.may_carry_files()))
         }));
         let mut end = None;
         let result = loop {
@@ -217,8 +226,9 @@ impl Driver {
         while let Ok(command) = self.commands.try_recv() {
             end = self.execute(command).or(end);
         }
-        let (output, wake_at) = result?;
+        let (output, wake_at, may_carry_files) = result?;
         self.wake_at = wake_at;
+        self.transfer.set_contact(may_carry_files, &self.client);
         if output.has_written {
             notification::notify(&self.config.db);
         }
@@ -254,12 +264,6 @@ fn is_same_address(one: &str, other: &str) -> bool {
     one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
-/// The time on the machine's clock.
-pub(crate) fn wall_clock() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
-}
-
 /// Waits for a stop. Drops the guard of `wait_for`, which must not move between threads.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
@@ -269,18 +273,6 @@ async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(StoreError::Unexpected("the runtime has dropped a step of the sync at its end".to_owned())),
-        },
     }
 }
 

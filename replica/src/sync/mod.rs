@@ -12,6 +12,8 @@
 //! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
 //! `calendars` makes links for calendar programs; `listings` reads all records for a comparison.
 //!
+//! `transfer` brings the bytes of files to the server and back. `runtime`: the clock and the threads.
+//!
 //! `device_flow` gets a key from a person in a browser, `device_code` decides when to ask; `tls_fault` has sentences about TLS.
 //!
 //! Must not know commands of a program or the terminal.
@@ -30,10 +32,12 @@ mod inspector;
 mod key_file;
 mod listings;
 mod page_buffer;
+mod runtime;
 mod sse;
 mod sse_decoder;
 mod stream;
 mod tls_fault;
+mod transfer;
 mod wire;
 
 pub use self::core::{BatchEnd, EndReason, FeedBatch, Identity, Limits, Millis, Until};
@@ -45,10 +49,11 @@ pub use config::SyncConfig;
 pub use device_code::{DeviceCode, NotApproved};
 pub use device_flow::{Begun, DeviceFlow, DeviceFlowError, machine_name};
 pub use driver::run;
-pub(crate) use driver::wall_clock;
 pub use engine::{Command, DriverEvent, Engine, Moment, RandomBits, StepOutput};
 pub(crate) use engine::{stored_home, write_failure_text};
 pub use error::SyncError;
 pub use listings::fetch_listings;
+pub(crate) use runtime::wall_clock;
 pub use sse_decoder::SseDecoder;
+pub use transfer::fetch_files;
 pub use wire::{HttpRequest, HttpResponse};

@@ -9,7 +9,7 @@ mod response;
 mod tests;
 
 pub use message::{HttpRequest, HttpResponse};
-pub(super) use refusal::refusal;
+pub(super) use refusal::{edit_failure, refusal};
 pub(super) use request::VERSION;
 pub(super) use response::{
     bulk_outcome, check_event, data, edit_response, feed_head, identity, poll_batch, reconcile_response, record,

@@ -70,6 +70,12 @@ fn json_members_match_document() {
     agree("`conflicts`", &json(&db, &["conflicts"]));
     agree("`export FILE.db`", &json(&db, &["export", copy.to_str().unwrap()]));
     let file = dir.path().join("home.json");
+    let receipt = dir.path().join("receipt.txt");
+    std::fs::write(&receipt, "a receipt").unwrap();
+    agree("`attach`", &json(&db, &["attach", receipt.to_str().unwrap(), "--to", "home"]));
+    agree("`files`", &json(&db, &["files"]));
+    agree("`files path`", &json(&db, &["files", "path", "receipt"]));
+    agree("`files verify`", &json(&db, &["files", "verify"]));
     agree("`export FILE.json`, `.csv`, `.html`, `.ics`, `report`", &json(&db, &["export", file.to_str().unwrap()]));
     json(&db, &["add", "task", "title=Leak", "due_on=2020-01-01"]);
     let reminded = json(&db, &["remind"]);

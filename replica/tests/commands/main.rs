@@ -6,6 +6,7 @@ mod decisions;
 mod doctor;
 mod documented;
 mod drills;
+mod files;
 mod local;
 mod queries;
 mod records;

@@ -84,6 +84,8 @@ impl App {
             (Action::Delete, _) => self.delete(),
             (Action::Done, _) => self.done(context),
             (Action::Copy(what), _) => self.copy(now, what),
+            (Action::OpenFile, _) => self.open_current_file(),
+            (Action::Attach, _) => self.attach(),
             (action, Context::List | Context::Filter) => self.act_in_list(action),
             (action, Context::Home) => self.act_in_home(action),
             (action, Context::Detail) => self.act_in_detail(action),
@@ -96,6 +98,7 @@ impl App {
             (action, Context::Sync | Context::Results) => self.act_in_text(action),
             (action, Context::Palette) => self.act_in_palette(now, action),
             (action, Context::Columns) => self.act_in_columns(action),
+            (action, Context::Attach) => self.act_in_attach(action),
         }
     }
 
@@ -140,6 +143,8 @@ impl App {
             Action::Done => self.shown_kind() == Some(Kind::Task) || (marks && self.tab == Kind::Task),
             Action::Delete => self.shown_kind().is_some_and(|kind| kind != Kind::Property) || marks,
             Action::Duplicate => self.shown_kind().is_some_and(|kind| kind != Kind::Property),
+            Action::OpenFile => self.current_file().is_some(),
+            Action::Attach => self.takes_files(),
             Action::SaveAndNext => matches!(self.top_layer(), Some(Layer::Form(form)) if form.is_new()),
             Action::Edit => self.current_record().is_some() || marks || self.is_profile_unset(),
             Action::PaletteCopy | Action::Copy(_) => self.current_record().is_some(),

@@ -49,6 +49,20 @@ impl App {
             }),
             Answer::Hits { ticket, hits } => hits.map(|hits| self.take_hits(ticket, hits)),
             Answer::Titles { ticket, titles } => titles.map(|titles| self.take_titles(ticket, titles)),
+            Answer::FileOpened(opened) => opened.map(|sentence| {
+                self.notify(now, Tone::Good, sentence);
+                Vec::new()
+            }),
+            Answer::FileFetching { file, title, is_new } => {
+                self.file_is_fetched(now, file, title, is_new);
+                Ok(Vec::new())
+            }
+            Answer::PathCompleted { ticket, path, choices } => {
+                if let Some(Layer::Attach(prompt)) = self.layers.last_mut() {
+                    prompt.complete(ticket, &path, choices);
+                }
+                Ok(Vec::new())
+            }
             Answer::Status(status) => status.map(|status| self.take_status(now, status)),
             Answer::Counts(counts) => {
                 self.counts = counts.into_iter().collect();

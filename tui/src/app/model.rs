@@ -12,6 +12,7 @@ use crate::keys::{Context, Keymap};
 use crate::layout::list_and_preview;
 use crate::message::Write;
 use crate::now::Now;
+use crate::state::attach::AttachPrompt;
 use crate::state::columns::ColumnChoice;
 use crate::state::confirm::Confirm;
 use crate::state::conflict::ConflictScreen;
@@ -73,6 +74,8 @@ pub struct App {
     pub notice: Option<Notice>,
     /// The last change by another person or program.
     pub news: Option<Notice>,
+    /// The file that opens when its bytes are here: hash and title of the document.
+    pub(super) fetching: Option<(String, String)>,
     /// Results of bulk changes that wait until the user has finished typing.
     pub(super) results: Vec<Results>,
     pub(super) tickets: u64,
@@ -139,6 +142,8 @@ pub enum Layer {
     Palette(Palette),
     /// The choice of a list's columns.
     Columns(ColumnChoice),
+    /// The path of a file to attach.
+    Attach(AttachPrompt),
 }
 
 /// A sentence that disappears after some seconds.
@@ -167,6 +172,7 @@ impl App {
             Some(Layer::Results(_)) => Context::Results,
             Some(Layer::Palette(_)) => Context::Palette,
             Some(Layer::Columns(_)) => Context::Columns,
+            Some(Layer::Attach(_)) => Context::Attach,
             None if self.tab == Kind::Property => Context::Home,
             None if self.is_filtering => Context::Filter,
             None => Context::List,
@@ -177,6 +183,7 @@ impl App {
     pub(super) fn is_typing(&self) -> bool {
         match self.context() {
             Context::Form | Context::Choice | Context::Notes | Context::Options | Context::Quick => true,
+            Context::Attach => true,
             Context::Filter | Context::Search | Context::ConflictValue | Context::Palette | Context::Confirm => true,
             Context::Home | Context::List | Context::Detail | Context::Edits | Context::Conflict => false,
             Context::Sync | Context::Results | Context::Columns => false,
@@ -255,6 +262,7 @@ impl Layer {
         match self {
             Layer::Form(form) => form.saving.is_some() || form.making.is_some(),
             Layer::Quick(quick) => quick.saving.is_some(),
+            Layer::Attach(prompt) => prompt.saving.is_some(),
             Layer::Conflict(screen) => screen.saving.is_some(),
             _ => false,
         }
@@ -265,6 +273,7 @@ impl Layer {
         match self {
             Layer::Form(form) => form.saving.as_ref() == Some(write),
             Layer::Quick(quick) => quick.saving.as_deref() == Some(write),
+            Layer::Attach(prompt) => prompt.saving.as_deref() == Some(write),
             Layer::Conflict(screen) => screen.saving.as_ref() == Some(write),
             _ => false,
         }

@@ -70,6 +70,8 @@ impl App {
             | Action::Mark
             | Action::PaletteCopy
             | Action::Copy(_)
+            | Action::OpenFile
+            | Action::Attach
             | Action::Retry
             | Action::Discard => true,
             _ => false,

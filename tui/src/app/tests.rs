@@ -20,6 +20,7 @@ use crate::state::session::Session;
 
 mod concurrent_changes;
 mod ended;
+mod files;
 mod journeys;
 mod late;
 mod lists;

@@ -113,6 +113,7 @@ impl App {
             Some(Layer::Conflict(_)) => !is_free && (writes || awaits(Slot::Conflicts)),
             Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_)) => false,
             Some(Layer::Palette(_) | Layer::Columns(_)) => false,
+            Some(Layer::Attach(prompt)) => prompt.saving.is_some(),
             None if self.tab == Kind::Property => {
                 action.is_some_and(is_about_row) && (writes || awaits(Slot::Overview))
             }
@@ -143,6 +144,8 @@ const fn is_about_row(action: Action) -> bool {
             | Action::Palette
             | Action::PaletteCopy
             | Action::Copy(_)
+            | Action::OpenFile
+            | Action::Attach
             | Action::Up
             | Action::Down
             | Action::PageUp

@@ -108,6 +108,12 @@ impl App {
                 let changed = quick.line.key(key);
                 return if changed { self.reparse_quick() } else { Vec::new() };
             }
+            Some(Layer::Attach(prompt)) => {
+                if prompt.line.key(key) {
+                    prompt.text_changed();
+                }
+                return Vec::new();
+            }
             Some(Layer::Search(search)) => {
                 let changed = search.words.key(key);
                 return if changed { self.ask_search() } else { Vec::new() };
@@ -143,6 +149,11 @@ impl App {
             Some(Layer::Quick(quick)) => {
                 quick.line.paste(text);
                 self.reparse_quick()
+            }
+            Some(Layer::Attach(prompt)) => {
+                prompt.line.paste(text);
+                prompt.text_changed();
+                Vec::new()
             }
             Some(Layer::Search(search)) => {
                 search.words.paste(text);

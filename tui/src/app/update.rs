@@ -35,6 +35,7 @@ impl App {
             counts: BTreeMap::new(),
             notice: None,
             news: None,
+            fetching: None,
             results: Vec::new(),
             tickets: 0,
             type_ahead: TypeAhead::default(),
@@ -70,7 +71,8 @@ impl App {
         }
         // Keys wait for requests that a user caused, not for updates after changes by others.
         let by_person = !matches!(message, Message::DatabaseChanged | Message::Tick | Message::Resize(..));
-        let effects = match message {
+        let fetched = self.ask_fetched_file(&message);
+        let mut effects = match message {
             Message::Key(key) => self.key(now, key),
             Message::Paste(text) => self.paste(&text),
             Message::Mouse(event) => self.mouse(now, event),
@@ -115,6 +117,7 @@ impl App {
                 effects
             }
         };
+        effects.extend(fetched);
         self.type_ahead.note_requests(&effects, by_person);
         effects
     }

@@ -168,6 +168,7 @@ impl App {
         match self.layers.iter_mut().find(|layer| layer.has_sent(write)) {
             Some(Layer::Form(form)) => form.refuse(sentence),
             Some(Layer::Quick(quick)) => (quick.saving, quick.refusal) = (None, Some(sentence)),
+            Some(Layer::Attach(prompt)) => (prompt.saving, prompt.refusal) = (None, Some(sentence)),
             Some(Layer::Conflict(screen)) => (screen.saving, screen.fault) = (None, Some(sentence)),
             _ => self.notify(now, Tone::Alarm, capital(&sentence)),
         }

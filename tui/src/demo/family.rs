@@ -1,12 +1,13 @@
 //! The edits of the second device: one realistic edit every few seconds. Must not know more of the server than the
 //! generator of edits.
 
+use std::path::Path;
 use std::time::Duration;
 
 use fastrand::Rng;
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Replica, RowQuery, Sort, StoreError};
+use hearth_replica::{AttachTo, Condition, Replica, RowQuery, Sort, StoreError, Test};
 use hearth_server::bench::lab::activity::{self, Action, Change, VisibleRecord};
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -15,6 +16,22 @@ use super::home::Device;
 
 /// How many records of a kind the generator may choose from.
 const SAMPLE: usize = 40;
+
+/// What the file of the demo says.
+const RECEIPT: &str =
+    "Hardware store, 14 March\n\n1 furnace filter   18.90\n2 light bulbs       7.80\n\nTotal              26.70\n";
+
+/// Gives a file to a receipt of the home. `path`: where the file is written first.
+pub(super) fn attach_receipt(device: &Device, path: &Path) -> anyhow::Result<()> {
+    let sort = Sort { column: "title", descending: false };
+    let receipts = vec![Condition::field("category", Test::Is("receipt".to_owned()))];
+    let query = RowQuery { conditions: receipts, ..RowQuery::all(Kind::Document, sort, 1) };
+    std::fs::write(path, RECEIPT)?;
+    if let Some(row) = device.replica.rows(&query)?.rows.first() {
+        device.replica.attach(path, &AttachTo::Document(&row.id))?;
+    }
+    Ok(())
+}
 
 /// Makes an edit after each interval until the task is aborted.
 pub(super) async fn edit_forever(device: Device, every: Duration) {

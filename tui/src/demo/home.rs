@@ -66,6 +66,11 @@ impl DemoHome {
         format!("http://{}", self.address)
     }
 
+    /// The directory of the demo, which is deleted at its end.
+    pub(super) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// The database of the first device.
     pub(super) fn db(&self) -> PathBuf {
         self.directory.path().join("replica.db")

@@ -31,6 +31,7 @@ pub fn run(plain: bool, config: Config) -> anyhow::Result<()> {
         return runtime.block_on(tour::print_tour(home));
     }
     let phone = runtime.block_on(home.start_second_device())?;
+    family::attach_receipt(&phone, &home.directory().join("receipt.txt"))?;
     let family = runtime.spawn(family::edit_forever(phone, FAMILY_EVERY));
     let db = home.db();
     let ui = UiOptions {

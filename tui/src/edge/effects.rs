@@ -10,7 +10,7 @@ use super::queries::{
 };
 use super::undo::UndoHistory;
 use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
-use super::{export, session_file};
+use super::{export, files, session_file};
 use crate::message::{Answer, Effect, RowPosition, Write};
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
@@ -58,6 +58,8 @@ pub(crate) fn run_effect(
         Effect::Export(form, query, today) => {
             Answer::Exported(export::write_file(replica, &context.exports, form, &query, today))
         }
+        Effect::OpenFile { file, title, may_ask } => files::open(replica, file, title, may_ask),
+        Effect::CompletePath(ticket, typed) => files::complete(ticket, &typed),
         Effect::Write(write) => run_write(replica, context, history, write, progress),
         Effect::SaveSession(session) => {
             save_session(context, &session);

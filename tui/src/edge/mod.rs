@@ -8,6 +8,7 @@ pub mod effects;
 pub mod event;
 pub mod export;
 pub mod external;
+mod files;
 pub mod keyboard;
 mod queries;
 pub mod session_file;

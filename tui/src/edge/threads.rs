@@ -41,8 +41,10 @@ impl Workers {
                 self.sums.send(Effect::Reopen)?;
                 self.reads.send(Effect::Reopen)
             }
-            // Effects that read every row.
-            Effect::Totals(..) | Effect::Figures(_) | Effect::Export(..) => self.sums.send(effect),
+            // Effects that read every row, and those that wait for another program.
+            Effect::Totals(..) | Effect::Figures(_) | Effect::Export(..) | Effect::OpenFile { .. } => {
+                self.sums.send(effect)
+            }
             effect => self.reads.send(effect),
         }
     }

@@ -7,6 +7,7 @@ use hearth_replica::doctor::diagnose;
 use hearth_replica::{EditError, Replica, Row, address};
 
 use super::context::EdgeContext;
+use super::files;
 use super::undo::UndoHistory;
 use crate::message::{Answer, Decision, Write};
 use crate::{words, write_text};
@@ -36,6 +37,7 @@ pub(super) fn write_record(replica: &Replica, write: &Write) -> Result<WriteOutc
             replica.delete(*kind, id)?;
             id.clone()
         }
+        Write::Attach { path, kind, id, .. } => files::attach(replica, path, *kind, id)?,
         // `write_many` and `run_decision` carry these out.
         Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => {
             String::new()

@@ -3,8 +3,8 @@
 use hearth_contract::schema::Kind;
 
 use super::types::Context::{
-    self, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes, Options,
-    Palette, Quick, Results, Search, Sync,
+    self, Attach, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes,
+    Options, Palette, Quick, Results, Search, Sync,
 };
 use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
@@ -24,6 +24,11 @@ const fn for_tasks(row: Binding) -> Binding {
     Binding { only: Some(Kind::Task), ..row }
 }
 
+/// The row of an action for documents alone.
+const fn for_documents(row: Binding) -> Binding {
+    Binding { only: Some(Kind::Document), ..row }
+}
+
 /// Screens without a text field.
 const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync];
 /// Screens with a record to act on.
@@ -33,7 +38,7 @@ const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Sync,
 /// Screens with more lines than fit.
 const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Sync, Results];
 /// Contexts with a text field.
-const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Search, ConflictValue];
+const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Attach, Search, ConflictValue];
 
 /// Every action. When two rows have the same key in a context, the first row wins. The footer shows hints in table
 /// order.
@@ -93,6 +98,9 @@ pub const BINDINGS: &[Binding] = &[
     row("quick.form", &["tab"], &[Quick], "as a form", "Continue in a form", Action::Open),
     row("quick.assign", &["ctrl-y"], &[Quick], "", "Take an unknown +name as the assignee", Action::Assign),
     row("quick.close", &["esc"], &[Quick], "cancel", "Leave quick add", Action::Back),
+    row("attach.save", &["enter"], &[Attach], "attach", "Attach the file", Action::Save),
+    row("attach.complete", &["tab"], &[Attach], "complete", "Complete the path", Action::Complete),
+    row("attach.close", &["esc"], &[Attach], "cancel", "Leave the path", Action::Back),
     row("filter.keep", &["enter", "down"], &[Filter], "keep", "Keep the filter and go to the list", Action::Open),
     row("filter.clear", &["esc"], &[Filter], "clear", "Clear the filter", Action::ClearFilter),
     row("columns.choose", &["space"], &[Columns], "show or hide", "Show or hide the column", Action::Mark),
@@ -147,6 +155,22 @@ pub const BINDINGS: &[Binding] = &[
         "delete",
         "Delete the record, or all that are marked, after a question",
         Action::Delete,
+    ),
+    for_documents(row(
+        "file.open",
+        &["o"],
+        &[List, Detail],
+        "open file",
+        "Open the document's file; fetches it first if it is not here",
+        Action::OpenFile,
+    )),
+    row(
+        "file.attach",
+        &["A"],
+        &[List, Detail],
+        "",
+        "Attach a file to the item, the vehicle or the document",
+        Action::Attach,
     ),
     row("undo", &["u"], RECORDS, "undo", "Undo the last change made here", Action::Undo),
     row("redo", &["U", "ctrl-r"], RECORDS, "", "Redo the change undone last", Action::Redo),

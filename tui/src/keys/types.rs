@@ -41,11 +41,13 @@ pub enum Context {
     Palette,
     /// The choice of a list's columns.
     Columns,
+    /// The path of a file to attach.
+    Attach,
 }
 
 impl Context {
     /// Every context, in the order of `hearth keys`.
-    pub const ALL: [Context; 18] = [
+    pub const ALL: [Context; 19] = [
         Context::Home,
         Context::List,
         Context::Filter,
@@ -56,6 +58,7 @@ impl Context {
         Context::Notes,
         Context::Options,
         Context::Quick,
+        Context::Attach,
         Context::Search,
         Context::Edits,
         Context::Conflict,
@@ -87,6 +90,7 @@ impl Context {
             Context::Results => "in the results",
             Context::Palette => "in the list of actions",
             Context::Columns => "in the choice of columns",
+            Context::Attach => "at the path of a file",
         }
     }
 }
@@ -154,6 +158,9 @@ pub enum Action {
     Pause,
     SyncNow,
     Connect,
+    OpenFile,
+    Attach,
+    Complete,
     Copy(CopyTarget),
     Export(ExportFormat),
 }

@@ -126,7 +126,7 @@ mod tests {
     fn value_that_sorts_the_list_has_a_column() {
         let columns = list_columns(Kind::Document, None, "issued_on", None);
         assert!(columns.iter().any(|column| column.field == "issued_on" && column.heading == "Issued on"));
-        let fitted = fit_columns(columns, &optional(&[8; 6]), 38);
+        let fitted = fit_columns(columns, &optional(&[8; 7]), 38);
         let names: Vec<&str> = fitted.iter().map(|(column, _)| column.field).collect();
         assert_eq!(names, ["title", "issued_on"], "the sorted value stays longest beside the title");
         assert_eq!(list_columns(Kind::Room, Some(&["floor"]), "name", None).len(), 2);

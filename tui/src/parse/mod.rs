@@ -5,4 +5,5 @@ pub mod dates;
 pub mod filter;
 pub mod matching;
 pub mod names;
+pub mod path;
 pub mod quick;

@@ -8,6 +8,7 @@ use hearth_contract::schema::{Field, Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::{Change, EditProgress, Method, Pending, Related, Row};
 
 use crate::now::Now;
+use crate::words::files::{FILE, file_state, file_text};
 use crate::words::glyphs::{Sign, Tone, choice_sign};
 use crate::words::sanitize::{width, wrap};
 use crate::words::{self, Due, Names};
@@ -210,14 +211,21 @@ pub fn lines(now: Now, row: &Row, columns: usize, all: bool, ascii: bool) -> Vec
             Format::Date => {
                 words::text_field(&row.fields, field.name).map_or(String::new(), |text| long_day(now, text))
             }
-            _ => words::field_value_with_unit(now, field, row, ascii),
+            _ => match row.file.filter(|_| field.name == FILE) {
+                Some(state) => file_text(state, ascii),
+                None => words::field_value_with_unit(now, field, row, ascii),
+            },
         };
         let label = words::label(row.kind, field);
         if !text.is_empty() {
             let target = target(row, field);
             let text = if target.is_some() && all { format!("{text} {}", Sign::Next.text(ascii)) } else { text };
             let value = words::json_text(row.fields.get(field.name).unwrap_or(&serde_json::Value::Null));
-            out.push_full(&label, &text, tone(now, field.name, row), &value, target);
+            let tone = match row.file.filter(|_| field.name == FILE) {
+                Some(state) => file_state(state).2,
+                None => tone(now, field.name, row),
+            };
+            out.push_full(&label, &text, tone, &value, target);
         } else {
             // Abbreviations keep their capitals.
             let lower = !unset.is_empty() && label.chars().nth(1).is_some_and(char::is_lowercase);

@@ -1,6 +1,7 @@
 //! The state of each part of the screen and its reaction to keys. `app` puts the parts together. Pure: must not know
 //! how a part is drawn or a write carried out.
 
+pub mod attach;
 pub mod columns;
 pub mod confirm;
 pub mod conflict;

@@ -6,6 +6,7 @@ use hearth_replica::Row;
 
 use crate::now::Now;
 use crate::state::detail::tone;
+use crate::words::files::{FILE, file_state, file_text};
 use crate::words::glyphs::{Sign, Tone, choice_sign};
 use crate::words::{self, Due};
 
@@ -26,6 +27,9 @@ fn cell_with(now: Now, field: &str, row: &Row, ascii: bool, overdue: &str) -> (S
     let Some(known) = resource(row.kind).field(field) else {
         return (words::computed_value(now, field, row), quiet_if_done(Tone::Plain));
     };
+    if let Some(state) = row.file.filter(|_| field == FILE) {
+        return (file_text(state, ascii), file_state(state).2);
+    }
     let text = words::field_value(now, known, row);
     let raw = words::text_field(&row.fields, field).unwrap_or_default();
     let own = tone(now, field, row);

@@ -1,6 +1,7 @@
 //! Draws the state on the terminal, one file per screen. Must not change the state, and must not decide what a key
 //! does.
 
+mod attach;
 mod bars;
 mod cells;
 mod columns;
@@ -49,8 +50,9 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
     let parts = parts(area);
     bars::tabs(app, theme, frame, parts.tabs);
     rule(app, theme, frame, parts.rule);
-    let is_under =
-        |layer: &&Layer| !matches!(layer, Layer::Confirm(_) | Layer::Quick(_) | Layer::Palette(_) | Layer::Columns(_));
+    let is_under = |layer: &&Layer| {
+        !matches!(layer, Layer::Confirm(_) | Layer::Quick(_) | Layer::Palette(_) | Layer::Columns(_) | Layer::Attach(_))
+    };
     match app.layers.iter().rev().find(is_under) {
         Some(Layer::Detail(record)) => detail::draw(app, record, now, theme, frame, parts.screen),
         Some(Layer::Form(form)) => form::draw(app, form, now, theme, frame, parts.screen),
@@ -68,6 +70,7 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
     match app.layers.last() {
         Some(Layer::Confirm(question)) => confirm::draw(app, question, theme, frame, parts.screen),
         Some(Layer::Quick(quick)) => quick::draw(app, quick, theme, frame, parts.screen),
+        Some(Layer::Attach(prompt)) => attach::draw(app, prompt, theme, frame, parts.screen),
         Some(Layer::Palette(palette)) => palette::draw(app, palette, theme, frame, parts.screen),
         Some(Layer::Columns(choice)) => columns::draw(app, choice, now, theme, frame, parts.screen),
         _ => {}

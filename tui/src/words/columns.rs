@@ -78,12 +78,13 @@ const VEHICLES: [Column; 7] = [
     number("odometer", "Odometer", 9, 6),
 ];
 
-const DOCUMENTS: [Column; 5] = [
+const DOCUMENTS: [Column; 6] = [
     column("title", "Document", 22, 6, 0),
     column("category", "Category", 14, 0, 1),
-    column("subject_id", "About", 12, 3, 3),
+    column("file_sha256", "File", 11, 0, 3),
+    column("subject_id", "About", 12, 3, 4),
     column("expires_on", "Expires", 13, 0, 2),
-    number("amount", "Amount", 11, 4),
+    number("amount", "Amount", 11, 5),
 ];
 
 /// The usual columns of a kind, from left to right.

@@ -47,6 +47,8 @@ signs! {
     Due "•" "d",
     Ends "┤" "e",
     Fault "✗" "X",
+    FileHere "▣" "h",
+    FileAway "▽" "v",
     Marked "◆" "&",
     Ascending "↑" "/",
     Descending "↓" "\\",

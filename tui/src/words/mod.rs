@@ -4,6 +4,7 @@ pub mod columns;
 mod days;
 pub mod direction;
 pub mod faults;
+pub mod files;
 pub mod glyphs;
 pub mod sanitize;
 pub mod sync_status;
@@ -112,6 +113,7 @@ pub fn label(kind: Kind, field: &Field) -> String {
     match (kind, field.name) {
         (Kind::Inventory, "purchase_price") => "Price, each".to_owned(),
         (Kind::Inventory, "current_value") => "Value, each".to_owned(),
+        (Kind::Document, files::FILE) => "File".to_owned(),
         // The unit stands behind the value, and depends on the home.
         _ if field.is_area() => field_word(field).trim_end_matches(" sq ft").to_owned(),
         _ => field_word(field),

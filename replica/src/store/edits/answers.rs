@@ -12,6 +12,7 @@ use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome};
 use crate::store::edits::prepared::{self, PreparedEdit};
 use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, completion_time, names, next_tasks, normalize, outbox, settle};
+use crate::store::file_store::upload;
 use crate::store::merge::{BaseImage, MergeResult, three_way_merge};
 use crate::store::{StoreError, base, gate, log};
 
@@ -158,6 +159,12 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
     if let WriteOutcome::Rejected { problem, .. } = outcome
         && completion_time::is_refused(problem)
         && completion_time::leave_to_server(tx, edit)?
+    {
+        return Ok(());
+    }
+    if let WriteOutcome::Rejected { problem, .. } = outcome
+        && upload::is_file_missing(problem)
+        && upload::send_file_again(tx, edit)?
     {
         return Ok(());
     }

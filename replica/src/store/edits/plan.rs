@@ -16,6 +16,7 @@ use crate::store::edits::readiness::{
     Capacity, Dependencies, Facts, Holds, Readiness, RequestState, ServerRev, readiness,
 };
 use crate::store::edits::reason::{Reason, set_state};
+use crate::store::file_store::upload::WAITS_FOR_FILE;
 use crate::store::{StoreError, base, gate, rows};
 
 /// Edits of a record that are coalesced into a request, at most.
@@ -144,7 +145,7 @@ fn candidates_text() -> String {
                         JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _coalesced WHERE edit_id = u.edit_id), u.edit_id)
                     WHERE u.by_edit = e.id AND d.method = 'delete') END,
                 (SELECT n.task_id FROM _next_tasks n WHERE n.next_edit = e.id),
-                EXISTS (SELECT 1 FROM _next_tasks n WHERE n.edit_id = e.id)
+                EXISTS (SELECT 1 FROM _next_tasks n WHERE n.edit_id = e.id), {WAITS_FOR_FILE}
          FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id LEFT JOIN _blocked b ON b.edit_id = e.id
          WHERE (e.state <> 'sent'
              OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL AND NOT s.awaits_record))
@@ -199,7 +200,13 @@ impl Candidate {
             id: row.get(0)?,
             kind,
             record: row.get(2)?,
-            facts: Facts { method: row.get(7)?, state: row.get(5)?, request, precondition },
+            facts: Facts {
+                method: row.get(7)?,
+                state: row.get(5)?,
+                request,
+                precondition,
+                waits_for_file: row.get(15)?,
+            },
             key,
             blocked_by: row.get(11)?,
             targets,

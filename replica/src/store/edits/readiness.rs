@@ -31,6 +31,8 @@ pub(super) struct Facts {
     pub request: RequestState,
     /// The precondition of the last request.
     pub precondition: Precondition,
+    /// True while the bytes of the file that the edit names are not on the server.
+    pub waits_for_file: bool,
 }
 
 /// Which edits the pass still takes.
@@ -122,6 +124,7 @@ pub(super) fn readiness(edit: &Facts, dependencies: &Dependencies, server: Serve
         // Whether the server still has the edit shows at the end of the reconcile.
         (EditState::Sent, _) => return Readiness::Accepted,
         (_, Some((Holds::UntilPersonActs, cause))) => return Readiness::BlockedBy(cause),
+        _ if edit.waits_for_file && edit.request != RequestState::Frozen => return Readiness::Wait,
         _ => {}
     }
     match (dependencies.held_by, edit.request) {
@@ -170,6 +173,7 @@ mod tests {
         state: EditState::Waiting,
         request: RequestState::None,
         precondition: Precondition::None,
+        waits_for_file: false,
     };
     const FREE: Dependencies =
         Dependencies { held_by: None, only_by_own_record: true, in_step: true, capacity: Capacity::Free };
@@ -192,6 +196,14 @@ mod tests {
             let edit = Facts { state, ..WAITING };
             let dependencies = Dependencies { held_by, ..FREE };
             assert_eq!(readiness(&edit, &dependencies, ServerRev::NotRead), expected, "{state} {held_by:?}");
+        }
+        for (request, expected) in [
+            (RequestState::None, Readiness::Wait),
+            (RequestState::GivenUp, Readiness::Wait),
+            (RequestState::Frozen, Readiness::Resend),
+        ] {
+            let edit = Facts { request, waits_for_file: true, precondition: Precondition::Rev(1), ..WAITING };
+            assert_eq!(readiness(&edit, &FREE, ServerRev::NotRead), expected, "{request:?} before its file");
         }
         let elsewhere = Dependencies { held_by: settled, only_by_own_record: false, ..FREE };
         assert_eq!(readiness(&WAITING, &elsewhere, ServerRev::NotRead), Readiness::Wait);

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::HAS_SERVER;
 use super::filter::Condition;
+use crate::model::FileState;
 use crate::store::schema::worth::worth_sql;
 use crate::store::{StoreError, rows};
 
@@ -94,6 +95,8 @@ pub struct Row {
     pub own: bool,
     /// The titles of the records that the reference fields name, by field.
     pub names: BTreeMap<&'static str, String>,
+    /// Where the bytes of the document's file are. None: the record has no file. Without a server, no file waits.
+    pub file: Option<FileState>,
     /// The units in which the record's home reads sums and areas. The fields do not depend on them.
     pub units: Units,
 }
@@ -135,13 +138,22 @@ pub struct Hit {
 }
 
 /// The columns of the row `t` that [`row_from_sql`] reads. First: unconfirmed edits (NULL: none, 1: for the server, 2: for a
-/// person). Second: whether the last change was made on this replica. Then the units of the home, which SQLite reads once for
-/// all rows. All are read by index, because a person may have added a column of any name to the table.
+/// person). Second: whether the last change was made on this replica. Third: where the bytes of its file are. Then the units of
+/// the home, which SQLite reads once for all rows. All are read by index, because a person may have added a column of any name
+/// to the table.
 pub(super) fn row_columns(kind: Kind) -> String {
+    let file = match kind {
+        Kind::Document => format!(
+            "(SELECT CASE WHEN f.state = 'waiting' AND NOT {HAS_SERVER} THEN 'present' ELSE f.state END
+              FROM files f WHERE f.sha256 = t.file_sha256)"
+        ),
+        _ => "NULL".to_owned(),
+    };
     format!(
         "(SELECT max(CASE WHEN e.state IN ('blocked', 'rejected', 'conflict') THEN 2 WHEN {HAS_SERVER} THEN 1 END)
           FROM edits e WHERE e.record_id = t.id AND e.kind = '{kind}'),
          EXISTS (SELECT 1 FROM edit_history h WHERE h.record_id = t.id AND h.rev = t.rev),
+         {file},
          (SELECT {CURRENCY} FROM property), (SELECT {UNIT_SYSTEM} FROM property),
          t.*"
     )
@@ -267,7 +279,8 @@ pub(super) fn row_from_sql(kind: Kind, row: &SqlRow<'_>) -> Result<Row, rusqlite
         },
         own: row.get(1)?,
         names: BTreeMap::new(),
-        units: units_from_sql(row, 2)?,
+        file: row.get(2)?,
+        units: units_from_sql(row, 3)?,
     })
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn indexes() -> Vec<String> {
         "CREATE INDEX _inventory_by_value ON inventory (room_id, category, current_value, purchase_price, quantity)"
             .to_owned(),
     );
+    all.push("CREATE INDEX _documents_by_file ON documents (file_sha256) WHERE file_sha256 IS NOT NULL".to_owned());
     all
 }
 

@@ -2,7 +2,7 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 22] = [
+pub(crate) const TABLES: [&str; 23] = [
     "_schema",
     "_sync",
     "_base",
@@ -24,6 +24,7 @@ pub(crate) const TABLES: [&str; 22] = [
     "_found_changes",
     "edits",
     "edit_history",
+    "files",
     "sync_log",
 ];
 

@@ -5,12 +5,13 @@
 //! the gate never stays open.
 
 use hearth_contract::resources::RESOURCES;
-use hearth_contract::schema::{Field, Format, IMPORT_REF, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
+use hearth_contract::schema::{Field, Format, IMPORT_REF, Kind, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
 
 use super::rules::Rule;
 use super::table_sql::SERVER_COLUMNS;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, set_by_server, trigger};
 use super::{computed, rules, search};
+use crate::store::file_store::table::insert_wanted;
 use crate::store::sql_words::NOW;
 use crate::store::unknown_revs;
 
@@ -26,7 +27,21 @@ pub(crate) fn table_triggers(resource: &Resource) -> Vec<String> {
     all.push(after_insert(resource));
     all.extend(computed::after_update(resource));
     all.extend(search::triggers(resource));
+    all.extend(note_files(resource));
     all
+}
+
+/// The triggers that make the row of the file that a document names. Empty for the other kinds.
+fn note_files(resource: &Resource) -> Vec<String> {
+    if resource.kind != Kind::Document {
+        return Vec::new();
+    }
+    let body = [RAISE_GATE.to_owned(), format!("{};", insert_wanted("d.id = NEW.id")), LOWER_GATE.to_owned()];
+    let condition = format!("{CLOSED} AND NEW.file_sha256 IS NOT NULL");
+    vec![
+        trigger(resource, "file_insert", "AFTER INSERT", &condition, &body),
+        trigger(resource, "file_update", "AFTER UPDATE OF file_sha256", &condition, &body),
+    ]
 }
 
 /// The CREATE TRIGGER statements of a typed table that check the values of its columns.

@@ -7,19 +7,19 @@ pub(super) const BACKOFF_MAX: Millis = 60_000;
 
 /// Source of retry pauses.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     random: u64,
 }
 
 impl Backoff {
-    pub(super) fn new(seed: u64) -> Backoff {
+    pub(crate) fn new(seed: u64) -> Backoff {
         // The generator stays at 0 if started at 0.
         Backoff { random: seed | 1 }
     }
 
     /// Milliseconds to wait after `failures` failures in a row. Full jitter: a random pause between 0 and a bound that
     /// doubles, so many replicas do not return at the same moment.
-    pub(super) fn pause(&mut self, failures: u32) -> Millis {
+    pub(crate) fn pause(&mut self, failures: u32) -> Millis {
         let bound = BACKOFF_FIRST.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
         // xorshift64: good enough to spread retries.
         self.random ^= self.random << 13;

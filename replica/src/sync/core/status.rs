@@ -44,6 +44,11 @@ impl Core {
         matches!(self.link, Link::Following(Following { greeting: None, .. }))
     }
 
+    /// Whether files may travel: the server is known to be the replica's, it accepts the key, and the disk takes what is written.
+    pub(crate) fn may_carry_files(&self) -> bool {
+        self.in_contact() && self.disk.is_none()
+    }
+
     /// Whether the open stream has brought a batch.
     pub(super) fn is_stream_delivering(&self) -> bool {
         matches!(self.link, Link::Following(Following { stream: StreamState::Open, .. })) && self.stream.has_batch()

@@ -115,6 +115,11 @@ impl Engine {
         self.cancel.clone()
     }
 
+    /// Whether files may travel now.
+    pub fn may_carry_files(&self) -> bool {
+        self.core.may_carry_files()
+    }
+
     /// When to report [`super::DriverEvent::Timer`], if nothing else happens.
     pub fn wake_at(&self) -> Option<Millis> {
         self.restore_at.or_else(|| self.core.wake_at())

@@ -62,7 +62,7 @@ pub(super) fn failure(response: &HttpResponse) -> Failure {
 }
 
 /// Why a response to edits is no success. A 401 or 403 of a proxy counts too: the proxy may object to the text of one edit.
-pub(super) fn edit_failure(response: &HttpResponse) -> Failure {
+pub(in crate::sync) fn edit_failure(response: &HttpResponse) -> Failure {
     match response.status {
         401 | 403 => Failure::Refused(refusal(response)),
         _ => failure(response),

@@ -1,0 +1,69 @@
+//! The part of [`Replica`] for the files of documents: attach, list, ask for bytes, look after the folder. Must not hold SQL.
+
+use std::path::{Path, PathBuf};
+
+use hearth_contract::formats::Timestamp;
+
+use crate::store::StoreError;
+use crate::store::file_store::attach::{self, AttachError, AttachTo, Attached};
+use crate::store::file_store::bytes;
+use crate::store::file_store::list::{self, FileCounts, FileRow};
+use crate::store::file_store::table::{self, FileChoice};
+use crate::store::file_store::upkeep::{self, FileUpkeep};
+use crate::store::gate;
+use crate::{Replica, notification};
+
+impl Replica {
+    /// Copies a file beside the database, and makes its document or gives it to an existing one. The bytes and the edit are on
+    /// the disk when the call returns; the upload follows when a server answers.
+    pub fn attach(&self, file: &Path, to: &AttachTo<'_>) -> Result<Attached, AttachError> {
+        let attached = attach::attach(&mut *self.write_connection()?, &self.db, self.origin, file, to)?;
+        notification::notify(&self.db);
+        Ok(attached)
+    }
+
+    /// The files that documents name, at most `limit`, by their hash.
+    pub fn files(&self, limit: usize) -> Result<Vec<FileRow>, StoreError> {
+        list::list(&self.connection.borrow(), i64::try_from(limit).unwrap_or(i64::MAX))
+    }
+
+    /// One file by its whole hash. None: no such file.
+    pub fn file(&self, sha256: &str) -> Result<Option<FileRow>, StoreError> {
+        list::one(&self.connection.borrow(), sha256)
+    }
+
+    /// The hashes of files that begin with a text, at most two.
+    pub fn file_hashes(&self, beginning: &str) -> Result<Vec<String>, StoreError> {
+        list::hashes_beginning(&self.connection.borrow(), beginning)
+    }
+
+    /// Numbers of files by their state.
+    pub fn file_counts(&self) -> Result<FileCounts, StoreError> {
+        list::counts(&self.connection.borrow())
+    }
+
+    /// The path of a file's bytes. None when they are not here.
+    pub fn file_path(&self, sha256: &str) -> Option<PathBuf> {
+        bytes::path(&self.db, sha256).filter(|path| path.is_file())
+    }
+
+    /// The folder with the bytes of all files. It may not exist yet.
+    pub fn files_folder(&self) -> PathBuf {
+        bytes::folder(&self.db)
+    }
+
+    /// Asks the process that syncs for bytes that are not here. Returns how many files are asked for.
+    pub fn request_files(&self, choice: FileChoice<'_>, now: Timestamp) -> Result<usize, StoreError> {
+        let asked = gate::sync_tx(&mut *self.write_connection()?, |tx| table::request(tx, choice, now))?;
+        notification::notify(&self.db);
+        Ok(asked)
+    }
+
+    /// Brings rows and folder together, and removes files that no document has named for seven days. `reads_all`: compares the
+    /// bytes of every file with its hash.
+    pub fn look_after_files(&self, reads_all: bool, now: Timestamp) -> Result<FileUpkeep, StoreError> {
+        let upkeep = upkeep::look_after(&mut *self.write_connection()?, &self.db, reads_all, now)?;
+        notification::notify(&self.db);
+        Ok(upkeep)
+    }
+}

@@ -1,0 +1,156 @@
+//! Attaches a file: copies it into the folder, then writes its row and its document in one transaction. Works without a
+//! server: the upload follows. Must not know who attaches.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, Transaction};
+
+use crate::model::{FileState, Origin};
+use crate::store::edits::{self, EditError};
+use crate::store::file_store::bytes::{self, CopyError, FileFacts};
+use crate::store::file_store::table;
+use crate::store::{StoreError, gate};
+
+/// The most bytes of a file, unless the server has named another limit (contract 21).
+pub const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// The most characters of a file's name (contract 3).
+const NAME_CHARACTERS_MAX: usize = 255;
+
+/// The most characters of a title (contract 3).
+const TITLE_CHARACTERS_MAX: usize = 200;
+
+/// Why a file was not attached. The texts are sentences for people.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// The path leads to no file, or the file cannot be read.
+    #[error("{0}: {1}")]
+    Source(PathBuf, io::Error),
+    /// The path leads to a directory or a device.
+    #[error("{0} is no file: give the path of one file")]
+    NotAFile(PathBuf),
+    /// The file has more bytes than a file may have: path and limit in bytes.
+    #[error("{0} is larger than {1} MiB, the most that a file may have", .path.display(), .limit >> 20)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The document was refused, or the database failed.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+impl From<StoreError> for AttachError {
+    fn from(error: StoreError) -> AttachError {
+        AttachError::Edit(error.into())
+    }
+}
+
+/// A file that is attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    /// The id of the document.
+    pub document: String,
+    /// What the bytes tell.
+    pub facts: FileFacts,
+}
+
+/// The document of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AttachTo<'a> {
+    /// A new document with these fields. Without a title, the name of the file is the title.
+    NewDocument(&'a Fields),
+    /// The existing document with this id gets the file.
+    Document(&'a str),
+}
+
+/// The most bytes of a file: the server's limit when known.
+pub(crate) fn limit(connection: &Connection) -> Result<u64, StoreError> {
+    let known: Option<i64> = connection.query_row("SELECT max_file_bytes FROM _sync", [], |row| row.get(0))?;
+    Ok(known.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(FILE_BYTES_MAX))
+}
+
+/// Attaches a file.
+pub(crate) fn attach(
+    connection: &mut Connection,
+    db: &Path,
+    origin: Origin,
+    file: &Path,
+    to: &AttachTo<'_>,
+) -> Result<Attached, AttachError> {
+    let limit = limit(connection)?;
+    let source = |error| AttachError::Source(file.to_owned(), error);
+    // A pipe is not opened: it may never give a byte.
+    let metadata = std::fs::metadata(file).map_err(source)?;
+    if !metadata.is_file() {
+        return Err(AttachError::NotAFile(file.to_owned()));
+    }
+    let too_large = || AttachError::TooLarge { path: file.to_owned(), limit };
+    if metadata.len() > limit {
+        return Err(too_large());
+    }
+    let facts = bytes::copy_in(db, &mut File::open(file).map_err(source)?, limit).map_err(|error| match error {
+        CopyError::Source(error) => source(error),
+        CopyError::TooLarge => too_large(),
+        CopyError::Store(error) => error.into(),
+    })?;
+    let fields = document_fields(file, &facts);
+    let document = gate::edit_tx(connection, origin, |tx| -> Result<String, EditError> {
+        // A process that removes old files does so under the same lock. It may have removed these bytes since the copy.
+        if !bytes::is_here(db, &facts.sha256) {
+            return Err(EditError::Refused("the copy of the file was removed meanwhile; attach it again".to_owned()));
+        }
+        note_attached(tx, &facts)?;
+        match to {
+            AttachTo::NewDocument(given) => {
+                let mut all = fields.clone();
+                all.insert("title".to_owned(), title(file).into());
+                all.extend((*given).clone());
+                edits::create_in(tx, Kind::Document, &all)
+            }
+            AttachTo::Document(id) => edits::update_in(tx, Kind::Document, id, &fields).map(|()| (*id).to_owned()),
+        }
+    })?;
+    Ok(Attached { document, facts })
+}
+
+/// Writes the row of an attached file. A file that the server has need not be sent again.
+fn note_attached(tx: &Transaction<'_>, facts: &FileFacts) -> Result<(), EditError> {
+    let state = match table::state(tx, &facts.sha256)? {
+        Some(FileState::Present) => FileState::Present,
+        _ => FileState::Waiting,
+    };
+    gate::with_guards_off(tx, |tx| table::set_here(tx, facts, state).map_err(EditError::from))
+}
+
+/// The fields of a document that tell of its file.
+fn document_fields(file: &Path, facts: &FileFacts) -> Fields {
+    let name = file.file_name().map(|name| clean(&name.to_string_lossy(), NAME_CHARACTERS_MAX)).unwrap_or_default();
+    Fields::from_iter([
+        ("file_sha256".to_owned(), facts.sha256.as_str().into()),
+        ("file_name".to_owned(), name.into()),
+        ("content_type".to_owned(), facts.content_type.into()),
+        ("size_bytes".to_owned(), facts.size_bytes.into()),
+    ])
+}
+
+/// The title of a document that got none: the name of its file without the extension.
+fn title(file: &Path) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    match clean(&stem, TITLE_CHARACTERS_MAX) {
+        title if title.is_empty() => "File".to_owned(),
+        title => title,
+    }
+}
+
+/// A text of one line: a file name may hold any character.
+fn clean(text: &str, characters_max: usize) -> String {
+    let plain = text.chars().map(|character| if character.is_control() { ' ' } else { character });
+    plain.take(characters_max).collect::<String>().trim().to_owned()
+}

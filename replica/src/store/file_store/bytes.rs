@@ -1,0 +1,231 @@
+//! The folder with the bytes of files: `files/<2 hex>/<sha256>` beside the database, for this user alone. A file gets its name
+//! when all its bytes are on the disk and its hash is known. Must not know the table `files`.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use hearth_contract::file_type::FileType;
+use sha2::{Digest, Sha256};
+
+use crate::store::StoreError;
+use crate::store::files::{companion, make_private_directory, new_private_file};
+
+/// The bytes that are read at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Hexadecimal digits of a hash.
+const HASH_DIGITS: usize = 64;
+
+/// Digits of a hash that name the folder of a file, so that no folder holds too many files.
+const FOLDER_DIGITS: usize = 2;
+
+/// Begins the name of a file that is being copied into the folder.
+pub(super) const COPY_PREFIX: &str = "copy-";
+
+/// Begins the name of a download that is not whole yet.
+pub(super) const DOWNLOAD_PREFIX: &str = "download-";
+
+/// What the bytes of a file tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFacts {
+    /// The SHA-256, 64 lower-case hexadecimal digits.
+    pub sha256: String,
+    /// The size in bytes.
+    pub size_bytes: u64,
+    /// The media type, judged by the bytes.
+    pub content_type: &'static str,
+}
+
+/// The folder of the files of a database.
+pub(crate) fn folder(db: &Path) -> PathBuf {
+    companion(db, "files")
+}
+
+/// The path of a file's bytes. None when the text is no hash: a server may send any text, and a path must not leave the folder.
+pub(crate) fn path(db: &Path, sha256: &str) -> Option<PathBuf> {
+    is_hash(sha256).then(|| folder(db).join(&sha256[..FOLDER_DIGITS]).join(sha256))
+}
+
+/// The path of a download that is not whole yet. None when the text is no hash.
+pub(crate) fn download_path(db: &Path, sha256: &str) -> Option<PathBuf> {
+    is_hash(sha256).then(|| folder(db).join(format!("{DOWNLOAD_PREFIX}{sha256}")))
+}
+
+/// True for 64 lower-case hexadecimal digits.
+pub(crate) fn is_hash(text: &str) -> bool {
+    text.len() == HASH_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Collects what the bytes of a file tell, piece by piece.
+#[derive(Default)]
+pub(crate) struct Reader {
+    digest: Sha256,
+    file_type: FileType,
+    size_bytes: u64,
+}
+
+impl Reader {
+    fn update(&mut self, piece: &[u8]) {
+        self.digest.update(piece);
+        self.file_type.update(piece);
+        self.size_bytes += piece.len() as u64;
+    }
+
+    fn finish(self) -> FileFacts {
+        let sha256 = self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        FileFacts { sha256, size_bytes: self.size_bytes, content_type: self.file_type.finish() }
+    }
+}
+
+/// Reads a whole file, and gives each piece to `each`.
+fn read_pieces(file: &mut impl Read, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<FileFacts> {
+    let mut reader = Reader::default();
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let length = match file.read(&mut piece) {
+            Ok(0) => return Ok(reader.finish()),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        each(&piece[..length])?;
+        reader.update(&piece[..length]);
+    }
+}
+
+/// What the bytes of a file tell. Reads the whole file.
+pub(crate) fn examine(path: &Path) -> io::Result<FileFacts> {
+    read_pieces(&mut File::open(path)?, |_| Ok(()))
+}
+
+/// Why a file was not copied into the folder.
+#[derive(Debug)]
+pub(crate) enum CopyError {
+    /// The file to copy cannot be read.
+    Source(io::Error),
+    /// The file to copy has more bytes than the limit.
+    TooLarge,
+    /// The folder does not take the bytes.
+    Store(StoreError),
+}
+
+impl From<StoreError> for CopyError {
+    fn from(error: StoreError) -> CopyError {
+        CopyError::Store(error)
+    }
+}
+
+/// Copies a file into the folder, at most `limit` bytes, and returns what its bytes tell. The bytes are on the disk when the
+/// function returns.
+pub(crate) fn copy_in(db: &Path, source: &mut impl Read, limit: u64) -> Result<FileFacts, CopyError> {
+    let folder = folder(db);
+    make_private_directory(&folder).map_err(at(&folder))?;
+    let copy = folder.join(format!("{COPY_PREFIX}{}", uuid::Uuid::new_v4().simple()));
+    let mut file = new_private_file(&copy).map_err(at(&copy))?;
+    let mut written = 0;
+    let mut failed = None;
+    let read = read_pieces(source, |piece| {
+        written += piece.len() as u64;
+        if written > limit {
+            failed = Some(CopyError::TooLarge);
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        file.write_all(piece).inspect_err(|error| {
+            failed = Some(CopyError::Store(at(&copy)(io::Error::new(error.kind(), error.to_string()))));
+        })
+    });
+    let placed = match (read, failed) {
+        (_, Some(failure)) => Err(failure),
+        (Err(error), None) => Err(CopyError::Source(error)),
+        (Ok(facts), None) => place(db, &copy, &facts.sha256).map(|()| facts).map_err(CopyError::Store),
+    };
+    if placed.is_err() {
+        let _ = fs::remove_file(&copy);
+    }
+    placed
+}
+
+/// Gives a file in the folder its name. Its bytes, and the name, are on the disk when the function returns.
+pub(crate) fn place(db: &Path, from: &Path, sha256: &str) -> Result<(), StoreError> {
+    let to = path(db, sha256).ok_or_else(|| StoreError::InvalidContent(format!("the hash {sha256}")))?;
+    let directory = to.parent().map_or_else(|| folder(db), Path::to_owned);
+    File::open(from).and_then(|file| file.sync_all()).map_err(at(from))?;
+    make_private_directory(&directory).map_err(at(&directory))?;
+    fs::rename(from, &to).map_err(at(&to))?;
+    for directory in [directory.as_path(), &folder(db)] {
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(at(directory))?;
+    }
+    Ok(())
+}
+
+/// True when the bytes of a file are in the folder. Their hash is not looked at.
+pub(crate) fn is_here(db: &Path, sha256: &str) -> bool {
+    path(db, sha256).is_some_and(|path| path.is_file())
+}
+
+/// Copies the bytes of all files to the folder of another database.
+pub(crate) fn copy_all(db: &Path, other: &Path) -> Result<(), StoreError> {
+    for directory in fs::read_dir(folder(db)).into_iter().flatten().flatten() {
+        for file in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
+            let name = file.file_name().to_string_lossy().into_owned();
+            let Some(to) = path(other, &name) else { continue };
+            let parent = to.parent().map_or_else(|| folder(other), Path::to_owned);
+            make_private_directory(&parent).map_err(at(&parent))?;
+            fs::copy(file.path(), &to).map_err(at(&to))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the bytes of a file. Bytes that are not there are no error.
+pub(crate) fn remove(db: &Path, sha256: &str) -> Result<(), StoreError> {
+    for path in [path(db, sha256), download_path(db, sha256)].into_iter().flatten() {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> StoreError {
+    move |error| StoreError::File(path.to_owned(), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copied_file_has_the_name_of_its_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        let facts = copy_in(&db, &mut b"a receipt".as_slice(), 9).unwrap();
+        assert_eq!((facts.size_bytes, facts.content_type), (9, hearth_contract::file_type::TEXT));
+        let place = path(&db, &facts.sha256).unwrap();
+        assert_eq!(fs::read(&place).unwrap(), b"a receipt");
+        assert_eq!(examine(&place).unwrap(), facts);
+        #[cfg(unix)]
+        for (path, mode) in [(place.as_path(), 0o600), (place.parent().unwrap(), 0o700), (&folder(&db), 0o700)] {
+            use std::os::unix::fs::MetadataExt;
+            assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, mode, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn refused_copy_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        assert!(matches!(copy_in(&db, &mut b"a receipt".as_slice(), 8), Err(CopyError::TooLarge)));
+        assert_eq!(fs::read_dir(folder(&db)).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn text_that_is_no_hash_has_no_path() {
+        let db = Path::new("/d/replica.db");
+        for text in ["../../../../etc/passwd", "", &"A".repeat(64), &"é".repeat(32)] {
+            assert_eq!((path(db, text), download_path(db, text)), (None, None), "{text}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The files that documents name (contract 21): their bytes in a folder beside the database, and the public table `files`.
+//! Must not know how files travel to the server and back.
+//!
+//! - [`bytes`]: the folder. Bytes stand there under their hash before a row says so.
+//! - [`table`]: the rows. [`list`]: rows with the documents that name them. [`attach`]: a new file and its document, as an edit.
+//! - [`upload`]: which edits wait for the upload of a file. [`upkeep`]: brings rows and folder together, removes old files.
+
+pub(crate) mod attach;
+pub(crate) mod bytes;
+pub(crate) mod list;
+pub(crate) mod table;
+pub(crate) mod upkeep;
+pub(crate) mod upload;

@@ -1,0 +1,124 @@
+//! The rows of the table `files`. Must not know the folder with the bytes.
+
+use hearth_contract::formats::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::model::FileState;
+use crate::store::StoreError;
+use crate::store::file_store::bytes::FileFacts;
+
+/// SQL that makes the row of the file that a document names. `{}` stands for the condition that chooses the document `d`. A
+/// text that is no hash gets no row.
+pub(crate) fn insert_wanted(condition: &str) -> String {
+    format!(
+        "INSERT INTO files (sha256, size_bytes, content_type, state)
+         SELECT d.file_sha256, d.size_bytes, d.content_type, 'wanted' FROM documents d
+         WHERE {condition} AND length(d.file_sha256) = 64 AND d.file_sha256 NOT GLOB '*[^0-9a-f]*'
+             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.sha256 = d.file_sha256)"
+    )
+}
+
+/// Makes the row of the file that a document names, unless there is one.
+pub(crate) fn note_document(connection: &Connection, document: &str) -> Result<(), StoreError> {
+    static TEXT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let text = TEXT.get_or_init(|| insert_wanted("d.id = ?1"));
+    connection.prepare_cached(text)?.execute([document])?;
+    Ok(())
+}
+
+/// The state of a file. None: no such file.
+pub(crate) fn state(connection: &Connection, sha256: &str) -> Result<Option<FileState>, StoreError> {
+    let text = "SELECT state FROM files WHERE sha256 = ?1";
+    Ok(connection.prepare_cached(text)?.query_row([sha256], |row| row.get(0)).optional()?)
+}
+
+/// Writes the state of a file. `problem`: why it is not as it should be. The request for its bytes ends.
+pub(crate) fn set_state(
+    tx: &Transaction<'_>,
+    sha256: &str,
+    state: FileState,
+    problem: Option<&Value>,
+) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE files SET state = ?2, problem = ?3, requested_at = NULL WHERE sha256 = ?1")?
+        .execute((sha256, state, problem.map(Value::to_string)))?;
+    Ok(())
+}
+
+/// Notes that the bytes of a file are here, with what they tell.
+pub(crate) fn set_here(tx: &Transaction<'_>, facts: &FileFacts, state: FileState) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT INTO files (sha256, size_bytes, content_type, state) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (sha256) DO UPDATE SET size_bytes = excluded.size_bytes, content_type = excluded.content_type,
+             state = excluded.state, problem = NULL, requested_at = NULL, unnamed_since = NULL",
+    )?
+    .execute((&facts.sha256, i64::try_from(facts.size_bytes).unwrap_or(i64::MAX), facts.content_type, state))?;
+    Ok(())
+}
+
+/// Which files a person wants here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChoice<'a> {
+    /// Every file.
+    All,
+    /// The pictures.
+    Images,
+    /// The file with this hash.
+    One(&'a str),
+}
+
+/// Asks for the bytes of files that are not here. Returns how many files are asked for.
+pub(crate) fn request(tx: &Transaction<'_>, choice: FileChoice<'_>, now: Timestamp) -> Result<usize, StoreError> {
+    let (condition, hash) = match choice {
+        FileChoice::All => ("?2 IS NULL", None),
+        FileChoice::Images => ("?2 IS NULL AND content_type LIKE 'image/%'", None),
+        FileChoice::One(hash) => ("sha256 = ?2", Some(hash)),
+    };
+    let text = format!(
+        "UPDATE files SET requested_at = ?1, problem = NULL
+         WHERE {condition} AND state IN ('wanted', 'missing', 'damaged') AND unnamed_since IS NULL"
+    );
+    Ok(tx.prepare_cached(&text)?.execute((now.to_string(), hash))?)
+}
+
+/// A file that has to travel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Travelling {
+    pub sha256: String,
+    /// Bytes; None when no document tells.
+    pub size_bytes: Option<u64>,
+    pub content_type: Option<String>,
+}
+
+/// The most files that are read at once, of those that have to travel.
+const TRAVELLING_MAX: i64 = 100;
+
+/// Files whose bytes are here and not yet on the server, and that a document names; sorted by hash. A refused file is sent again
+/// when a person retries an edit that names it.
+pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<Travelling>, StoreError> {
+    travelling(
+        connection,
+        "f.state = 'waiting' AND EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)
+         OR f.state = 'refused' AND EXISTS (
+             SELECT 1 FROM edits e
+             WHERE e.kind = 'document' AND e.state = 'waiting' AND e.patch ->> '$.file_sha256' = f.sha256
+                 AND NOT EXISTS (SELECT 1 FROM _outbox o WHERE o.edit_id = e.id AND NOT o.given_up))",
+    )
+}
+
+/// Files whose bytes a person wants here; sorted by hash.
+pub(crate) fn to_download(connection: &Connection) -> Result<Vec<Travelling>, StoreError> {
+    travelling(connection, "f.requested_at IS NOT NULL AND f.state IN ('wanted', 'missing', 'damaged')")
+}
+
+fn travelling(connection: &Connection, condition: &str) -> Result<Vec<Travelling>, StoreError> {
+    let text =
+        format!("SELECT sha256, size_bytes, content_type FROM files f WHERE ({condition}) ORDER BY sha256 LIMIT ?1");
+    let mut statement = connection.prepare_cached(&text)?;
+    let rows = statement.query_map([TRAVELLING_MAX], |row| {
+        let size: Option<i64> = row.get(1)?;
+        let size_bytes = size.and_then(|size| u64::try_from(size).ok());
+        Ok(Travelling { sha256: row.get(0)?, size_bytes, content_type: row.get(2)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

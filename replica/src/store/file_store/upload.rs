@@ -1,0 +1,121 @@
+//! Edits and the files that they name: an edit waits until the server has the bytes of its file. Must not know requests.
+
+use hearth_contract::problem::FaultCode;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::model::{FileState, LogLevel, ReasonCode};
+use crate::store::edits::outbox;
+use crate::store::file_store::table;
+use crate::store::{StoreError, gate, log};
+
+/// The field of a document that names its file.
+const FILE: &str = "file_sha256";
+
+/// How often an edit is sent when the server says each time that it does not have the file.
+const ATTEMPTS_MAX: i64 = 3;
+
+/// SQL condition: the edit `e` names a file whose bytes are not yet on the server.
+pub(in crate::store) const WAITS_FOR_FILE: &str = "(e.kind = 'document' AND EXISTS (
+     SELECT 1 FROM files w WHERE w.sha256 = e.patch ->> '$.file_sha256' AND w.state IN ('waiting', 'refused')))";
+
+/// Notes that the server has a file.
+pub(crate) fn uploaded(connection: &mut Connection, sha256: &str) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| match table::state(tx, sha256)? {
+        Some(FileState::Waiting | FileState::Refused) => table::set_state(tx, sha256, FileState::Present, None),
+        _ => Ok(()),
+    })
+}
+
+/// Notes that the server does not take a file. Edits that name the file wait for a person. `problem`: the server's error
+/// object; `sentence`: the same for people. `limit`: the server's limit in bytes, if the file is over it.
+pub(crate) fn refused(
+    connection: &mut Connection,
+    sha256: &str,
+    code: ReasonCode,
+    sentence: &str,
+    problem: &Value,
+    limit: Option<u64>,
+) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        table::set_state(tx, sha256, FileState::Refused, Some(problem))?;
+        if let Some(limit) = limit.and_then(|limit| i64::try_from(limit).ok()) {
+            tx.execute("UPDATE _sync SET max_file_bytes = ?1", [limit])?;
+        }
+        let edits = tx
+            .prepare_cached(
+                "UPDATE edits SET state = 'rejected', reason_code = ?2, reason = ?3, problem = ?4, next_attempt_at = NULL
+                 WHERE kind = 'document' AND state IN ('waiting', 'blocked') AND patch ->> '$.file_sha256' = ?1
+                     AND NOT EXISTS (SELECT 1 FROM _outbox o WHERE o.edit_id = edits.id AND NOT o.given_up)
+                 RETURNING id",
+            )?
+            .query_map((sha256, code, sentence, problem.to_string()), |row| row.get(0))?
+            .collect::<Result<Vec<i64>, _>>()?;
+        for edit in edits {
+            tx.prepare_cached("DELETE FROM _blocked WHERE edit_id = ?1")?.execute([edit])?;
+            log(
+                tx,
+                LogLevel::Warning,
+                &format!("Edit {edit} needs you: the server does not take its file: {sentence}"),
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// True when the file is all that the server misses. `problem`: its error object.
+pub(in crate::store) fn is_file_missing(problem: &Value) -> bool {
+    let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let is_file = |fault: &Value| fault["field"] == FILE && fault["code"] == FaultCode::NotFound.as_str();
+    !faults.is_empty() && faults.iter().all(is_file)
+}
+
+/// Uploads the file of an edit again, because the server does not have the file any more, and sends the edit after it. False
+/// when the bytes are not here, or when that has not helped before.
+pub(in crate::store) fn send_file_again(tx: &Transaction<'_>, edit: i64) -> Result<bool, StoreError> {
+    let file: Option<String> = tx
+        .prepare_cached("SELECT patch ->> '$.file_sha256' FROM edits WHERE id = ?1 AND attempts <= ?2")?
+        .query_row((edit, ATTEMPTS_MAX), |row| row.get(0))
+        .optional()?
+        .flatten();
+    let Some(file) = file else { return Ok(false) };
+    let has_bytes =
+        matches!(table::state(tx, &file)?, Some(FileState::Present | FileState::Waiting | FileState::Refused));
+    if !has_bytes {
+        return Ok(false);
+    }
+    table::set_state(tx, &file, FileState::Waiting, None)?;
+    tx.prepare_cached(
+        "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL, next_attempt_at = NULL
+         WHERE id = ?1 AND state IN ('waiting', 'sending')",
+    )?
+    .execute([edit])?;
+    outbox::separate(tx, edit)?;
+    Ok(true)
+}
+
+/// What became of a download.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Downloaded {
+    /// The bytes are here.
+    Here,
+    /// The server does not have the file.
+    NotThere(Value),
+    /// The server gives other bytes than the hash says.
+    Damaged(Value),
+    /// The server does not give the bytes, and a person must ask again.
+    Refused(Value),
+}
+
+/// Notes how a download ended.
+pub(crate) fn downloaded(connection: &mut Connection, sha256: &str, end: &Downloaded) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| match end {
+        Downloaded::Here => table::set_state(tx, sha256, FileState::Present, None),
+        Downloaded::NotThere(problem) => table::set_state(tx, sha256, FileState::Missing, Some(problem)),
+        Downloaded::Damaged(problem) => table::set_state(tx, sha256, FileState::Damaged, Some(problem)),
+        Downloaded::Refused(problem) => {
+            let state = table::state(tx, sha256)?.unwrap_or(FileState::Wanted);
+            table::set_state(tx, sha256, state, Some(problem))
+        }
+    })
+}

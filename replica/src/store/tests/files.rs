@@ -1,0 +1,207 @@
+//! Files of documents: rows and bytes, the order of upload and edit, and what is removed when.
+
+use std::fs;
+use std::path::PathBuf;
+
+use hearth_contract::check::Fields;
+use serde_json::json;
+
+use super::*;
+use crate::model::{FileState, Origin, ReasonCode};
+use crate::store::file_store::attach::{AttachError, AttachTo, Attached, attach};
+use crate::store::file_store::table::{FileChoice, request, to_download, to_upload};
+use crate::store::file_store::upload::{Downloaded, downloaded, refused, uploaded};
+use crate::store::file_store::{bytes, list, upkeep};
+use crate::store::gate;
+
+const DAY: i64 = 86_400_000;
+const DOCUMENT: &str = "0190a3b0-0000-7000-8000-0000000000d0";
+
+impl Scene {
+    fn db_path(&self) -> PathBuf {
+        self.directory.join("replica.db")
+    }
+
+    fn attaches(&mut self, content: &[u8]) -> Result<Attached, AttachError> {
+        let file = self.directory.join("receipt.txt");
+        fs::write(&file, content).unwrap();
+        let (db, fields) = (self.db_path(), Fields::new());
+        attach(&mut self.db, &db, Origin::Cli, &file, &AttachTo::NewDocument(&fields))
+    }
+
+    fn file_state(&self, hash: &str) -> Option<FileState> {
+        list::one(&self.db, hash).unwrap().map(|file| file.state)
+    }
+
+    fn looks_after(&mut self, millis: i64) -> upkeep::FileUpkeep {
+        let db = self.db_path();
+        upkeep::look_after(&mut self.db, &db, true, at(millis)).unwrap()
+    }
+}
+
+/// An event of a document that names a file.
+fn document(rev: i64, hash: &str) -> Event {
+    let payload = json!({ "title": "Receipt", "file_sha256": hash, "size_bytes": 9, "content_type": "image/jpeg" });
+    event(rev, "updated", "document", DOCUMENT, payload)
+}
+
+#[test]
+fn attached_file_goes_before_its_document() {
+    let mut scene = Scene::with_task_at_present();
+    let Attached { document, facts } = scene.attaches(b"a receipt").unwrap();
+    let hash = facts.sha256;
+    assert_eq!(
+        scene.one("SELECT title || ' ' || file_name || ' ' || size_bytes FROM documents"),
+        "receipt receipt.txt 9"
+    );
+    assert_eq!(scene.one(&format!("SELECT file_sha256 FROM documents WHERE id = '{document}'")), hash);
+    assert_eq!(scene.file_state(&hash), Some(FileState::Waiting));
+    assert_eq!(to_upload(&scene.db).unwrap().len(), 1);
+    assert!(scene.plan().is_empty(), "the document waits for its file");
+    scene.does("UPDATE documents SET notes = 'from the shop'");
+    assert!(scene.plan().is_empty(), "and later edits wait with it");
+    uploaded(&mut scene.db, &hash).unwrap();
+    assert_eq!(scene.file_state(&hash), Some(FileState::Present));
+    assert_eq!(scene.ready_groups(), [vec![1, 2]]);
+    // The same photo a second time is one file.
+    scene.attaches(b"a receipt").unwrap();
+    assert_eq!(scene.one("SELECT count(*) FROM files"), "1");
+    assert_eq!(scene.file_state(&hash), Some(FileState::Present), "the server has it");
+}
+
+#[test]
+fn missing_file_is_uploaded_again_a_few_times() {
+    let mut scene = Scene::with_task_at_present();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let problem = json!({ "type": "validation_failed",
+        "details": { "fields": [{ "field": "file_sha256", "code": "not_found", "message": "no such file" }] } });
+    for attempt in 1..=4 {
+        uploaded(&mut scene.db, &hash).unwrap();
+        assert_eq!(scene.ready_groups(), [vec![1]], "attempt {attempt}");
+        scene.send(1);
+        scene.answer(1, WriteOutcome::Rejected { reason: "no file".to_owned(), problem: problem.clone() });
+        let is_last = attempt == 4;
+        assert_eq!(scene.file_state(&hash), Some(if is_last { FileState::Present } else { FileState::Waiting }));
+        assert_eq!(scene.one("SELECT state FROM edits"), if is_last { "rejected" } else { "waiting" });
+    }
+}
+
+#[test]
+fn refused_file_leaves_its_document_to_a_person() {
+    let mut scene = Scene::with_task_at_present();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let problem = json!({ "type": "payload_too_large" });
+    refused(&mut scene.db, &hash, ReasonCode::TooLarge, "over 8 bytes", &problem, Some(8)).unwrap();
+    assert_eq!(scene.file_state(&hash), Some(FileState::Refused));
+    assert_eq!(
+        scene.one("SELECT state || ' ' || reason_code || ' ' || reason FROM edits"),
+        "rejected too_large over 8 bytes"
+    );
+    assert!(to_upload(&scene.db).unwrap().is_empty(), "it is not sent again by itself");
+    crate::store::edits::decide::retry(&mut scene.db, 1).unwrap();
+    assert_eq!((scene.plan().len(), to_upload(&scene.db).unwrap().len()), (0, 1), "a retry sends the file first");
+    refused(&mut scene.db, &hash, ReasonCode::TooLarge, "over 8 bytes", &problem, Some(8)).unwrap();
+    assert_eq!((scene.one("SELECT state FROM edits").as_str(), to_upload(&scene.db).unwrap().len()), ("rejected", 0));
+    let error = scene.attaches(b"a receipt").unwrap_err();
+    assert!(matches!(error, AttachError::TooLarge { limit: 8, .. }), "the server's limit is known: {error}");
+    assert_eq!(scene.attaches(b"receipt").unwrap().facts.size_bytes, 7);
+}
+
+#[test]
+fn document_of_the_feed_names_a_wanted_file() {
+    let mut scene = Scene::with_task_at_present();
+    let hash = "ab".repeat(32);
+    scene.hear(vec![document(6, &hash)]);
+    assert_eq!(scene.file_state(&hash), Some(FileState::Wanted));
+    assert!(to_download(&scene.db).unwrap().is_empty(), "nobody has asked for it");
+    let asks = |scene: &mut Scene, choice| gate::sync_tx(&mut scene.db, |tx| request(tx, choice, at(0))).unwrap();
+    assert_eq!(asks(&mut scene, FileChoice::Images), 1);
+    assert_eq!(to_download(&scene.db).unwrap()[0].size_bytes, Some(9));
+    downloaded(&mut scene.db, &hash, &Downloaded::NotThere(json!({ "type": "not_found" }))).unwrap();
+    assert_eq!(scene.file_state(&hash), Some(FileState::Missing));
+    assert!(to_download(&scene.db).unwrap().is_empty(), "a person must ask again");
+    assert_eq!(asks(&mut scene, FileChoice::One(&hash)), 1);
+    downloaded(&mut scene.db, &hash, &Downloaded::Here).unwrap();
+    assert_eq!(scene.file_state(&hash), Some(FileState::Present));
+    // A text that is no hash would be a path.
+    scene.hear(vec![document(7, "../../etc/passwd")]);
+    assert_eq!(scene.one("SELECT count(*) FROM files"), "1");
+}
+
+#[test]
+fn scripts_name_files_but_do_not_write_them() {
+    let scene = Scene::new();
+    let hash = "cd".repeat(32);
+    scene.does(&format!("INSERT INTO documents (title, file_sha256) VALUES ('Deed', '{hash}')"));
+    assert_eq!(scene.file_state(&hash), Some(FileState::Wanted));
+    let other = "ef".repeat(32);
+    scene.does(&format!("UPDATE documents SET file_sha256 = '{other}'"));
+    assert_eq!(scene.file_state(&other), Some(FileState::Wanted));
+    for text in
+        ["DELETE FROM files", "UPDATE files SET state = 'present'", "INSERT INTO files VALUES ('a',1,'b','c',0,0,0)"]
+    {
+        assert!(scene.sql(text).unwrap_err().starts_with("files is kept by the replica itself"), "{text}");
+    }
+}
+
+#[test]
+fn file_without_document_is_removed_after_a_week() {
+    let mut scene = Scene::new();
+    let Attached { document, facts } = scene.attaches(b"a receipt").unwrap();
+    let path = bytes::path(&scene.db_path(), &facts.sha256).unwrap();
+    scene.does(&format!("DELETE FROM documents WHERE id = '{document}'"));
+    // The create and the delete are edits until they are coalesced.
+    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("DELETE FROM edits", [])?)).unwrap();
+    assert!(to_upload(&scene.db).unwrap().is_empty(), "a file without a document is not sent");
+    assert_eq!(scene.looks_after(0).removed, 0);
+    assert_eq!((scene.looks_after(7 * DAY - 1).removed, path.exists()), (0, true));
+    assert_eq!((scene.looks_after(7 * DAY).removed, path.exists()), (1, false));
+    assert_eq!(scene.one("SELECT count(*) FROM files"), "0");
+}
+
+#[test]
+fn upkeep_finds_lost_damaged_and_left_bytes() {
+    let mut scene = Scene::new();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    uploaded(&mut scene.db, &hash).unwrap();
+    let path = bytes::path(&scene.db_path(), &hash).unwrap();
+    fs::write(&path, b"A receipt").unwrap();
+    assert_eq!(scene.looks_after(0).damaged, std::slice::from_ref(&hash));
+    assert_eq!((scene.file_state(&hash), path.exists()), (Some(FileState::Damaged), false));
+    fs::write(&path, b"a receipt").unwrap();
+    assert_eq!(
+        (scene.looks_after(0).found, scene.file_state(&hash)),
+        (1, Some(FileState::Waiting)),
+        "its edit is not sent"
+    );
+    fs::remove_dir_all(bytes::folder(&scene.db_path())).unwrap();
+    assert_eq!((scene.looks_after(0).lost, scene.file_state(&hash)), (vec![hash.clone()], Some(FileState::Missing)));
+    // A crash between the bytes and the row: young bytes may belong to a command that still runs.
+    let stray = bytes::copy_in(&scene.db_path(), &mut b"stray".as_slice(), 9).unwrap().sha256;
+    let stray = bytes::path(&scene.db_path(), &stray).unwrap();
+    let written = i64::try_from(
+        fs::metadata(&stray).unwrap().modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis(),
+    )
+    .unwrap();
+    let at_written = written - at(0).millis();
+    scene.looks_after(at_written + 6 * DAY);
+    assert!(stray.exists());
+    scene.looks_after(at_written + 8 * DAY);
+    assert!(!stray.exists());
+}
+
+#[test]
+fn attach_names_what_is_wrong() {
+    let mut scene = Scene::new();
+    let db = scene.db_path();
+    let fields = Fields::new();
+    let new = AttachTo::NewDocument(&fields);
+    let mut fails = |path: &str, to: &AttachTo<'_>| {
+        let path = scene.directory.join(path);
+        attach(&mut scene.db, &db, Origin::Cli, &path, to).unwrap_err()
+    };
+    assert!(matches!(fails("nothing.pdf", &new), AttachError::Source(..)));
+    assert!(matches!(fails(".", &new), AttachError::NotAFile(_)));
+    assert!(matches!(fails("replica.db", &AttachTo::Document(DOCUMENT)), AttachError::Edit(_)), "no such document");
+    assert_eq!(scene.one("SELECT count(*) FROM files"), "0", "nothing is half done");
+}

@@ -1,0 +1,26 @@
+//! The clock of the machine, and the threads for blocking work. Must not know what runs on them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hearth_contract::formats::Timestamp;
+
+use crate::store::StoreError;
+
+/// The time on the machine's clock.
+pub(crate) fn wall_clock() -> Timestamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Runs SQL or other blocking work on a thread of its own.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(StoreError::Unexpected("the runtime has dropped a step of the sync at its end".to_owned())),
+        },
+    }
+}

@@ -1,0 +1,254 @@
+//! Decides which file travels next, and what follows from its end. Pure: time and chance are arguments. Must not know HTTP, the
+//! database or the disk.
+
+use std::collections::HashMap;
+
+use hearth_contract::problem::ProblemType;
+use serde_json::{Value, json};
+
+use crate::model::ReasonCode;
+use crate::sync::core::{Backoff, ErrorType, Millis, Refusal};
+
+/// Downloads with wrong bytes after which a file counts as damaged.
+const WRONG_BYTES_MAX: u32 = 2;
+
+/// The shortest pause (milliseconds) after the server has refused the key. The sync itself asks a person for another key.
+const KEY_PAUSE: Millis = 60_000;
+
+/// Where a file travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// To the server.
+    Up,
+    /// From the server.
+    Down,
+}
+
+/// What to do now.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next<'a> {
+    /// Carry the file with this hash.
+    Carry(Direction, &'a str),
+    /// Nothing until this time.
+    WaitUntil(Millis),
+    /// Nothing until the table `files` changes.
+    Idle,
+}
+
+/// How the journey of one file has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Arrival {
+    /// The bytes are where they should be.
+    Done,
+    /// The server's answer is no success.
+    Refused(Refusal),
+    /// The bytes from the server are not those of the hash.
+    WrongBytes,
+    /// No whole answer arrived; with a sentence why.
+    NoAnswer(String),
+}
+
+/// What to write down about a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Verdict {
+    /// The bytes are where they should be.
+    Done,
+    /// The file is carried again later.
+    Later,
+    /// The server does not take the file: a person decides. `limit`: the most bytes of a file, if that was the cause.
+    UploadRefused { code: ReasonCode, sentence: String, problem: Value, limit: Option<u64> },
+    /// The server does not have the file.
+    NotThere(Value),
+    /// The server's bytes were wrong again and again.
+    Damaged(Value),
+    /// The server does not give the bytes.
+    DownloadRefused(Value),
+}
+
+/// Attempts of one file.
+#[derive(Debug, Clone, Copy, Default)]
+struct Attempts {
+    failures: u32,
+    wrong_bytes: u32,
+    not_before: Millis,
+}
+
+/// The files that have failed, and when they are tried again.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    attempts: HashMap<String, Attempts>,
+    backoff: Backoff,
+}
+
+impl Transfer {
+    /// `seed` spreads the attempts of many replicas.
+    pub(super) fn new(seed: u64) -> Transfer {
+        Transfer { attempts: HashMap::new(), backoff: Backoff::new(seed) }
+    }
+
+    /// Contact has returned: everything may be tried at once.
+    pub(super) fn clear_pauses(&mut self) {
+        self.attempts.values_mut().for_each(|attempts| attempts.not_before = Millis::MIN);
+    }
+
+    /// Chooses among the files that have to travel. Uploads go first, because edits wait for them.
+    pub(super) fn next<'a>(&mut self, now: Millis, up: &'a [String], down: &'a [String]) -> Next<'a> {
+        self.attempts.retain(|hash, _| up.contains(hash) || down.contains(hash));
+        let due_at = |hash: &String| self.attempts.get(hash).map_or(Millis::MIN, |attempts| attempts.not_before);
+        let all = || {
+            let up = up.iter().map(|hash| (Direction::Up, hash));
+            up.chain(down.iter().map(|hash| (Direction::Down, hash)))
+        };
+        match all().find(|(_, hash)| due_at(hash) <= now) {
+            Some((direction, hash)) => Next::Carry(direction, hash),
+            None => all().map(|(_, hash)| due_at(hash)).min().map_or(Next::Idle, Next::WaitUntil),
+        }
+    }
+
+    /// What follows from the end of a journey.
+    pub(super) fn ended(&mut self, now: Millis, direction: Direction, hash: &str, arrival: Arrival) -> Verdict {
+        let verdict = match arrival {
+            Arrival::Done => Verdict::Done,
+            Arrival::NoAnswer(_) => self.later(now, hash, 0),
+            Arrival::WrongBytes => {
+                let attempts = self.attempts.entry(hash.to_owned()).or_default();
+                attempts.wrong_bytes += 1;
+                match attempts.wrong_bytes >= WRONG_BYTES_MAX {
+                    true => Verdict::Damaged(json!({
+                        "message": "the server gave other bytes than the hash of the file says, twice",
+                    })),
+                    false => self.later(now, hash, 0),
+                }
+            }
+            Arrival::Refused(refusal) if is_temporary(&refusal) => {
+                let pause = if matches!(refusal.status, 401 | 403) { KEY_PAUSE } else { 0 };
+                self.later(now, hash, refusal.retry_after.unwrap_or_default().max(pause))
+            }
+            Arrival::Refused(refusal) => final_verdict(direction, refusal),
+        };
+        if verdict != Verdict::Later {
+            self.attempts.remove(hash);
+        }
+        verdict
+    }
+
+    fn later(&mut self, now: Millis, hash: &str, pause_min: Millis) -> Verdict {
+        let attempts = self.attempts.entry(hash.to_owned()).or_default();
+        attempts.failures += 1;
+        attempts.not_before = now + self.backoff.pause(attempts.failures).max(pause_min);
+        Verdict::Later
+    }
+}
+
+/// True when the same request may succeed later: the server asks for patience, wants another key, or something else than the
+/// server has answered. After 416 the download begins anew.
+fn is_temporary(refusal: &Refusal) -> bool {
+    !refusal.is_from_server() || matches!(refusal.status, 401 | 403 | 408 | 409 | 416 | 429 | 500..)
+}
+
+fn final_verdict(direction: Direction, refusal: Refusal) -> Verdict {
+    let Refusal { status, error_type, message, problem, .. } = refusal;
+    let is_not_found = error_type == ErrorType::Known(ProblemType::NotFound);
+    match direction {
+        Direction::Down if is_not_found => Verdict::NotThere(problem),
+        Direction::Down => Verdict::DownloadRefused(problem),
+        Direction::Up => {
+            let is_of_file = problem.pointer("/details/of").is_some_and(|of| of == "file");
+            let limit = problem.pointer("/details/limit_bytes").and_then(Value::as_u64).filter(|_| is_of_file);
+            let code = if status == 413 { ReasonCode::TooLarge } else { ReasonCode::Refused };
+            Verdict::UploadRefused { code, sentence: message, problem, limit }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(status: u16, error_type: &str, problem: Value) -> Arrival {
+        let error_type = ErrorType::parse(error_type);
+        let message = "no".to_owned();
+        Arrival::Refused(Refusal { status, error_type, message, expired: None, problem, retry_after: None })
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn uploads_go_first_and_failed_files_wait() {
+        let mut transfer = Transfer::new(1);
+        let (up, down) = (names(&["a"]), names(&["b"]));
+        assert_eq!(transfer.next(0, &up, &down), Next::Carry(Direction::Up, "a"));
+        assert_eq!(transfer.ended(0, Direction::Up, "a", Arrival::NoAnswer("cut".to_owned())), Verdict::Later);
+        let busy = Arrival::Refused(Refusal {
+            retry_after: Some(5_000),
+            ..match refusal(429, "rate_limited", Value::Null) {
+                Arrival::Refused(refusal) => refusal,
+                _ => unreachable!(),
+            }
+        });
+        assert_eq!(transfer.ended(0, Direction::Down, "b", busy), Verdict::Later);
+        let Next::WaitUntil(at) = transfer.next(0, &up, &down) else { panic!("both wait") };
+        assert!((1..5_000).contains(&at), "{at}");
+        assert_eq!(transfer.next(5_000, &[], &down), Next::Carry(Direction::Down, "b"));
+        transfer.ended(6_000, Direction::Down, "b", Arrival::NoAnswer("cut".to_owned()));
+        transfer.clear_pauses();
+        assert_eq!(transfer.next(6_000, &[], &down), Next::Carry(Direction::Down, "b"), "contact is back");
+        assert_eq!(transfer.next(6_000, &[], &[]), Next::Idle);
+    }
+
+    #[test]
+    fn answers_and_what_they_mean() {
+        let too_large = json!({ "details": { "limit_bytes": 8, "of": "file" } });
+        let full = json!({ "details": { "limit_bytes": 9, "of": "home" } });
+        let refused = |code, problem: &Value, limit| Verdict::UploadRefused {
+            code,
+            sentence: "no".to_owned(),
+            problem: problem.clone(),
+            limit,
+        };
+        let null = Value::Null;
+        for (direction, arrival, expected) in [
+            (Direction::Up, Arrival::Done, Verdict::Done),
+            (
+                Direction::Up,
+                refusal(413, "payload_too_large", too_large.clone()),
+                refused(ReasonCode::TooLarge, &too_large, Some(8)),
+            ),
+            (
+                Direction::Up,
+                refusal(413, "payload_too_large", full.clone()),
+                refused(ReasonCode::TooLarge, &full, None),
+            ),
+            (Direction::Up, refusal(413, "", null.clone()), Verdict::Later),
+            (
+                Direction::Up,
+                refusal(415, "unsupported_media_type", null.clone()),
+                refused(ReasonCode::Refused, &null, None),
+            ),
+            (Direction::Up, refusal(400, "invalid_request", null.clone()), refused(ReasonCode::Refused, &null, None)),
+            (Direction::Up, refusal(403, "insufficient_scope", null.clone()), Verdict::Later),
+            (Direction::Up, refusal(503, "", null.clone()), Verdict::Later),
+            (Direction::Down, refusal(404, "not_found", null.clone()), Verdict::NotThere(null.clone())),
+            (Direction::Down, refusal(404, "route_not_found", null.clone()), Verdict::DownloadRefused(null.clone())),
+            (Direction::Down, refusal(404, "", null.clone()), Verdict::Later),
+            (Direction::Down, refusal(416, "range_not_satisfiable", null.clone()), Verdict::Later),
+        ] {
+            assert_eq!(Transfer::new(1).ended(0, direction, "a", arrival.clone()), expected, "{arrival:?}");
+        }
+    }
+
+    #[test]
+    fn wrong_bytes_twice_are_damage() {
+        let mut transfer = Transfer::new(1);
+        assert_eq!(transfer.ended(0, Direction::Down, "a", Arrival::WrongBytes), Verdict::Later);
+        assert_eq!(transfer.ended(0, Direction::Down, "a", Arrival::NoAnswer(String::new())), Verdict::Later);
+        assert!(matches!(transfer.ended(0, Direction::Down, "a", Arrival::WrongBytes), Verdict::Damaged(_)));
+        assert_eq!(
+            transfer.ended(0, Direction::Down, "a", Arrival::WrongBytes),
+            Verdict::Later,
+            "a person has asked again"
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Brings the bytes of files to the server and back, beside the sync of records: one file at a time, uploads first. An edit that
+//! names a file waits in the plan of the edits until the table `files` says that the server has the bytes. Must not know edits.
+//!
+//! [`machine`] decides which file is next and what an answer means; pure. [`worker`] runs it with the database, a clock and a
+//! client. [`exchange`] carries one file over HTTP.
+
+mod exchange;
+mod machine;
+mod worker;
+
+pub(super) use worker::TransferTask;
+pub use worker::fetch_files;

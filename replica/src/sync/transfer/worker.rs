@@ -1,0 +1,235 @@
+//! Runs the transfer of files: reads the table `files`, waits, carries, writes what came of it. Decides nothing. Must not know
+//! how the sync of records works; the sync tells when there is contact.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::exchange;
+use super::machine::{Arrival, Direction, Next, Transfer, Verdict};
+use crate::notification;
+use crate::store::file_store::table::{Travelling, to_download, to_upload};
+use crate::store::file_store::upkeep;
+use crate::store::file_store::upload::{Downloaded, downloaded, refused, uploaded};
+use crate::store::{Connection, StoreError, open};
+use crate::sync::client::{Client, ClientError};
+use crate::sync::core::Millis;
+use crate::sync::error::SyncError;
+use crate::sync::{SyncLock, runtime};
+
+/// Time between two looks at the folder of the files.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// The pause after the database or the disk has failed. The sync of records tells a person.
+const FAULT_PAUSE: Duration = Duration::from_secs(10);
+
+/// The transfer beside a sync. Ends when dropped.
+#[derive(Debug)]
+pub(in crate::sync) struct TransferTask {
+    task: JoinHandle<()>,
+    /// The client while there is contact.
+    line: watch::Sender<Option<Client>>,
+    has_line: bool,
+}
+
+impl TransferTask {
+    /// Begins, without contact. `changed` is notified of each change of the database.
+    pub(in crate::sync) fn start(db: &Path, changed: Arc<Notify>) -> TransferTask {
+        let (line, receiver) = watch::channel(None);
+        let task = tokio::spawn(run(db.to_owned(), receiver, changed));
+        TransferTask { task, line, has_line: false }
+    }
+
+    /// Tells whether there is contact. Without contact, and with another key, what travels is cut; it goes on later.
+    pub(in crate::sync) fn set_contact(&mut self, in_contact: bool, client: &Client) {
+        if std::mem::replace(&mut self.has_line, in_contact) != in_contact {
+            self.line.send_replace(in_contact.then(|| client.clone()));
+        }
+    }
+
+    /// Uses another key from now on.
+    pub(in crate::sync) fn use_client(&mut self, client: &Client) {
+        if self.has_line {
+            self.line.send_replace(Some(client.clone()));
+        }
+    }
+}
+
+impl Drop for TransferTask {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The database of the transfer.
+#[derive(Clone)]
+struct Store {
+    db: PathBuf,
+    connection: Arc<Mutex<Connection>>,
+}
+
+impl Store {
+    async fn open(db: PathBuf) -> Result<Store, StoreError> {
+        let path = db.clone();
+        let connection = runtime::blocking(move || open::read_write(&path)).await?;
+        Ok(Store { db, connection: Arc::new(Mutex::new(connection)) })
+    }
+
+    /// Runs SQL on a thread for blocking work.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection, &Path) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let store = self.clone();
+        runtime::blocking(move || {
+            let mut connection = store.connection.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut connection, &store.db)
+        })
+        .await
+    }
+
+    /// Hashes of the files that have to travel: up and down.
+    async fn travelling(&self) -> Result<(Vec<String>, Vec<String>), StoreError> {
+        let hashes = |files: Vec<Travelling>| files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
+        self.run(move |connection, _| Ok((hashes(to_upload(connection)?), hashes(to_download(connection)?)))).await
+    }
+
+    /// Carries a file and returns how its journey ended.
+    async fn carry(&self, client: &Client, direction: Direction, hash: &str) -> Result<Arrival, StoreError> {
+        match direction {
+            Direction::Up => Ok(exchange::upload(client, &self.db, hash).await),
+            Direction::Down => exchange::download(client, &self.db, hash).await,
+        }
+    }
+
+    /// Writes down what came of a file, and tells other programs.
+    async fn record(&self, direction: Direction, hash: String, verdict: Verdict) -> Result<(), StoreError> {
+        self.run(move |connection, db| {
+            let down = |connection: &mut Connection, end| downloaded(connection, &hash, &end);
+            match verdict {
+                Verdict::Later => return Ok(()),
+                Verdict::Done if direction == Direction::Up => uploaded(connection, &hash)?,
+                Verdict::Done => down(connection, Downloaded::Here)?,
+                Verdict::UploadRefused { code, sentence, problem, limit } => {
+                    refused(connection, &hash, code, &sentence, &problem, limit)?;
+                }
+                Verdict::NotThere(problem) => down(connection, Downloaded::NotThere(problem))?,
+                Verdict::Damaged(problem) => down(connection, Downloaded::Damaged(problem))?,
+                Verdict::DownloadRefused(problem) => down(connection, Downloaded::Refused(problem))?,
+            }
+            notification::notify(db);
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Carries files while there is contact, until aborted.
+async fn run(db: PathBuf, mut line: watch::Receiver<Option<Client>>, changed: Arc<Notify>) {
+    let start = Instant::now();
+    let mut transfer = Transfer::new(Uuid::new_v4().as_u128() as u64);
+    let mut upkeep_at = start;
+    let store = loop {
+        match Store::open(db.clone()).await {
+            Ok(store) => break store,
+            Err(error) => tracing::warn!(%error, "files cannot travel: the database does not open"),
+        }
+        tokio::time::sleep(FAULT_PAUSE).await;
+    };
+    loop {
+        if Instant::now() >= upkeep_at {
+            upkeep_at = Instant::now() + UPKEEP_INTERVAL;
+            let now = runtime::wall_clock();
+            let looked = store.run(move |connection, db| upkeep::look_after(connection, db, false, now));
+            if let Err(error) = looked.await {
+                tracing::warn!(%error, "the folder of the files could not be looked at");
+            }
+        }
+        let client = line.borrow_and_update().clone();
+        tokio::select! {
+            biased;
+            told = line.changed() => match told {
+                // Contact has come or gone, or there is another key: no file has to wait for its pause.
+                Ok(()) => transfer.clear_pauses(),
+                Err(_) => return,
+            },
+            stepped = step(&store, &mut transfer, client.as_ref(), &changed, start, upkeep_at) => {
+                if let Err(error) = stepped {
+                    tracing::warn!(%error, "a file cannot travel");
+                    tokio::time::sleep(FAULT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+/// Carries one file, or waits until there may be one to carry.
+async fn step(
+    store: &Store,
+    transfer: &mut Transfer,
+    client: Option<&Client>,
+    changed: &Notify,
+    start: Instant,
+    upkeep_at: Instant,
+) -> Result<(), StoreError> {
+    let Some(client) = client else {
+        tokio::time::sleep_until(upkeep_at).await;
+        return Ok(());
+    };
+    let (up, down) = store.travelling().await?;
+    let wake_at = match transfer.next(since(start), &up, &down) {
+        Next::Carry(direction, hash) => {
+            let arrival = store.carry(client, direction, hash).await?;
+            if arrival != Arrival::Done {
+                tracing::info!(hash, ?direction, ?arrival, "a file has not arrived");
+            }
+            let verdict = transfer.ended(since(start), direction, hash, arrival);
+            return store.record(direction, hash.to_owned(), verdict).await;
+        }
+        Next::WaitUntil(at) => upkeep_at.min(start + Duration::from_millis(at.max(0).unsigned_abs())),
+        Next::Idle => upkeep_at,
+    };
+    tokio::select! {
+        () = changed.notified() => {}
+        () = tokio::time::sleep_until(wake_at) => {}
+    }
+    Ok(())
+}
+
+fn since(start: Instant) -> Millis {
+    Millis::try_from(start.elapsed().as_millis()).unwrap_or(Millis::MAX)
+}
+
+/// Fetches all files that are asked for, in a program that does not sync. The caller holds the right to sync, so no other
+/// process fetches them too. Err: no contact, another key is needed, or the database failed.
+pub async fn fetch_files(db: &Path, server: &str, key: &SecretString, _right: &SyncLock) -> Result<(), SyncError> {
+    let client = Client::new(server, key)?;
+    let store = Store::open(db.to_owned()).await?;
+    let (start, mut transfer) = (Instant::now(), Transfer::new(Uuid::new_v4().as_u128() as u64));
+    loop {
+        let (_, down) = store.travelling().await?;
+        match transfer.next(since(start), &[], &down) {
+            Next::Idle => return Ok(()),
+            Next::WaitUntil(at) => {
+                tokio::time::sleep_until(start + Duration::from_millis(at.max(0).unsigned_abs())).await;
+            }
+            Next::Carry(direction, hash) => {
+                let arrival = store.carry(&client, direction, hash).await?;
+                let verdict = transfer.ended(since(start), direction, hash, arrival.clone());
+                match arrival {
+                    Arrival::NoAnswer(why) => return Err(client.unreachable(why).into()),
+                    Arrival::Refused(refusal) if verdict == Verdict::Later => {
+                        return Err(ClientError::Refused(refusal.status, refusal.message).into());
+                    }
+                    _ => store.record(direction, hash.to_owned(), verdict).await?,
+                }
+            }
+        }
+    }
+}
