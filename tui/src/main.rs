@@ -48,6 +48,10 @@ enum Command {
     },
     /// List every action: id, keys, description and screens. Settings change keys by these ids
     Keys,
+    /// Write shell completions
+    Completions(hearth_help::Completions),
+    /// Write the manual page, or one page for each command
+    Man(hearth_help::Man),
 }
 
 fn main() -> ExitCode {
@@ -65,7 +69,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<()> {
+fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+    match arguments.command.take() {
+        Some(Command::Completions(completions)) => {
+            return Ok(stdout().write_all(&completions.script(Arguments::command()))?);
+        }
+        Some(Command::Man(man)) => {
+            let page = man.write(Arguments::command()).map_err(|(dir, error)| {
+                anyhow::anyhow!("{}: {error}; name a directory that is yours", dir.display())
+            })?;
+            return Ok(stdout().write_all(&page.unwrap_or_default())?);
+        }
+        other => arguments.command = other,
+    }
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term.is_empty() || term == "dumb");
     let is_terminal = stdout().is_terminal() && stdin().is_terminal() && !is_dumb;
     if arguments.db.is_some() && matches!(arguments.command, Some(Command::Demo { .. })) {

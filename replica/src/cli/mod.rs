@@ -78,9 +78,9 @@ enum Command {
     /// List the fields of a kind, with the values that they take
     Fields(fields::Fields),
     /// Write shell completions
-    Completions(help::Completions),
+    Completions(hearth_help::Completions),
     /// Write the manual page, or one page for each command
-    Man(help::Man),
+    Man(hearth_help::Man),
 }
 
 /// The commands that work on the home of a profile.
@@ -189,8 +189,8 @@ fn execute(arguments: Arguments) -> Result<(), FailureReport> {
         // These commands need no profile, so a damaged profile does not stop them.
         Command::Drill(drill) => return Ok(drill.run(json)?),
         Command::Fields(fields) => return Ok(fields.run(json)?),
-        Command::Completions(completions) => return Ok(completions.run(Arguments::command())?),
-        Command::Man(man) => return Ok(man.run(Arguments::command())?),
+        Command::Completions(completions) => return Ok(help::completions(completions, Arguments::command())?),
+        Command::Man(man) => return Ok(help::man(man, Arguments::command())?),
     };
     let (named, name) = (name.is_some(), name.unwrap_or_else(|| profile::DEFAULT.to_owned()));
     output::set_home_flags(hearth_replica::address::home_flags(&name, db.as_deref()));

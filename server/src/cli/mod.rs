@@ -48,6 +48,26 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    #[command(flatten)]
+    OnData(DataCommand),
+    /// Print the OpenAPI description of the API
+    Openapi {
+        /// Print YAML instead of JSON
+        #[arg(long)]
+        yaml: bool,
+        /// Public URL of the service
+        #[arg(long, default_value = "http://127.0.0.1:8750", value_parser = parse_base_url, value_name = "URL")]
+        base_url: String,
+    },
+    /// Write shell completions
+    Completions(hearth_help::Completions),
+    /// Write the manual page, or one page for each command
+    Man(hearth_help::Man),
+}
+
+/// The commands that work on the data directory.
+#[derive(Subcommand)]
+enum DataCommand {
     /// Run the server
     Serve(Box<serve::Serve>),
     /// Create, list and change teams
@@ -62,15 +82,6 @@ enum Command {
     /// Look at homes, and repair them
     #[command(subcommand)]
     Home(home::HomeCommand),
-    /// Print the OpenAPI description of the API
-    Openapi {
-        /// Print YAML instead of JSON
-        #[arg(long)]
-        yaml: bool,
-        /// Public URL of the service
-        #[arg(long, default_value = "http://127.0.0.1:8750", value_parser = parse_base_url, value_name = "URL")]
-        base_url: String,
-    },
     /// Reset the sandbox of a team
     #[command(subcommand)]
     Sandbox(data::SandboxCommand),
@@ -113,13 +124,26 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
-    if let Command::Openapi { yaml, base_url } = cli.command {
-        if yaml && cli.json {
-            Cli::command().error(ErrorKind::ArgumentConflict, "use either --json or --yaml, not both").exit();
-        }
-        return openapi(yaml, &base_url);
+    if let Command::Openapi { yaml: true, .. } = cli.command
+        && cli.json
+    {
+        Cli::command().error(ErrorKind::ArgumentConflict, "use either --json or --yaml, not both").exit();
     }
-    let data = match cli.data {
+    match cli.command {
+        Command::Openapi { yaml, base_url } => openapi(yaml, &base_url),
+        Command::Completions(completions) => print_text(&completions.script(Cli::command())),
+        Command::Man(man) => match man.write(Cli::command()) {
+            Ok(Some(page)) => print_text(&page),
+            Ok(None) => Ok(()),
+            Err((dir, error)) => anyhow::bail!("{}: {error}; name a directory that is yours", dir.display()),
+        },
+        Command::OnData(command) => run_on_data(command, cli.data, cli.json),
+    }
+}
+
+/// Runs a command that needs the data directory.
+fn run_on_data(command: DataCommand, data: Option<PathBuf>, json: bool) -> anyhow::Result<()> {
+    let data = match data {
         Some(data) => data,
         None => ProjectDirs::from("", "", "hearth").map(|dirs| dirs.data_dir().join("server")).ok_or_else(|| {
             anyhow::anyhow!("there is no home directory; set the directory of the database with --data")
@@ -127,30 +151,29 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     };
     anyhow::ensure!(!data.is_file(), "{} is a file; --data names the directory of hearth.db", data.display());
     let runtime = tokio::runtime::Runtime::new()?;
-    match cli.command {
-        Command::Serve(args) => runtime.block_on(serve::serve(*args, data, cli.json)),
-        Command::Team(command @ team::TeamCommand::Create { .. }) => {
+    match command {
+        DataCommand::Serve(args) => runtime.block_on(serve::serve(*args, data, json)),
+        DataCommand::Team(command @ team::TeamCommand::Create { .. }) => {
             let db =
                 if database_exists(&data).unwrap_or(true) { open_existing(&data)? } else { open_or_create(&data)? };
-            runtime.block_on(team::team(command, &db, cli.json))
+            runtime.block_on(team::team(command, &db, json))
         }
-        Command::Team(command) => runtime.block_on(team::team(command, &open_existing(&data)?, cli.json)),
-        Command::Key(command) => runtime.block_on(key::key(command, &open_existing(&data)?, cli.json)),
-        Command::Console(command) => runtime.block_on(console::console(command, &open_existing(&data)?, cli.json)),
-        Command::Home(command) => runtime.block_on(home::home(command, &open_existing(&data)?, cli.json)),
-        Command::Openapi { .. } => Ok(()),
-        Command::Sandbox(command) => runtime.block_on(data::sandbox(command, &open_existing(&data)?, cli.json)),
-        Command::Backup { file } => {
-            let done = runtime.block_on(data::backup(&open_existing(&data)?, &file, cli.json));
+        DataCommand::Team(command) => runtime.block_on(team::team(command, &open_existing(&data)?, json)),
+        DataCommand::Key(command) => runtime.block_on(key::key(command, &open_existing(&data)?, json)),
+        DataCommand::Console(command) => runtime.block_on(console::console(command, &open_existing(&data)?, json)),
+        DataCommand::Home(command) => runtime.block_on(home::home(command, &open_existing(&data)?, json)),
+        DataCommand::Sandbox(command) => runtime.block_on(data::sandbox(command, &open_existing(&data)?, json)),
+        DataCommand::Backup { file } => {
+            let done = runtime.block_on(data::backup(&open_existing(&data)?, &file, json));
             // Does not wait for the thread of an interrupted backup.
             runtime.shutdown_background();
             done
         }
-        Command::Restore { file } => data::restore(&data, &file, cli.json),
-        Command::Check => runtime.block_on(data::check(open_existing(&data), cli.json)),
-        Command::Lab(lab) => {
+        DataCommand::Restore { file } => data::restore(&data, &file, json),
+        DataCommand::Check => runtime.block_on(data::check(open_existing(&data), json)),
+        DataCommand::Lab(lab) => {
             let db = open_existing(&data)?;
-            runtime.block_on(lab::run(lab, db, data, cli.json))
+            runtime.block_on(lab::run(lab, db, data, json))
         }
     }
 }
@@ -158,7 +181,11 @@ fn run(cli: Cli) -> anyhow::Result<()> {
 fn openapi(yaml: bool, base_url: &str) -> anyhow::Result<()> {
     let document = openapi::document(base_url.trim_end_matches('/'), &ROUTES);
     let text = if yaml { document.yaml } else { document.json };
-    output::print_line(std::str::from_utf8(&text)?.trim_end())
+    print_text(&text)
+}
+
+fn print_text(text: &[u8]) -> anyhow::Result<()> {
+    output::print_line(std::str::from_utf8(text)?.trim_end())
 }
 
 /// Opens an existing database and never creates a directory: a backup or check of a misspelt, empty directory would
