@@ -60,6 +60,6 @@ fn attach_and_files_say_what_is_wrong() {
     let document = json(&db, &["add", "document", "title=Deed"]);
     let output = replica(&db, &["files", "open", document["id"].as_str().unwrap()]);
     assert!(refusal(&output).contains("has no file"));
-    let written = sqlite3(&db, "DELETE FROM files");
+    let written = sqlite3(&db, "INSERT INTO files (sha256, state) VALUES ('a', 'present')");
     assert!(refusal(&written).contains("files is kept by the replica itself"));
 }
