@@ -79,7 +79,8 @@ async fn killed_uploads_leave_no_file_without_bytes() {
         assert_eq!((&report["ok"], &report["faults"]), (&json!(true), &json!([])), "{report}");
     }
     let (server, client) = home.serve(&UNLIMITED);
-    for bytes in acknowledged.lock().unwrap().clone() {
+    let acknowledged = acknowledged.lock().unwrap().clone();
+    for bytes in acknowledged {
         let read = client.get(&path(&bytes)).await;
         assert_eq!((read.status, read.text.as_bytes()), (200, &bytes[..]));
     }

@@ -10,7 +10,7 @@ mod money;
 mod page;
 
 pub use self::gather::{Report, TooLarge};
-pub use self::page::{Facts, Photo, write};
+pub use self::page::{Facts, Photo, PhotoSource, write};
 
 /// The most records of a report. A longer page opens in no browser.
 pub const RECORDS_MAX: usize = 100_000;

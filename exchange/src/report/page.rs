@@ -63,19 +63,21 @@ struct Total {
     worth: Cents,
 }
 
+/// Gives the picture of a file by its SHA-256. None: the bytes are not at hand.
+pub type PhotoSource<'a> = dyn FnMut(&str) -> Option<Photo> + 'a;
+
 /// The photos of a report, read one at a time up to [`PHOTO_BYTES_MAX`].
 struct Photos<'a> {
-    source: RefCell<&'a mut dyn FnMut(&str) -> Option<Photo>>,
+    source: RefCell<&'a mut PhotoSource<'a>>,
     bytes_left: Cell<usize>,
     left_out: Cell<usize>,
 }
 
-/// Writes the report, and returns the number of its things. `photo`: the picture of a file by its SHA-256; None when the bytes
-/// are not at hand.
+/// Writes the report, and returns the number of its things.
 pub fn write(
     report: &Report,
     facts: &Facts,
-    photo: &mut dyn FnMut(&str) -> Option<Photo>,
+    photo: &mut PhotoSource<'_>,
     out: &mut dyn io::Write,
 ) -> io::Result<usize> {
     let sections = sections(report);
