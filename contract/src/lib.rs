@@ -8,7 +8,7 @@
 //! - [`search_text`]: the searched words of a record. [`recurrence`]: which task follows a completed one. [`time_zone`]: days.
 //! - [`currency`]: the codes of currencies. [`units`]: how a home reads its sums and areas.
 //! - [`record`], [`command`], [`event`]: a record, a change that a client asks for, a change that the server committed.
-//! - [`file_type`]: the media type of a file by its bytes.
+//! - [`media`]: the media type of a file by its bytes.
 //! - [`record_limits`]: what a record may hold at most, for readers of a server's data.
 //! - [`problem`]: refusals with status, retry rule and next step.
 //! - [`envelope`], [`headers`], [`paths`], [`key`]: the parts of HTTP messages.
@@ -21,10 +21,10 @@ pub mod currency;
 pub mod envelope;
 pub mod event;
 pub mod fields;
-pub mod file_type;
 pub mod formats;
 pub mod headers;
 pub mod key;
+pub mod media;
 pub mod paths;
 pub mod printed_text;
 pub mod problem;

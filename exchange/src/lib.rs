@@ -5,5 +5,6 @@
 pub mod calendar;
 pub mod ends;
 pub mod import;
+pub mod picture;
 pub mod report;
 pub mod table;

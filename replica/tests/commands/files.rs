@@ -63,3 +63,18 @@ fn attach_and_files_say_what_is_wrong() {
     let written = sqlite3(&db, "INSERT INTO files (sha256, state) VALUES ('a', 'present')");
     assert!(refusal(&written).contains("files is kept by the replica itself"));
 }
+
+#[test]
+fn report_shows_the_photo_of_a_thing() {
+    let (dir, db) = empty_replica();
+    // A GIF of one pixel.
+    let gif = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\x04\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+    let photo = dir.path().join("lamp.gif");
+    std::fs::write(&photo, gif).unwrap();
+    json(&db, &["add", "inventory", "name=Lamp"]);
+    json(&db, &["attach", photo.to_str().unwrap(), "--to", "Lamp"]);
+    let report = dir.path().join("report.html");
+    json(&db, &["report", report.to_str().unwrap()]);
+    let page = std::fs::read_to_string(&report).unwrap();
+    assert!(page.contains("Lamp") && page.contains("data:image/jpeg;base64,"), "{page}");
+}

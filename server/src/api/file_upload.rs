@@ -12,13 +12,13 @@ use super::files::{file_json, hash_of, home_full};
 use crate::app::App;
 use crate::files::UPLOADS_MAX;
 use crate::files::disk::{Partial, Whole};
-use crate::files::media::MediaType;
 use crate::files::room::Reservation;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::random::random_bytes;
 use crate::store::stored_files::{self, FileHash, StoredFile};
 use crate::store::{HomeNumber, StoreError, Tx, homes};
+use hearth_contract::media::MediaType;
 
 /// Bytes that are collected before they are written.
 const PIECE: usize = 256 * 1024;

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use tokio::io::AsyncSeekExt;
 
 use super::once::once;
-use crate::files::media::MediaType;
 use crate::files::thumbnails::Thumbnail;
 use crate::home::cursor::FilesCursor;
 use crate::home::feed::cursor_problem;
@@ -20,6 +19,7 @@ use crate::http::range::{Chosen, choose};
 use crate::http::reply::{Payload, Refusal, Reply};
 use crate::store::stored_files::{self, FileHash, Removal, StoredFile};
 use crate::store::{HomeNumber, StoreError};
+use hearth_contract::media::MediaType;
 
 /// `Cache-Control` of bytes: the bytes of a hash never change.
 const IMMUTABLE: &str = "private, max-age=31536000, immutable";

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -11,10 +11,11 @@ use std::sync::atomic::Ordering;
 use data_encoding::HEXLOWER;
 use hearth_contract::check::Fields;
 use hearth_contract::formats::{Timestamp, format_date, parse_id};
+use hearth_contract::media::MediaType;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use hearth_contract::time_zone::day;
-use hearth_exchange::report::{self, Facts, Report};
+use hearth_exchange::report::{self, Facts, Photo, PhotoSource, Report};
 use hearth_exchange::table;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -22,9 +23,12 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::state::Progress;
+use crate::files::disk::Disk;
 use crate::home::series::time_zone;
 use crate::store::exports::{FileName, Format, Job, Product, count};
+use crate::store::homes::Home;
 use crate::store::records::{self, Bounds, Direction, Sort};
+use crate::store::stored_files::{self, FileHash};
 use crate::store::tables::Tables;
 use crate::store::{HomeNumber, StoreError, Tx, homes};
 use crate::versions::{VERSIONS, Version};
@@ -65,10 +69,10 @@ impl From<zip::result::ZipError> for ExportError {
 /// Writes the file of a job, with mode 0600. `path` must not exist yet. The file is synced to disk at the end.
 pub(super) fn write_file(
     tx: &Tx<'_>,
+    disk: &Disk,
     job: &Job,
     began: Timestamp,
-    path: &Path,
-    name: FileName,
+    (path, name): (&Path, FileName),
     progress: &Progress,
 ) -> Result<Product, ExportError> {
     let out = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
@@ -112,7 +116,7 @@ pub(super) fn write_file(
         let zone = time_zone(tx, &home)?;
         Ok(Facts { home: homes::team_name(tx, job.home)?, day: format_date(day(zone.as_deref(), began)) })
     };
-    out_file.finish(facts)?;
+    out_file.finish(facts, &mut |hash| photo(tx, disk, &home, hash))?;
     let (size_bytes, sha256) = sync_and_hash(path)?;
     Ok(Product { file: name, size_bytes, sha256 })
 }
@@ -196,7 +200,11 @@ impl ExportFile {
         Ok(())
     }
 
-    fn finish(self, facts: impl FnOnce() -> Result<Facts, StoreError>) -> Result<(), ExportError> {
+    fn finish(
+        self,
+        facts: impl FnOnce() -> Result<Facts, StoreError>,
+        photo: &mut PhotoSource<'_>,
+    ) -> Result<(), ExportError> {
         match self {
             ExportFile::Json(mut out) => {
                 out.write_all(b"}\n")?;
@@ -206,12 +214,19 @@ impl ExportFile {
             ExportFile::Sqlite(tables) => tables.finish()?,
             ExportFile::Html(report, out) => {
                 let mut out = BufWriter::new(out);
-                report::write(&report, &facts()?, &mut |_| None, &mut out)?;
+                report::write(&report, &facts()?, photo, &mut out)?;
                 out.flush()?;
             }
         }
         Ok(())
     }
+}
+
+/// The photo of a file for a report. None: the file is no picture, or a damaged one.
+fn photo(tx: &Tx<'_>, disk: &Disk, home: &Home, hash: &str) -> Option<Photo> {
+    let file = stored_files::find(tx, home.number, &FileHash::parse(hash)?).ok()??;
+    let bytes = disk.open(home.id, &file.sha256, file.size_bytes).ok()?;
+    report::photo(BufReader::new(bytes), MediaType::parse(&file.content_type))
 }
 
 fn members(json: &str) -> Result<Fields, ExportError> {

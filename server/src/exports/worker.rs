@@ -95,9 +95,12 @@ async fn run_job(app: Arc<App>, job: Job, progress: Arc<Progress>) {
     let (began, name) = (app.clock_guard.now_or_expected(&app.clock), FileName::random());
     let (path, id) = (app.exports.path(&name), job.id);
     let (job_copy, progress_copy, file_name) = (job.clone(), progress.clone(), name.clone());
+    let files = app.files.clone();
     let written = app
         .db
-        .read_on_own_thread(move |tx| Ok(file::write_file(tx, &job_copy, began, &path, file_name, &progress_copy)))
+        .read_on_own_thread(move |tx| {
+            Ok(file::write_file(tx, &files.disk, &job_copy, began, (&path, file_name), &progress_copy))
+        })
         .await;
     let written = written.unwrap_or_else(|fault| Err(ExportError::Broken(fault.to_string())));
     if written.is_err() {

@@ -12,11 +12,11 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::media::{MediaType, Sniffer};
 use super::picture::WIDTHS;
 use crate::random::random_bytes;
 use crate::store::StoreError;
 use crate::store::stored_files::FileHash;
+use hearth_contract::media::{MediaType, Sniffer};
 
 /// The begin of a temporary name. The run of the process and a number follow.
 const PARTIAL: &str = "uploading-";

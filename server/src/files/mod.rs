@@ -3,12 +3,11 @@
 //!
 //! - [`disk`]: where the bytes lie, and how they get there safely. [`sweep`]: removes bytes that no row names. `copies`: bytes
 //!   for backups and checks.
-//! - [`media`]: the type of a file, judged by its bytes. [`room`]: how many bytes the uploads in progress may still take.
+//! - [`room`]: how many bytes the uploads in progress may still take.
 //! - [`thumbnails`]: small pictures, which `picture` makes.
 
 mod copies;
 pub mod disk;
-pub mod media;
 mod picture;
 pub mod room;
 pub mod sweep;

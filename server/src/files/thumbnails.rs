@@ -9,10 +9,11 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::Files;
-use super::media::MediaType;
-use super::picture::{self, NoPicture};
+use super::picture;
 use crate::store::StoreError;
 use crate::store::stored_files::{FileHash, StoredFile};
+use hearth_contract::media::MediaType;
+use hearth_exchange::picture::NoPicture;
 
 /// How long a request waits for the pictures before its own.
 const WAIT_MAX: Duration = Duration::from_secs(10);

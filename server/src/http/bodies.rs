@@ -1,7 +1,7 @@
 //! The kinds of request and response bodies, with statuses and media types. The OpenAPI description reads them. Must
 //! not know how a body is parsed or written.
 
-use crate::files::media::MediaType;
+use hearth_contract::media::MediaType;
 
 /// Operations in one bulk call, at most (contract 7).
 pub const BULK_OPERATIONS_MAX: usize = 50;

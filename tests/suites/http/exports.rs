@@ -157,11 +157,23 @@ async fn html_export_is_a_report_of_all_things() {
     client.post("/v1/vehicles", &json!({ "name": "Car", "current_value": "5000.00" })).await;
     let paper = json!({ "title": "Receipt", "subject_type": "inventory", "subject_id": chair });
     client.post("/v1/documents", &paper).await;
+    let photo = super::files::put_file(&client, super::files::GIF).await;
+    let photo = json!({ "title": "Chair", "subject_type": "inventory", "subject_id": chair, "file_sha256": photo });
+    assert_eq!(client.post("/v1/documents", &photo).await.status, 201);
     client.patch("/v1/property", &json!({ "address": "12 Mill Lane" })).await;
     let job = export(&client, &json!({ "format": "html", "types": ["inventory", "vehicle", "document"] })).await;
     let file = download(&client, &job, "text/html", "hearth-report.html").await;
     let page = String::from_utf8(file).unwrap();
-    for part in ["My home", "12 Mill Lane", "Study", "&#60;Chair&#62;", "0.30", "5,000.30", "Receipt"] {
+    for part in [
+        "My home",
+        "12 Mill Lane",
+        "Study",
+        "&#60;Chair&#62;",
+        "0.30",
+        "5,000.30",
+        "Receipt",
+        "data:image/jpeg;base64,",
+    ] {
         assert!(page.contains(part), "{part} in {page}");
     }
 }

@@ -20,6 +20,16 @@ fn path(bytes: &[u8]) -> String {
     format!("/v1/files/{hash}")
 }
 
+/// A GIF of one pixel.
+pub(super) const GIF: &[u8] =
+    b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\x04\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+
+/// Stores a file. Returns its hash.
+pub(super) async fn put_file(client: &Client, bytes: &[u8]) -> String {
+    assert_eq!(put(client, bytes).await.status, 201);
+    hash(bytes)
+}
+
 fn hash(bytes: &[u8]) -> String {
     path(bytes).rsplit('/').next().unwrap().to_owned()
 }
@@ -271,8 +281,7 @@ async fn unused_file_is_collected_after_seven_days() {
 async fn thumbnail_is_made_once_from_a_picture() {
     let server = Server::start().await;
     let client = Client::new(&server.url, &server.live_key);
-    // A GIF of one pixel.
-    let gif = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\x04\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+    let gif = GIF;
     put(&client, gif).await;
     for _ in 0..2 {
         let small = client.get(&format!("{}/thumbnail?width=320", path(gif))).await;

@@ -1,11 +1,13 @@
 //! The records of the replica as a report, and as a calendar. Must not know the form of either, nor how a file is created.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufReader, Write};
 
 use hearth_contract::formats::format_date;
+use hearth_contract::media::MediaType;
 use hearth_contract::schema::Kind;
 use hearth_exchange::calendar::{Calendar, KINDS};
-use hearth_exchange::report::{self, Facts, Report};
+use hearth_exchange::report::{self, Facts, Photo, Report};
 use hearth_replica::Replica;
 
 use super::super::today;
@@ -25,7 +27,14 @@ pub(super) fn write(replica: &Replica, out: &mut dyn Write) -> Result<usize, Exp
         })?;
     }
     let facts = Facts { home: home_name(replica)?, day: format_date(today::local()) };
-    Ok(report::write(&report, &facts, &mut |_| None, out)?)
+    Ok(report::write(&report, &facts, &mut |hash| photo(replica, hash), out)?)
+}
+
+/// The photo of a file for a report. None: its bytes are not here, or are no picture.
+fn photo(replica: &Replica, sha256: &str) -> Option<Photo> {
+    let media = MediaType::parse(replica.file(sha256).ok()??.content_type.as_deref()?);
+    let bytes = File::open(replica.file_path(sha256)?).ok()?;
+    report::photo(BufReader::new(bytes), media)
 }
 
 /// Writes a calendar of due tasks and of days on which something ends. Returns the number of its days.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use hearth_contract::file_type::FileType;
+use hearth_contract::media::Sniffer;
 use sha2::{Digest, Sha256};
 
 use crate::store::StoreError;
@@ -61,20 +61,20 @@ pub(crate) fn is_hash(text: &str) -> bool {
 #[derive(Default)]
 pub(crate) struct Reader {
     digest: Sha256,
-    file_type: FileType,
+    sniffer: Sniffer,
     size_bytes: u64,
 }
 
 impl Reader {
     fn update(&mut self, piece: &[u8]) {
         self.digest.update(piece);
-        self.file_type.update(piece);
+        self.sniffer.push(piece);
         self.size_bytes += piece.len() as u64;
     }
 
     fn finish(self) -> FileFacts {
         let sha256 = self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        FileFacts { sha256, size_bytes: self.size_bytes, content_type: self.file_type.finish() }
+        FileFacts { sha256, size_bytes: self.size_bytes, content_type: self.sniffer.finish().as_str() }
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
         let facts = copy_in(&db, &mut b"a receipt".as_slice(), 9).unwrap();
-        assert_eq!((facts.size_bytes, facts.content_type), (9, hearth_contract::file_type::TEXT));
+        assert_eq!((facts.size_bytes, facts.content_type), (9, hearth_contract::media::MediaType::Text.as_str()));
         let place = path(&db, &facts.sha256).unwrap();
         assert_eq!(fs::read(&place).unwrap(), b"a receipt");
         assert_eq!(examine(&place).unwrap(), facts);

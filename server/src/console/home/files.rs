@@ -7,7 +7,6 @@ use super::live::read;
 use super::words::list_path;
 use crate::api::files::bytes_headers;
 use crate::console::page::{Frame, not_found, notice};
-use crate::files::media::MediaType;
 use crate::files::thumbnails::Thumbnail;
 use crate::http::parameters::WIDTH_WORDS;
 use crate::http::reply::{Payload, Refusal, Reply};
@@ -15,6 +14,7 @@ use crate::http::web::WebRequest;
 use crate::store::StoreError;
 use crate::store::sessions::Session;
 use crate::store::stored_files::{self, FileHash, StoredFile};
+use hearth_contract::media::MediaType;
 
 /// Seconds after which a browser may ask for a picture again.
 const RETRY_SECONDS: &str = "5";

@@ -16,13 +16,13 @@ use super::upload::{FILES_MAX, Sent, Wanted, receive};
 use super::words::{list_path, short};
 use super::write::{FORM, commit, new_form_id, ticket};
 use crate::console::page::{Frame, not_found, render};
-use crate::files::media::MediaType;
 use crate::home::apply::HomeWriter;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
 use crate::random::fresh_id;
 use crate::store::StoreError;
 use crate::store::sessions::Session;
+use hearth_contract::media::MediaType;
 
 /// The list of items, as the target of a link.
 const LIST: (&str, &str) = (list_path(Kind::Inventory), "To the items");

@@ -14,7 +14,6 @@ use super::rows::{Row, Rows, Section, href, title};
 use super::ticks::{Told, told};
 use super::words::{kind_words, list_path, moment, size};
 use crate::console::page::{Frame, not_found, render};
-use crate::files::media::MediaType;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
 use crate::store::filter::Filter;
@@ -23,6 +22,7 @@ use crate::store::records::{Bounds, Direction, Sort};
 use crate::store::sessions::Session;
 use crate::store::stored_files::{self, FileHash};
 use crate::store::{StoreError, Tx};
+use hearth_contract::media::MediaType;
 
 /// Records of each part of the page; a list has the others.
 const ROWS: usize = 20;

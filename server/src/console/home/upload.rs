@@ -11,7 +11,6 @@ use multer::{Constraints, Field, Multipart, SizeLimit, parse_boundary};
 use super::words::size;
 use crate::api::file_upload::{Incoming, Place};
 use crate::files::UPLOADS_MAX;
-use crate::files::media::MediaType;
 use crate::http::bodies::WEB_BODY_MAX;
 use crate::http::reply::Refusal;
 use crate::http::upload_body::UploadBody;
@@ -19,6 +18,7 @@ use crate::http::web::{Fields, WebRequest};
 use crate::store::sessions::Session;
 use crate::store::stored_files::{self, FileHash};
 use crate::store::{StoreError, homes};
+use hearth_contract::media::MediaType;
 
 /// Files of one form, at most.
 pub(super) const FILES_MAX: usize = 10;
