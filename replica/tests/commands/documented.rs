@@ -77,6 +77,9 @@ fn json_members_match_document() {
     agree("`files path`", &json(&db, &["files", "path", "receipt"]));
     agree("`files verify`", &json(&db, &["files", "verify"]));
     agree("`export FILE.json`, `.csv`, `.html`, `.ics`, `report`", &json(&db, &["export", file.to_str().unwrap()]));
+    let table = dir.path().join("table.csv");
+    std::fs::write(&table, "name\nTable\n").unwrap();
+    agree("`import FILE`", &json(&db, &["import", table.to_str().unwrap(), "--yes"]));
     json(&db, &["add", "task", "title=Leak", "due_on=2020-01-01"]);
     let reminded = json(&db, &["remind"]);
     agree("`remind`", &reminded);

@@ -65,15 +65,15 @@ async fn every_page_keeps_its_role() {
             continue;
         }
         let created = operate::create_key(&app.db, &Clock::system(), new_key(&team, Environment::Test)).await.unwrap();
-        let spare = format!("Spare {}", page.operation);
-        sign_up(&server, "My home", Role::Member, &spare).await;
-        let people = people::list_people(&app.db, &team).await.unwrap();
-        let spare = people.iter().find(|person| person.name == spare).unwrap().id.clone();
         owner.submit("/console/calendars", &[("name", "Spare")]).await;
         let calendars = calendars::list(&app.db, Viewer::Owner(team.clone())).await.unwrap();
         let id = match page.path {
             path if path.contains("calendars") => &calendars[0].id,
-            path if path.ends_with("/remove") => &spare,
+            path if path.ends_with("/remove") => {
+                sign_up(&server, "My home", Role::Member, "Spare").await;
+                let people = people::list_people(&app.db, &team).await.unwrap();
+                &people.iter().find(|person| person.name == "Spare").unwrap().id.clone()
+            }
             path if path.contains("people") => &mia,
             _ => &created.key.id,
         };
@@ -289,10 +289,14 @@ async fn keys_come_in_pages_with_the_revoked_ones_last() {
         path = format!("/console/keys?after={}", next.split('"').next().unwrap());
     }
     // The two keys of the harness are the oldest.
-    let valid = (0..55).rev().map(|number| format!("key {number}"));
-    let revoked = (55..60).rev().map(|number| format!("key {number}"));
-    assert!(names.iter().take(55).cloned().eq(valid), "{names:?}");
-    assert!(names.iter().skip(57).cloned().eq(revoked), "{names:?}");
+    // Keys of one millisecond have no order.
+    let sorted = |found: &[String]| {
+        let mut numbers: Vec<u32> = found.iter().filter_map(|name| name.strip_prefix("key ")?.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!(sorted(&names[..55]), (0..55).collect::<Vec<_>>(), "{names:?}");
+    assert_eq!(sorted(&names[57..]), (55..60).collect::<Vec<_>>(), "{names:?}");
     let foreign = owner.open("/console/keys?after=nonsense").await;
     assert_eq!(foreign.status, 200);
 }

@@ -115,7 +115,7 @@ async fn csv_export_is_safe_in_spreadsheet() {
     let (head, row) = rooms.split_once("\r\n").unwrap();
     assert_eq!(
         head,
-        "id,rev,name,room_type,floor,area_sq_ft,paint_color,flooring,notes,created_at,updated_at,updated_by"
+        "id,rev,name,room_type,floor,area_sq_ft,paint_color,flooring,notes,import_ref,created_at,updated_at,updated_by"
     );
     assert!(row.contains(r#",1,'=cmd|' /C calc'!A0,,'+1,7,,,"two"#), "{row}");
     assert!(row.contains("\"two\nlines, \"\"quoted\"\"\""), "{row}");

@@ -49,8 +49,10 @@ impl Wreck {
     /// Overwrites the first occurrence of a text in the file.
     fn garble(&self, text: &str, bytes: &[u8]) {
         let file = fs::read(&self.db).unwrap();
-        let from = file.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
-        self.overwrite(from as u64, bytes);
+        // Some occurrences may be left-overs from a smaller list of tables.
+        let found: Vec<usize> = (0..file.len()).filter(|from| file[*from..].starts_with(text.as_bytes())).collect();
+        assert!(!found.is_empty(), "{text}");
+        found.into_iter().for_each(|from| self.overwrite(from as u64, bytes));
     }
 
     /// Overwrites the page with the last occurrence of a text. Earlier occurrences may be left-overs from a smaller list of tables.
