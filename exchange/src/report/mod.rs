@@ -5,30 +5,16 @@
 //! - `money`: exact sums.
 //! - `page`: what the template shows, and the photos.
 
-use std::io::{BufRead, Seek};
-
-use hearth_contract::media::MediaType;
-
-use crate::picture::small_jpeg;
-
 mod gather;
 mod money;
 mod page;
 
 pub use self::gather::{Report, TooLarge};
-pub use self::page::{Facts, Photo, PhotoSource, write};
+pub use self::page::{Facts, Photo, PhotoSource, photo, write};
 
 /// The most records of a report. A longer page opens in no browser.
 pub const RECORDS_MAX: usize = 100_000;
 /// The most bytes of all photos of a report, before they are encoded as text.
 pub const PHOTO_BYTES_MAX: usize = 24 * 1024 * 1024;
-/// The width of a photo, in pixels: small enough for some hundreds, and sharp in print.
-const PHOTO_WIDTH: u32 = 480;
 /// The most papers that are listed at a thing.
 const PAPERS_MAX: usize = 10;
-
-/// The photo that a report shows for a file, if the file is a picture. `bytes`: the whole file, from its begin.
-pub fn photo(bytes: impl BufRead + Seek, media: MediaType) -> Option<Photo> {
-    let bytes = small_jpeg(bytes, media, PHOTO_WIDTH).ok()?;
-    Some(Photo { media: MediaType::Jpeg.as_str(), bytes })
-}

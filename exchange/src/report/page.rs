@@ -2,14 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, BufRead, Seek};
 
 use askama::Template;
 use data_encoding::BASE64;
+use hearth_contract::media::MediaType;
 
 use super::PHOTO_BYTES_MAX;
 use super::gather::{Papers, Report, Thing, spoken};
 use super::money::{Cents, sum};
+use crate::picture::small_jpeg;
 
 /// What a report says besides the records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,15 @@ pub struct Photo {
     pub media: &'static str,
     /// The bytes of the file.
     pub bytes: Vec<u8>,
+}
+
+/// The width of a photo, in pixels: small enough for some hundreds, and sharp in print.
+const PHOTO_WIDTH: u32 = 480;
+
+/// The photo that a report shows for a file, if the file is a picture. `bytes`: the whole file, from its begin.
+pub fn photo(bytes: impl BufRead + Seek, media: MediaType) -> Option<Photo> {
+    let bytes = small_jpeg(bytes, media, PHOTO_WIDTH).ok()?;
+    Some(Photo { media: MediaType::Jpeg.as_str(), bytes })
 }
 
 /// The name of the section for things without a room.

@@ -79,7 +79,10 @@ fn json_members_match_document() {
     agree("`export FILE.json`, `.csv`, `.html`, `.ics`, `report`", &json(&db, &["export", file.to_str().unwrap()]));
     let table = dir.path().join("table.csv");
     std::fs::write(&table, "name\nTable\n").unwrap();
-    agree("`import FILE`", &json(&db, &["import", table.to_str().unwrap(), "--yes"]));
+    let imported = json(&db, &["import", table.to_str().unwrap(), "--yes"]);
+    agree("`import FILE`", &imported);
+    agree("`counts` of `import`", &imported["counts"]);
+    agree("`rows` of `import`", &imported["rows"]);
     json(&db, &["add", "task", "title=Leak", "due_on=2020-01-01"]);
     let reminded = json(&db, &["remind"]);
     agree("`remind`", &reminded);
