@@ -198,12 +198,7 @@ fn place(
             let mut parts = text.split('/').map(str::trim).filter(|part| !part.is_empty());
             row.room = parts.next().map(|room| (column.name.clone(), room.to_owned()));
             let rest = parts.collect::<Vec<_>>().join(" / ");
-            if resource(Kind::Inventory).field(LOCATION).is_some() {
-                let value = if rest.is_empty() { Value::Null } else { rest.into() };
-                row.body.insert(LOCATION.to_owned(), value);
-            } else if !rest.is_empty() {
-                lines.push(notes::line("Location", &rest));
-            }
+            row.body.insert(LOCATION.to_owned(), if rest.is_empty() { Value::Null } else { rest.into() });
         }
         (Target::Note(label), Some(text)) if !text.trim().is_empty() => lines.push(notes::line(label, text)),
         (Target::ChoiceOrNote(field, label), Some(text)) => match choice(field, text) {

@@ -46,7 +46,7 @@ impl Action {
 /// A row, or a room that a row makes by its name. Such a room stands before the row, with the same number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRow {
-    /// The number of the row, as spreadsheets count: the heading is row 1.
+    /// The number of the row in its table, as spreadsheets count: the heading is row 1. Each table of an export counts anew.
     pub number: u32,
     /// The kind of the record.
     pub kind: Kind,
@@ -59,6 +59,11 @@ pub struct PlannedRow {
 }
 
 impl PlannedRow {
+    /// Whether the row makes or changes a record.
+    pub fn changes_something(&self) -> bool {
+        matches!(self.action, Action::Create(_) | Action::Update(_))
+    }
+
     /// The form in the API: row, action, type, id, error.
     pub fn to_json(&self) -> Value {
         let error = match &self.action {
@@ -130,16 +135,17 @@ impl Plan {
         counts
     }
 
-    /// The rows that change something, in the order in which they must be applied. A completed task of a series comes after the
-    /// task that followed it: that task is in the file, and completing the first one must not make another.
-    pub fn steps(&self) -> Vec<&PlannedRow> {
-        let is_done = |row: &&PlannedRow| match &row.action {
-            Action::Create(fields) => row.kind == Kind::Task && recurrence::is_done(fields),
+    /// The positions in `rows` of the rows that change something, in the order in which they must be applied. A completed task
+    /// of a series comes after the task that followed it: that task is in the file, and completing the first one must not make
+    /// another.
+    pub fn steps(&self) -> Vec<usize> {
+        let is_done = |at: &usize| match &self.rows[*at].action {
+            Action::Create(fields) => self.rows[*at].kind == Kind::Task && recurrence::is_done(fields),
             _ => false,
         };
-        let changes = || self.rows.iter().filter(|row| matches!(row.action, Action::Create(_) | Action::Update(_)));
-        let done: Vec<&PlannedRow> = changes().filter(is_done).collect();
-        changes().filter(|row| !is_done(row)).chain(done.into_iter().rev()).collect()
+        let changes = (0..self.rows.len()).filter(|at| self.rows[*at].changes_something());
+        let (done, first): (Vec<usize>, Vec<usize>) = changes.partition(is_done);
+        first.into_iter().chain(done.into_iter().rev()).collect()
     }
 }
 

@@ -67,7 +67,8 @@ pub(crate) fn apply(
         if plan.counts().failed > 0 && !partial {
             return Ok(Imported { plan, applied: false });
         }
-        for (at, row) in plan.steps().into_iter().enumerate() {
+        for (done, at) in plan.steps().into_iter().enumerate() {
+            let row = &plan.rows[at];
             let id = row.id.map(|id| id.to_string()).unwrap_or_default();
             let made = match &row.action {
                 Action::Create(fields) => {
@@ -79,7 +80,7 @@ pub(crate) fn apply(
                 Action::Unchanged | Action::Fail(_) => Ok(()),
             };
             made.map_err(|error| in_row(row.number, error))?;
-            progress(at + 1);
+            progress(done + 1);
         }
         super::edits::next_tasks::make::make(tx)?;
         Ok(Imported { plan, applied: true })

@@ -33,36 +33,35 @@ pub(super) enum Written {
 
 /// The end of one transaction.
 enum Step {
-    Done(Vec<(u32, Problem)>),
-    Refused(u32, Problem),
+    /// The changes are committed, but for the refused ones: their positions in the step.
+    Done(Vec<(usize, Problem)>),
+    /// Nothing is committed, because of the row at this position in the step.
+    Refused(usize, Problem),
     Full,
     Deleted,
 }
 
 /// Applies a plan. `partial`: a row that fails late does not stop the others.
 pub(super) async fn apply(app: &App, job: &Job, plan: &mut Plan, partial: bool) -> Result<Written, StoreError> {
-    let changes: Vec<PlannedRow> = plan.steps().into_iter().cloned().collect();
+    let changes = plan.steps();
     let size = if changes.len() <= ONE_TRANSACTION_MAX { ONE_TRANSACTION_MAX } else { STEP };
     let mut done = 0;
     for step in changes.chunks(size) {
         let now = app.clock_guard.now_or_expected(&app.clock);
-        let (rows, of, epoch, limit) = (step.to_vec(), job.clone(), app.db.epoch(), app.config.home_bytes_max);
+        let (rows, of, epoch, limit) = (
+            step.iter().map(|at| plan.rows[*at].clone()).collect::<Vec<_>>(),
+            job.clone(),
+            app.db.epoch(),
+            app.config.home_bytes_max,
+        );
         let made = app.db.write_for(job.home, move |tx| write_step(tx, &of, &rows, epoch, now, limit, partial)).await?;
         match made {
             Step::Done(late) => {
                 done += step.len() - late.len();
-                late.into_iter().for_each(|(row, problem)| refuse(plan, row, &problem));
+                late.into_iter().for_each(|(at, problem)| refuse(plan, step[at], &problem));
             }
-            Step::Refused(row, problem) => {
-                refuse(plan, row, &problem);
-                let rest: Vec<u32> =
-                    changes[done..].iter().map(|row| row.number).filter(|other| *other != row).collect();
-                let stopped = "The import stopped at another row before this row was written.";
-                for planned in plan.rows.iter_mut().filter(|row| rest.contains(&row.number)) {
-                    if !matches!(planned.action, Action::Unchanged | Action::Fail(_)) {
-                        planned.action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, stopped));
-                    }
-                }
+            Step::Refused(at, problem) => {
+                stop(plan, &changes[done..], step[at], &problem);
                 return Ok(Written::Stopped(done));
             }
             Step::Full => return Ok(Written::Full(done)),
@@ -72,14 +71,19 @@ pub(super) async fn apply(app: &App, job: &Job, plan: &mut Plan, partial: bool) 
     Ok(Written::All)
 }
 
-/// Marks a row that failed late.
-fn refuse(plan: &mut Plan, number: u32, problem: &Problem) {
+/// Marks a row that failed late. `at`: its position in the plan, because row numbers occur once for each table.
+fn refuse(plan: &mut Plan, at: usize, problem: &Problem) {
     let message = format!("The home has changed since the file was checked: {}", problem.message);
-    let is =
-        |row: &&mut PlannedRow| row.number == number && matches!(row.action, Action::Create(_) | Action::Update(_));
-    for row in plan.rows.iter_mut().filter(is) {
-        row.action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, message.clone()));
+    plan.rows[at].action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, message));
+}
+
+/// Marks the row at `at`, which failed late, and the rest, which is not written for that reason.
+fn stop(plan: &mut Plan, rest: &[usize], at: usize, problem: &Problem) {
+    let stopped = "The import stopped at another row before this row was written.";
+    for other in rest {
+        plan.rows[*other].action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, stopped));
     }
+    refuse(plan, at, problem);
 }
 
 fn write_step(
@@ -96,15 +100,15 @@ fn write_step(
     }
     let mut writer = HomeWriter::begin(tx, job.home, epoch, now, job.author.clone(), None)?;
     let mut late = Vec::new();
-    for row in rows {
+    for (at, row) in rows.iter().enumerate() {
         let Some(command) = command(row) else { continue };
         match writer.apply(command, &mut || fresh_id(now))? {
             Ok(_) => (),
-            Err(problem) if partial => late.push((row.number, problem)),
+            Err(problem) if partial => late.push((at, problem)),
             Err(problem) => {
                 writer.finish()?;
                 tx.roll_back();
-                return Ok(Step::Refused(row.number, problem));
+                return Ok(Step::Refused(at, problem));
             }
         }
     }
@@ -132,5 +136,26 @@ fn command(row: &PlannedRow) -> Option<Command> {
             preconditions: Preconditions::default(),
         }),
         Action::Unchanged | Action::Fail(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_contract::problem::ProblemType;
+    use hearth_contract::schema::Kind;
+
+    use super::*;
+
+    #[test]
+    fn late_refusal_marks_rows_of_its_table_alone() {
+        let row =
+            |kind| PlannedRow { number: 2, kind, id: None, title: None, action: Action::Create(Default::default()) };
+        let kinds = [Kind::Room, Kind::Inventory, Kind::Task];
+        let mut plan = Plan { tables: Vec::new(), rows: kinds.map(row).to_vec() };
+        // The room is committed; the item is refused, and the task is not written.
+        stop(&mut plan, &[1, 2], 1, &Problem::new(ProblemType::NotFound, "It was deleted."));
+        let counts = plan.counts();
+        assert_eq!((counts.created, counts.failed), (1, 2));
+        assert!(plan.rows[0].changes_something());
     }
 }

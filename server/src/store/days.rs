@@ -3,7 +3,6 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use serde_json::Value;
 
 use super::error::StoreError;
 use super::home_number::HomeNumber;
@@ -17,24 +16,9 @@ pub(super) const NEXT_DUE: i64 = 6;
 /// The number of a day on which something of the record ends: the next ones are then the first rows.
 pub(super) const NEXT_END: i64 = 9;
 
-/// The fields with the last day of something: a warranty, an insurance, a registration, a document.
-pub const ENDS: [(Kind, &str); 4] = [
-    (Kind::Inventory, "warranty_expires_on"),
-    (Kind::Vehicle, "insurance_expires_on"),
-    (Kind::Vehicle, "registration_expires_on"),
-    (Kind::Document, "expires_on"),
-];
-
-/// The due day of a task that is not done. None: another record, or no due day.
-pub(super) fn next_due(kind: Kind, fields: &Fields) -> Option<&str> {
-    let word = |field: &str| fields.get(field).and_then(Value::as_str);
-    if kind == Kind::Task && word("status") != Some("done") { word("due_on") } else { None }
-}
-
 /// The days on which something of a record ends.
 pub(super) fn ends(kind: Kind, fields: &Fields) -> Vec<&str> {
-    let of_kind = ENDS.iter().filter(|(known, _)| *known == kind);
-    let mut days: Vec<&str> = of_kind.filter_map(|(_, field)| fields.get(*field).and_then(Value::as_str)).collect();
+    let mut days: Vec<&str> = hearth_exchange::ends::ends(kind, fields).map(|(_, day)| day).collect();
     days.sort_unstable();
     days.dedup();
     days
@@ -45,7 +29,7 @@ pub(super) fn ends(kind: Kind, fields: &Fields) -> Vec<&str> {
 pub enum Days {
     /// The due day of a task that is not done.
     Due,
-    /// A day on which something of a record ends ([`ENDS`]).
+    /// A day on which something of a record ends ([`hearth_exchange::ends::ENDS`]).
     Ends,
 }
 

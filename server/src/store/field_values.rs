@@ -10,11 +10,12 @@ use hearth_contract::schema::{Field, IMPORT_REF, Kind};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::days::{NEXT_DUE, NEXT_END, ends, next_due};
+use super::days::{NEXT_DUE, NEXT_END, ends};
 use super::error::StoreError;
 use super::home_number::HomeNumber;
 use super::records::{id, kind, number, text};
 use super::tx::Tx;
+use hearth_exchange::ends::due_day;
 
 /// The indexed fields, with the numbers under which they are stored (contract 5). A number never changes. All references
 /// are among them, because a delete finds the records that refer to the deleted record.
@@ -47,7 +48,7 @@ pub(super) fn stored(value: Option<&str>) -> &str {
 pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item = Row> {
     let value = |field: &Field| stored(fields.get(field.name).and_then(Value::as_str)).to_owned();
     let indexed = resource(kind).fields.iter().filter_map(|field| Some((field, field_number(field.name)?)));
-    let next = next_due(kind, fields).map(|day| (kind, NEXT_DUE, day.to_owned(), created));
+    let next = due_day(kind, fields).map(|day| (kind, NEXT_DUE, day.to_owned(), created));
     let ends = ends(kind, fields).into_iter().map(move |day| (kind, NEXT_END, day.to_owned(), created));
     let import_ref = fields.get(IMPORT_REF).and_then(Value::as_str);
     let import_ref = import_ref.map(|name| (kind, IMPORT_REF_NUMBER, name.to_owned(), created));

@@ -99,17 +99,11 @@ fn price(live: &Live, record: &Record, field: &Field, sum: &str) -> String {
     }
 }
 
-/// Square feet of one square metre, times ten thousand.
-const SQUARE_FEET: i64 = 107_639;
-
 fn count(live: &Live, field: &Field, number: i64, label: &mut String) -> String {
     match field.name.strip_suffix("_sq_ft") {
         Some(area) => {
             *label = choice(area);
-            match live.is_metric {
-                true => format!("{} m²", grouped(&((number * 10_000 + SQUARE_FEET / 2) / SQUARE_FEET).to_string())),
-                false => format!("{} sq ft", grouped(&number.to_string())),
-            }
+            format!("{} {}", grouped(&live.area.number(number)), live.area.sign())
         }
         None if field.name == "size_bytes" => {
             *label = "Size".to_owned();
@@ -119,7 +113,7 @@ fn count(live: &Live, field: &Field, number: i64, label: &mut String) -> String 
     }
 }
 
-/// How often a task comes again: `Monthly`, or `Monthly, every 3rd time` as `Every 3 months`.
+/// How often a task comes again: `Monthly`; with `recurrence_every` 3, `Every 3 months`.
 fn recurrence(record: &Record) -> String {
     let word = text(record, "recurrence");
     let every = record.fields.get("recurrence_every").and_then(Value::as_i64).unwrap_or(1);

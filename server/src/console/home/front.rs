@@ -15,11 +15,12 @@ use crate::console::page::{Frame, render};
 use crate::home::search::QUESTION;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
-use crate::store::days::{Dated, Days, ENDS, by_day};
+use crate::store::days::{Dated, Days, by_day};
 use crate::store::lists::{self, List};
 use crate::store::records::{Bounds, Direction, Sort};
 use crate::store::sessions::Session;
 use crate::store::{StoreError, Tx};
+use hearth_exchange::ends::ENDS;
 
 /// Days ahead whose tasks the page shows.
 const DUE_DAYS: i64 = 30;
@@ -77,7 +78,7 @@ fn due(tx: &Tx<'_>, live: &Live) -> Result<Section, StoreError> {
 
 fn ends(tx: &Tx<'_>, live: &Live) -> Result<Section, StoreError> {
     let (first, last) = (after(live.today, -ENDED_DAYS), after(live.today, ENDS_DAYS));
-    let mut kinds: Vec<Kind> = ENDS.map(|(kind, _)| kind).to_vec();
+    let mut kinds: Vec<Kind> = ENDS.map(|end| end.kind).to_vec();
     kinds.dedup();
     let mut found: Vec<(Kind, Dated)> = Vec::new();
     for kind in kinds {

@@ -7,6 +7,7 @@ use hearth_contract::record::Record;
 use hearth_contract::recurrence::TIME_ZONE;
 use hearth_contract::schema::Kind;
 use hearth_contract::time_zone;
+use hearth_contract::units::{AreaUnit, UNIT_SYSTEM, Units};
 use serde_json::Value;
 use time::Date;
 use uuid::Uuid;
@@ -27,8 +28,8 @@ pub(super) struct Live {
     pub(super) zone: Option<String>,
     /// The code of the home's currency. None: the profile names no currency.
     pub(super) currency: Option<String>,
-    /// Whether areas are shown in square metres.
-    pub(super) is_metric: bool,
+    /// The unit of areas.
+    pub(super) area: AreaUnit,
 }
 
 impl Live {
@@ -47,7 +48,7 @@ impl Live {
             today: time_zone::day(zone.as_deref(), now),
             zone,
             currency: text("currency"),
-            is_metric: text("unit_system").as_deref() == Some("metric"),
+            area: Units::new(None, text(UNIT_SYSTEM).as_deref()).area,
         })
     }
 }

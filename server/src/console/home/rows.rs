@@ -7,12 +7,12 @@ use hearth_contract::record::Record;
 use hearth_contract::recurrence;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
+use hearth_exchange::ends::ends;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::live::{Live, find, parse, text};
 use super::words::{choice, day_text, due, end, kind_words, list_path, short};
-use crate::store::days::ENDS;
 use crate::store::field_values;
 use crate::store::{StoreError, Tx};
 
@@ -86,8 +86,9 @@ impl<'t, 'c> Rows<'t, 'c> {
     /// The row of a record of which something ends on a day.
     pub(super) fn row_of_end(&self, kind: Kind, json: &str, day: &str) -> Result<Row, StoreError> {
         let record = parse(kind, json)?;
-        let fields = ENDS.iter().filter(|(known, field)| *known == kind && text(&record, field) == day);
-        let things: Vec<&str> = fields.map(|(_, field)| thing(field)).filter(|thing| !thing.is_empty()).collect();
+        // A document itself ends; of other records, something that they have.
+        let on_day = ends(kind, &record.fields).filter(|(_, last)| *last == day && kind != Kind::Document);
+        let things: Vec<&str> = on_day.map(|(end, _)| end.what).collect();
         let (about, is_late) = end(&things, day, self.live.today);
         let about = joined(&[&about, &day_text(day)]);
         Ok(Row { href: href(&record), title: title(&record), about, is_late, tick: None })
@@ -158,11 +159,6 @@ pub(super) fn title(record: &Record) -> String {
 /// The address of a record.
 pub(super) fn href(record: &Record) -> String {
     format!("{}/{}", list_path(record.kind), record.id)
-}
-
-/// What ends on the day of a field: `warranty` for `warranty_expires_on`; "" for the record itself.
-fn thing(field: &str) -> &str {
-    field.trim_end_matches("expires_on").trim_end_matches('_')
 }
 
 /// The parts that are not empty, with a dot between them.
