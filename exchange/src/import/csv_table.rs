@@ -9,9 +9,8 @@ use std::str::Chars;
 use hearth_contract::schema::Kind;
 
 use super::error::{Cause, ImportError};
-use super::limits::ROWS_MAX;
 use super::options::Delimiter;
-use super::table::{Cell, Table, TableRow, check_columns};
+use super::table::{Cell, Table, TableRow, check_columns, check_size};
 
 /// Stands for `""`, an empty text. Unicode reserves the character for such use inside a program.
 const EMPTY_TEXT: char = '\u{fdd0}';
@@ -53,10 +52,7 @@ pub(super) fn table(text: &str, stated: Option<Delimiter>, kind: Option<Kind>) -
         let surplus = cells.iter().skip(columns.len()).find_map(Cell::text);
         cells.resize(columns.len(), Cell::Absent);
         rows.push(TableRow { number, cells, surplus });
-        if rows.len() > ROWS_MAX {
-            let message = format!("The file has more than {ROWS_MAX} rows, the most of an import. Split the file.");
-            return Err(ImportError::new(Cause::Limit, message));
-        }
+        check_size(rows.len(), columns.len())?;
     }
     let columns = columns.unwrap_or_default();
     check_columns(&columns)?;

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Map, Value};
 
 use super::error::{Cause, ImportError};
-use super::table::{Cell, Table, TableRow, check_columns};
+use super::table::{Cell, Table, TableRow, check_columns, check_size};
 
 /// The tables of a text: one, or one for each kind of an export. `kind` is the kind of an array, and the only kind that is read
 /// from an export.
@@ -59,6 +59,8 @@ fn table(items: Vec<Value>, kind: Option<Kind>, is_export: bool) -> Result<Table
     if !objects.is_empty() {
         check_columns(&columns)?;
     }
+    // Each row gets a cell for each column.
+    check_size(objects.len(), columns.len())?;
     let row = |(index, mut members): (usize, Map<String, Value>)| TableRow {
         // A table of the same records would have its heading in row 1.
         number: u32::try_from(index + 2).unwrap_or(u32::MAX),

@@ -4,3 +4,5 @@
 pub const ROWS_MAX: usize = 50_000;
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 300;
+/// The most cells of a table, empty cells too: they all are in memory at once.
+pub(super) const CELLS_MAX: usize = 2_000_000;

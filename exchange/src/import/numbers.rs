@@ -1,11 +1,16 @@
 //! Sums and whole numbers as spreadsheets write them: `1.234,56 €`, `$1,299.00`, `1'299.00`. Must not know columns.
 
+use hearth_contract::currency;
+
 use super::locale::DecimalMark;
 
 /// Marks that group thousands and are never a decimal mark.
 const GROUP_MARKS: [char; 5] = [' ', '\'', '’', '\u{a0}', '\u{202f}'];
-/// Words beside a sum. A home has one currency, so the word does not count.
-const CURRENCY_MAX: usize = 4;
+/// Signs of currencies.
+const CURRENCY_SIGNS: &str = "€$£¥₣₤₹₽₺₴₦₩₫₪฿₱₡₲₵₸";
+/// Names of currencies that are no codes of ISO 4217, in lower case.
+const CURRENCY_WORDS: [&str; 13] =
+    ["euro", "euros", "fr", "sfr", "kr", "zł", "kč", "ft", "lei", "r$", "us$", "a$", "c$"];
 
 /// How a number reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,11 +85,17 @@ fn bare(text: &str) -> Option<&str> {
     let is_currency = |letter: char| !letter.is_ascii_digit() && !",.-+'’".contains(letter) && !letter.is_whitespace();
     let text = text.trim();
     let number = text.trim_matches(is_currency).trim();
-    let words = text.len() - number.len();
-    // `€` has three bytes and may have a space on its side.
-    let letters = text.chars().filter(|letter| is_currency(*letter)).count();
-    (letters <= CURRENCY_MAX && words <= CURRENCY_MAX * 4 && number.starts_with(|first: char| first.is_ascii_digit()))
-        .then_some(number)
+    let (before, after) = text.split_once(number)?;
+    let is_known = [before, after].into_iter().all(|part| part.trim().is_empty() || names_currency(part.trim()));
+    (is_known && number.starts_with(|first: char| first.is_ascii_digit())).then_some(number)
+}
+
+/// Whether a text beside a number names a currency. `5k` and `50 ct` are other numbers than 5 and 50, so only known names count.
+fn names_currency(text: &str) -> bool {
+    let word = text.to_lowercase();
+    currency::normalize(&word).is_some()
+        || CURRENCY_WORDS.contains(&word.as_str())
+        || text.chars().all(|sign| CURRENCY_SIGNS.contains(sign))
 }
 
 /// The number without marks that only group. None: the groups are not of three digits.
@@ -119,6 +130,16 @@ fn with_decimals(number: &str, at: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_are_no_currency_make_no_number() {
+        for text in ["5k", "€ 1.5M", "2 Mio", "50 ct", "(500)", "15%", "~500", "500 St"] {
+            assert_eq!(read(text, None), Reading::None, "{text}");
+        }
+        for text in ["20 EUR", "eur 20", "20 kr", "20 zł", "US$ 20", "£20"] {
+            assert_eq!(read(text, None), Reading::One("20".to_owned()), "{text}");
+        }
+    }
 
     #[test]
     fn numbers_read_with_and_without_locale() {

@@ -4,7 +4,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 use super::error::{Cause, ImportError};
-use super::limits::COLUMNS_MAX;
+use super::limits::{CELLS_MAX, COLUMNS_MAX, ROWS_MAX};
 
 /// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,4 +71,18 @@ pub(super) fn check_columns(columns: &[String]) -> Result<(), ImportError> {
         }
         None => Ok(()),
     }
+}
+
+/// Error: a table of this size takes too much memory.
+pub(super) fn check_size(rows: usize, columns: usize) -> Result<(), ImportError> {
+    let message = if rows > ROWS_MAX {
+        format!("The file has more than {ROWS_MAX} rows, the most of an import. Split the file.")
+    } else if rows.saturating_mul(columns) > CELLS_MAX {
+        format!(
+            "The file has more than {CELLS_MAX} cells, the most of an import. Split the file, or leave out columns."
+        )
+    } else {
+        return Ok(());
+    };
+    Err(ImportError::new(Cause::Limit, message))
 }

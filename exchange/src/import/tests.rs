@@ -257,3 +257,12 @@ fn ten_thousand_rows_are_planned() {
     assert_eq!(counts(&home.plan(text.as_bytes(), &by_name())), [0, 0, 10_000, 0]);
     eprintln!("two plans of 10,000 rows: {:?}", began.elapsed());
 }
+
+#[test]
+fn cells_have_a_limit_beside_rows_and_columns() {
+    let wide: String = (0..300).map(|column| format!("\"c{column}\":1,")).collect();
+    let file = format!("[{{{}}}{}]", wide.trim_end_matches(','), ",{}".repeat(49_000));
+    let options = Options { kind: Some(Kind::Inventory), form: Some(Form::Json), ..Options::default() };
+    let error = read(file.as_bytes(), &options).unwrap_err();
+    assert!(error.message.contains("cells"), "{}", error.message);
+}

@@ -37,7 +37,9 @@ pub async fn create(mut call: Call) -> Result<Reply, Refusal> {
     // The kinds of an export are known only after reading; their rows are judged one by one.
     if request.options.form == Some(Form::Csv) || request.options.kind.is_some() {
         let kind = request.options.kind.unwrap_or(Kind::Inventory);
-        call.principal.require_scope(&format!("{}:write", kind.collection()))?;
+        call.principal.require_scope(&write_scope(kind))?;
+    } else if !Kind::ALL.into_iter().any(|kind| call.principal.has_scope(&write_scope(kind))) {
+        call.principal.require_scope(&write_scope(Kind::Inventory))?;
     }
     let Some(_permit) = app.uploads.open(&call.principal.key.id, UPLOADS_MAX) else {
         return Err(too_many("window", "uploads", format!("The key has {UPLOADS_MAX} uploads in progress.")).into());
@@ -118,7 +120,14 @@ pub async fn read(call: Call) -> Result<Reply, Refusal> {
     results.truncate(RESULTS_MAX);
     let next = has_more.then(|| ImportRowsCursor { import, from: from + RESULTS_MAX as i64 }.encode(home));
     let mut data = job_json(&job, &call.app.base_url);
-    data["rows"] = results.iter().filter_map(|text| serde_json::from_str::<Value>(text).ok()).collect();
+    // The results tell values of records: only of the kinds that the key may see.
+    let is_shown = |row: &Value| {
+        let kind = row["type"].as_str().and_then(Kind::parse);
+        let scopes = |kind: Kind| [write_scope(kind), format!("{}:read", kind.collection())];
+        kind.is_some_and(|kind| scopes(kind).iter().any(|scope| call.principal.has_scope(scope)))
+    };
+    let rows = results.iter().filter_map(|text| serde_json::from_str::<Value>(text).ok());
+    data["rows"] = rows.filter(is_shown).collect();
     let page = json!({ "has_more": has_more, "next_cursor": next });
     Ok(call.context.data_reply(200, &data.to_string(), &format!("\"page\":{page}")))
 }
@@ -142,11 +151,15 @@ pub async fn delete(call: Call) -> Result<Reply, Refusal> {
     .await
 }
 
+fn write_scope(kind: Kind) -> String {
+    format!("{}:write", kind.collection())
+}
+
 /// The scope for the delete of a job: that of its kind.
 fn scope_to_delete(job: &Job) -> String {
     let texts: Map<String, Value> = serde_json::from_str(&job.request).unwrap_or_default();
     let kind = texts.get("kind").and_then(Value::as_str).and_then(Kind::parse).unwrap_or(Kind::Inventory);
-    format!("{}:write", kind.collection())
+    write_scope(kind)
 }
 
 /// The parameters of a request as they are stored. Error: a flag is neither true nor false.

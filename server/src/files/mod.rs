@@ -14,8 +14,9 @@ pub mod sweep;
 pub mod thumbnails;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tokio::sync::{Mutex, MutexGuard, Semaphore};
+use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore};
 
 use self::disk::Disk;
 use self::room::Room;
@@ -37,9 +38,9 @@ pub struct Files {
     pub disk: Disk,
     /// The bytes that uploads in progress have reserved.
     pub room: Room,
-    locks: Vec<Mutex<()>>,
+    locks: Vec<Arc<Mutex<()>>>,
     /// The right to make a small picture.
-    workers: Semaphore,
+    workers: Arc<Semaphore>,
 }
 
 impl Files {
@@ -48,16 +49,16 @@ impl Files {
         Files {
             disk: Disk::new(data.join(FILES_DIR)),
             room: Room::default(),
-            workers: Semaphore::new(PICTURES_AT_ONCE),
-            locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
+            workers: Arc::new(Semaphore::new(PICTURES_AT_ONCE)),
+            locks: (0..LOCKS).map(|_| Arc::default()).collect(),
         }
     }
 
     /// Waits for the sole right to give a file its name, or to remove its bytes. Held until the row is committed, so that no
     /// row is ever without bytes.
-    pub async fn lock(&self, hash: &FileHash) -> MutexGuard<'_, ()> {
+    pub async fn lock(&self, hash: &FileHash) -> OwnedMutexGuard<()> {
         let first = u8::from_str_radix(&hash.as_str()[..2], 16).unwrap_or_default();
-        self.locks[usize::from(first) % LOCKS].lock().await
+        self.locks[usize::from(first) % LOCKS].clone().lock_owned().await
     }
 }
 

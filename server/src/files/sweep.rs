@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use hearth_contract::formats::Timestamp;
-use tokio::sync::MutexGuard;
+use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
 
 use super::copies::entries;
@@ -50,7 +50,7 @@ impl Files {
         home_id: Uuid,
         home: Option<HomeNumber>,
         hash: &FileHash,
-        _held: &MutexGuard<'_, ()>,
+        _held: &OwnedMutexGuard<()>,
     ) -> Result<(), StoreError> {
         if let Some(home) = home {
             let wanted = hash.clone();

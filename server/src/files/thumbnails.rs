@@ -46,15 +46,19 @@ impl Files {
         if let Some(found) = blocking(move || files.made(home, &hash, width)).await? {
             return Ok(found);
         }
-        let Ok(Ok(_permit)) = tokio::time::timeout(WAIT_MAX, self.workers.acquire()).await else {
+        let Ok(Ok(permit)) = tokio::time::timeout(WAIT_MAX, self.workers.clone().acquire_owned()).await else {
             return Ok(Thumbnail::Waiting);
         };
         // The file must not be removed between the making and the rename.
-        let _lock = self.lock(&file.sha256).await;
+        let lock = self.lock(&file.sha256).await;
         let files = self.clone();
-        blocking(move || match files.made(home, &file.sha256, width)? {
-            Some(found) => Ok(found),
-            None => files.make(home, &file, media, width),
+        blocking(move || {
+            // The client may hang up: the work goes on, and so do its rights.
+            let (_permit, _lock) = (permit, lock);
+            match files.made(home, &file.sha256, width)? {
+                Some(found) => Ok(found),
+                None => files.make(home, &file, media, width),
+            }
         })
         .await
     }

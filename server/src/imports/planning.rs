@@ -45,13 +45,16 @@ pub(super) fn plan(
     Ok(draft.plan(&existing, new_id))
 }
 
-/// Refuses the rows that the key may not write, and the rows whose room the key may not make.
+/// Refuses the rows that the key may not write, and the rows whose room the key may not make. Of a kind that the key may not
+/// write, each row is refused without its id: other results would tell what the home holds.
 pub(super) fn refuse_out_of_scope(plan: &mut Plan, scopes: &[String]) {
     let lacks = |kind: Kind| !scopes.contains(&format!("{}:write", kind.collection()));
     let mut rooms: HashSet<String> = HashSet::new();
     for row in &mut plan.rows {
-        let (Action::Create(fields) | Action::Update(fields)) = &row.action else { continue };
-        let room = fields.get("room_id").and_then(Value::as_str);
+        let room = match &row.action {
+            Action::Create(fields) | Action::Update(fields) => fields.get("room_id").and_then(Value::as_str),
+            Action::Unchanged | Action::Fail(_) => None,
+        };
         let kind = match room.filter(|room| rooms.contains(*room)) {
             Some(_) => Kind::Room,
             None if lacks(row.kind) => row.kind,
@@ -60,6 +63,7 @@ pub(super) fn refuse_out_of_scope(plan: &mut Plan, scopes: &[String]) {
         if row.kind == Kind::Room {
             rooms.extend(row.id.map(|id| id.to_string()));
         }
+        row.id = None;
         let message = format!("The key lacks the scope {}:write, which this row needs.", kind.collection());
         row.action = Action::Fail(RowFault::of_row(RowCode::InsufficientScope, message));
     }

@@ -70,6 +70,22 @@ fn attached_file_goes_before_its_document() {
 }
 
 #[test]
+fn replaced_file_is_still_sent_for_its_edit() {
+    let mut scene = Scene::with_task_at_present();
+    let Attached { document, facts: first } = scene.attaches(b"a receipt").unwrap();
+    let second = scene.attaches(b"another").unwrap().facts;
+    scene.does(&format!(
+        "UPDATE documents SET file_sha256 = '{}', size_bytes = 7 WHERE id = '{document}'",
+        second.sha256
+    ));
+    let mut sent: Vec<String> = to_upload(&scene.db).unwrap().into_iter().map(|file| file.sha256).collect();
+    let mut expected = vec![first.sha256, second.sha256];
+    sent.sort();
+    expected.sort();
+    assert_eq!(sent, expected, "the create of the document is held until the first file is sent");
+}
+
+#[test]
 fn missing_file_is_uploaded_again_a_few_times() {
     let mut scene = Scene::with_task_at_present();
     let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
