@@ -9,8 +9,14 @@ python3 -m venv "$WORK/venv"
 "$WORK/venv/bin/pip" install --quiet --disable-pip-version-check openapi-python-client==0.29.1 ruff==0.14.5 mypy==1.18.2
 "$SERVER" openapi --base-url "$URL" >"$WORK/openapi.json"
 cd "$WORK"
-# The generator only supports JSON; the single YAML response has the same form.
-echo 'content_type_overrides: { application/yaml: application/json }' >generator.yaml
+# The generator only supports JSON and bytes. The single YAML response has the form of its JSON; tables and pictures are bytes.
+cat >generator.yaml <<'YAML'
+content_type_overrides:
+  application/yaml: application/json
+  text/csv: application/octet-stream
+  application/zip: application/octet-stream
+  image/jpeg: application/octet-stream
+YAML
 PATH=$WORK/venv/bin:$PATH openapi-python-client generate --path openapi.json --config generator.yaml --fail-on-warning \
   --meta none --output-path hearth_client
 cp "$here/generated.py" "$WORK/generated.py"

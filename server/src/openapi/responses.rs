@@ -143,6 +143,10 @@ fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
     if route.is_guarded() {
         statuses.insert(412);
     }
+    // A taken import_ref.
+    if route.request_body == RequestBody::Patch {
+        statuses.insert(409);
+    }
     match route.response_body {
         ResponseBody::Created | ResponseBody::FileDeleted => drop(statuses.insert(409)),
         ResponseBody::FileBytes => drop(statuses.insert(416)),
