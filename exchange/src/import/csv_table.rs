@@ -7,6 +7,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use hearth_contract::schema::Kind;
+use hearth_contract::typed_text;
 
 use super::error::{Cause, ImportError};
 use super::options::Delimiter;
@@ -65,7 +66,7 @@ fn cell(text: &str) -> Cell {
     } else if text.starts_with(EMPTY_TEXT) {
         Cell::Text(String::new())
     } else {
-        Cell::Text(text.to_owned())
+        Cell::Text(typed_text::from_csv_text(text).to_owned())
     }
 }
 

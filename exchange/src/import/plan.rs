@@ -275,18 +275,20 @@ impl Planner<'_> {
         }
         let by_reference = row.import_ref().map(|text| self.existing.by_reference(at, text));
         if let Some(id) = row.id {
-            if self.existing.records.contains_key(&(kind, id)) {
-                return Ok(Some(id));
-            }
             if self.existing.used.contains(&id) {
                 let message = "The id was used by a record that was deleted, or by one of another kind. Remove the id to make a new record.";
                 return Err(fault_at(table, row, "id", Some(id.to_string()), RowCode::AlreadyExists, message));
             }
-            if let Some(Found::One(_) | Found::Several) = by_reference {
-                let message = "Another record has this import_ref.";
+            let is_of_another = match by_reference {
+                Some(Found::One(other)) => other != id,
+                Some(Found::Several) => true,
+                Some(Found::Wanted) | None => false,
+            };
+            if is_of_another {
+                let message = "Another record has this import_ref. Remove the id or the import_ref from the row.";
                 return Err(fault_at(table, row, IMPORT_REF, None, RowCode::AlreadyExists, message));
             }
-            return Ok(None);
+            return Ok(self.existing.records.contains_key(&(kind, id)).then_some(id));
         }
         if let Some(Found::One(id)) = by_reference {
             return Ok(Some(id));

@@ -266,3 +266,27 @@ fn cells_have_a_limit_beside_rows_and_columns() {
     let error = read(file.as_bytes(), &options).unwrap_err();
     assert!(error.message.contains("cells"), "{}", error.message);
 }
+
+#[test]
+fn row_of_two_records_is_refused_in_the_plan() {
+    let mut home = Home::default();
+    home.import(b"name,import_ref\nChair,c\nLamp,l\n", &by_name());
+    let chair = home.records.iter().find(|(_, fields)| fields["import_ref"] == "c").map(|((_, id), _)| *id).unwrap();
+    let plan = home.plan(format!("id,name,import_ref\n{chair},Chair,l\n").as_bytes(), &by_name());
+    assert_eq!(counts(&plan), [0, 0, 0, 1]);
+    let plan = home.plan(format!("id,name,import_ref\n{chair},Chair,c\n").as_bytes(), &by_name());
+    assert_eq!(counts(&plan), [0, 0, 1, 0]);
+}
+
+#[test]
+fn apostrophe_before_a_formula_is_taken_from_csv_alone() {
+    let mut home = Home::default();
+    let options = Options { kind: Some(Kind::Inventory), form: Some(Form::Json), ..Options::default() };
+    home.import(br#"[{"name":"'=1+1","import_ref":"j"}]"#, &options);
+    home.import(b"name,import_ref\n'=1+1,c\n", &by_name());
+    let name = |reference: &str| {
+        let found = home.records.values().find(|fields| fields["import_ref"] == reference);
+        found.map(|fields| fields["name"].clone()).unwrap()
+    };
+    assert_eq!((name("j"), name("c")), (json!("'=1+1"), json!("=1+1")));
+}

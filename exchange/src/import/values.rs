@@ -2,7 +2,6 @@
 
 use hearth_contract::problem::FaultCode;
 use hearth_contract::schema::{Field, Format};
-use hearth_contract::typed_text;
 use serde_json::Value;
 
 use super::dates;
@@ -29,7 +28,7 @@ pub(super) fn value(field: &Field, cell: &Cell, locale: Locale, column: &str) ->
         Cell::Null if !field.is_nullable() => return Ok(field.is_required().then_some(Value::Null)),
         Cell::Null => return Ok(Some(Value::Null)),
         Cell::Json(value) => return Ok(Some(value.clone())),
-        Cell::Text(text) => typed_text::from_csv_text(text),
+        Cell::Text(text) => text.as_str(),
     };
     let is_text = matches!(field.format, Format::Text { .. });
     if text.trim().is_empty() && !is_text {

@@ -30,7 +30,7 @@ pub(crate) async fn run(app: Arc<App>) {
         let step = async {
             if !is_ready {
                 let now = app.clock_guard.now_or_expected(&app.clock);
-                app.db.write(move |tx| imports::resume(tx, now, INTERRUPTED)).await?;
+                app.db.write(move |tx| imports::end_interrupted(tx, now, INTERRUPTED)).await?;
             }
             app.db.write(imports::claim).await
         };

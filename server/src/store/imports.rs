@@ -160,10 +160,9 @@ pub fn claim(tx: &Tx<'_>) -> Result<Option<Job>, StoreError> {
     Ok(Some(Job { status: Status::Running, ..job }))
 }
 
-/// Handles the jobs that ran when the process ended: one that has written nothing runs again, another one fails with a
-/// sentence.
-pub fn resume(tx: &Tx<'_>, now: Timestamp, sentence: &str) -> Result<(), StoreError> {
-    tx.conn.execute("UPDATE imports SET status = 'queued' WHERE status = 'running' AND applied = 0", [])?;
+/// Fails the jobs that ran when the process ended, with a sentence. None runs again: a file that ends the process would end it
+/// at each start.
+pub fn end_interrupted(tx: &Tx<'_>, now: Timestamp, sentence: &str) -> Result<(), StoreError> {
     tx.conn.execute(
         "UPDATE imports SET status = 'failed', body = NULL, finished_at = ?1, error = ?2 WHERE status = 'running'",
         (now.millis(), sentence),

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use hearth_server::clock::Clock;
+use hearth_server::config::Config;
 use hearth_tests::client::{Client, Response};
 use hearth_tests::server::Server;
 use reqwest::Method;
@@ -20,9 +22,14 @@ async fn import(client: &Client, query: &str, media: &str, body: impl Into<reqwe
     let asked = send(client, query, media, body).await;
     let location = format!("/v1/imports/{}", asked.id());
     assert_eq!((asked.status, asked.header("location")), (202, &*location), "{}", asked.text);
+    ended(client, &location).await
+}
+
+/// Waits until a job ends. Returns the job with its rows.
+async fn ended(client: &Client, location: &str) -> Value {
     let since = Instant::now();
     loop {
-        let job = client.get(&location).await.data().clone();
+        let job = client.get(location).await.data().clone();
         if job["status"] != "queued" && job["status"] != "running" {
             return job;
         }
@@ -167,4 +174,23 @@ async fn large_import_goes_in_steps_and_pages_its_results() {
     }
     assert_eq!(rows, 2505);
     assert_eq!(counts(&csv(&client, "", &table).await), [0, 0, 2500, 0]);
+}
+
+#[tokio::test]
+async fn interrupted_import_is_not_run_again() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let job = csv(&client, "?dry_run=true", TABLE).await;
+    let key = server.live_key.clone();
+    let dir = server.stop().await;
+    // As a process leaves it that is killed during the job.
+    let db = rusqlite::Connection::open(dir.path().join("hearth.db")).unwrap();
+    db.execute("UPDATE imports SET status = 'running', finished_at = NULL, body = x'6e'", []).unwrap();
+    drop(db);
+    let again = hearth_server::start(Config::new(dir.path().to_owned()), Clock::system()).await.unwrap();
+    let client = Client::new(&format!("http://{}", again.address), &key);
+    let ended = ended(&client, &format!("/v1/imports/{}", job["id"].as_str().unwrap())).await;
+    assert_eq!(ended["status"], "failed", "{ended}");
+    assert!(ended["error"]["message"].as_str().unwrap().contains("stopped during the import"), "{ended}");
+    again.stop().await;
 }
