@@ -17,7 +17,7 @@ use super::target::IMPORT_REF;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// No record yet.
-    Wanted,
+    None,
     /// One record.
     One(Uuid),
     /// Several records.
@@ -55,7 +55,7 @@ impl Existing {
             let lookups = lookups(table);
             for row in &table.rows {
                 if let Some((_, room)) = &row.room {
-                    existing.rooms.insert(keys::room(room), Found::Wanted);
+                    existing.rooms.insert(keys::room(room), Found::None);
                 }
                 existing.wanted.extend(row.id.map(|id| (kind, id)));
                 existing.wanted.extend(references(kind, &row.body).into_iter().map(|(_, kind, id)| (kind, id)));
@@ -100,19 +100,19 @@ impl Existing {
     }
 
     pub(super) fn room(&self, name: &str) -> Found {
-        self.rooms.get(&keys::room(name)).copied().unwrap_or(Found::Wanted)
+        self.rooms.get(&keys::room(name)).copied().unwrap_or(Found::None)
     }
 
     pub(super) fn by_reference(&self, table: usize, reference: &str) -> Found {
-        self.tables[table].references.get(reference).copied().unwrap_or(Found::Wanted)
+        self.tables[table].references.get(reference).copied().unwrap_or(Found::None)
     }
 
     pub(super) fn by_key(&self, table: usize, key: &str) -> Found {
-        self.tables[table].keys.get(key).copied().unwrap_or(Found::Wanted)
+        self.tables[table].keys.get(key).copied().unwrap_or(Found::None)
     }
 
     pub(super) fn by_whole(&self, table: usize, whole: &str) -> Found {
-        self.tables[table].wholes.get(whole).copied().unwrap_or(Found::Wanted)
+        self.tables[table].wholes.get(whole).copied().unwrap_or(Found::None)
     }
 
     /// The one record of a kind that a home has at most once.
@@ -122,7 +122,7 @@ impl Existing {
 }
 
 fn lookups(table: &DraftTable) -> Lookups {
-    let wanted = |texts: Vec<String>| texts.into_iter().map(|text| (text, Found::Wanted)).collect();
+    let wanted = |texts: Vec<String>| texts.into_iter().map(|text| (text, Found::None)).collect();
     let rows = || table.rows.iter().filter(|row| row.fault.is_none());
     Lookups {
         kind: table.columns.kind,
@@ -138,7 +138,7 @@ fn lookups(table: &DraftTable) -> Lookups {
 fn meet(lookup: &mut HashMap<String, Found>, text: &str, id: Uuid) -> bool {
     let Some(found) = lookup.get_mut(text) else { return false };
     *found = match *found {
-        Found::Wanted => Found::One(id),
+        Found::None => Found::One(id),
         Found::One(known) if known == id => Found::One(id),
         _ => Found::Several,
     };

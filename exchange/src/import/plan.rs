@@ -282,7 +282,7 @@ impl Planner<'_> {
             let is_of_another = match by_reference {
                 Some(Found::One(other)) => other != id,
                 Some(Found::Several) => true,
-                Some(Found::Wanted) | None => false,
+                Some(Found::None) | None => false,
             };
             if is_of_another {
                 let message = "Another record has this import_ref. Remove the id or the import_ref from the row.";
@@ -336,7 +336,7 @@ impl Planner<'_> {
                 let message = format!("Several rooms have the name {name}. Give the id in a column room_id.");
                 return Err(RowFault::of_cell(column, name, RowCode::SeveralMatch, message));
             }
-            Found::Wanted => self.rooms.get(&folded).copied(),
+            Found::None => self.rooms.get(&folded).copied(),
         };
         if let Some(id) = known {
             body.insert(ROOM_ID.to_owned(), id.to_string().into());

@@ -1,4 +1,4 @@
-//! `files`: lists the files of documents, fetches their bytes, opens and verifies them. Must not know how files travel.
+//! `files`: lists the files of documents, fetches their bytes, opens and verifies them. Must not know how files reach the server.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;

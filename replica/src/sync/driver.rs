@@ -134,7 +134,7 @@ struct Driver {
     /// The engine's cancel flag, set after a stop while the engine works.
     cancel: Arc<AtomicBool>,
     client: Client,
-    /// The files that travel beside the records.
+    /// The files that are sent and fetched beside the records.
     transfer: TransferTask,
     inspector: Inspector,
     config: SyncConfig,

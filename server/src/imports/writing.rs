@@ -64,7 +64,10 @@ pub(super) async fn apply(app: &App, job: &Job, plan: &mut Plan, partial: bool) 
                 stop(plan, &changes[done..], step[at], &problem);
                 return Ok(Written::Stopped(done));
             }
-            Step::Full => return Ok(Written::Full(done)),
+            Step::Full => {
+                give_up(plan, &changes[done..], "The home was full before this row was written.");
+                return Ok(Written::Full(done));
+            }
             Step::Deleted => return Ok(Written::Deleted),
         }
     }
@@ -79,11 +82,15 @@ fn refuse(plan: &mut Plan, at: usize, problem: &Problem) {
 
 /// Marks the row at `at`, which failed late, and the rest, which is not written for that reason.
 fn stop(plan: &mut Plan, rest: &[usize], at: usize, problem: &Problem) {
-    let stopped = "The import stopped at another row before this row was written.";
-    for other in rest {
-        plan.rows[*other].action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, stopped));
-    }
+    give_up(plan, rest, "The import stopped at another row before this row was written.");
     refuse(plan, at, problem);
+}
+
+/// Marks rows that are not written.
+fn give_up(plan: &mut Plan, rest: &[usize], why: &str) {
+    for at in rest {
+        plan.rows[*at].action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, why));
+    }
 }
 
 fn write_step(

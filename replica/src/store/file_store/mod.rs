@@ -1,5 +1,5 @@
 //! The files that documents name (contract 21): their bytes in a folder beside the database, and the public table `files`.
-//! Must not know how files travel to the server and back.
+//! Must not know how files reach the server and come back.
 //!
 //! - [`bytes`]: the folder. Bytes stand there under their hash before a row says so.
 //! - [`table`]: the rows. [`list`]: rows with the documents that name them. [`attach`]: a new file and its document, as an edit.

@@ -44,7 +44,7 @@ impl Core {
         matches!(self.link, Link::Following(Following { greeting: None, .. }))
     }
 
-    /// Whether files may travel: the server is known to be the replica's, it accepts the key, and the disk takes what is written.
+    /// Whether files may be sent and fetched: the server is known to be the replica's, it accepts the key, and the disk takes what is written.
     pub(crate) fn may_carry_files(&self) -> bool {
         self.in_contact() && self.disk.is_none()
     }

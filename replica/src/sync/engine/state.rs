@@ -115,7 +115,7 @@ impl Engine {
         self.cancel.clone()
     }
 
-    /// Whether files may travel now.
+    /// Whether files may be sent and fetched now.
     pub fn may_carry_files(&self) -> bool {
         self.core.may_carry_files()
     }

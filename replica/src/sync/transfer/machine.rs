@@ -1,4 +1,4 @@
-//! Decides which file travels next, and what follows from its end. Pure: time and chance are arguments. Must not know HTTP, the
+//! Decides which file is sent or fetched next, and what follows from the end of a transfer. Pure: time and chance are arguments. Must not know HTTP, the
 //! database or the disk.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ const WRONG_BYTES_MAX: u32 = 2;
 /// The shortest pause (milliseconds) after the server has refused the key. The sync itself asks a person for another key.
 const KEY_PAUSE: Millis = 60_000;
 
-/// Where a file travels.
+/// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     /// To the server.
@@ -35,9 +35,9 @@ pub(super) enum Next<'a> {
     Idle,
 }
 
-/// How the journey of one file has ended.
+/// How the transfer of one file has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Arrival {
+pub(super) enum TransferEnd {
     /// The bytes are where they should be.
     Done,
     /// The server's answer is no success.
@@ -91,7 +91,7 @@ impl Transfer {
         self.attempts.values_mut().for_each(|attempts| attempts.not_before = Millis::MIN);
     }
 
-    /// Chooses among the files that have to travel. Uploads go first, because edits wait for them.
+    /// Chooses among the files that are due. Uploads go first, because edits wait for them.
     pub(super) fn next<'a>(&mut self, now: Millis, up: &'a [String], down: &'a [String]) -> Next<'a> {
         self.attempts.retain(|hash, _| up.contains(hash) || down.contains(hash));
         let due_at = |hash: &String| self.attempts.get(hash).map_or(Millis::MIN, |attempts| attempts.not_before);
@@ -105,12 +105,12 @@ impl Transfer {
         }
     }
 
-    /// What follows from the end of a journey.
-    pub(super) fn ended(&mut self, now: Millis, direction: Direction, hash: &str, arrival: Arrival) -> Verdict {
-        let verdict = match arrival {
-            Arrival::Done => Verdict::Done,
-            Arrival::NoAnswer(_) => self.later(now, hash, 0),
-            Arrival::WrongBytes => {
+    /// What follows from the end of a transfer.
+    pub(super) fn ended(&mut self, now: Millis, direction: Direction, hash: &str, end: TransferEnd) -> Verdict {
+        let verdict = match end {
+            TransferEnd::Done => Verdict::Done,
+            TransferEnd::NoAnswer(_) => self.later(now, hash, 0),
+            TransferEnd::WrongBytes => {
                 let attempts = self.attempts.entry(hash.to_owned()).or_default();
                 attempts.wrong_bytes += 1;
                 match attempts.wrong_bytes >= WRONG_BYTES_MAX {
@@ -120,11 +120,11 @@ impl Transfer {
                     false => self.later(now, hash, 0),
                 }
             }
-            Arrival::Refused(refusal) if is_temporary(&refusal) => {
+            TransferEnd::Refused(refusal) if is_temporary(&refusal) => {
                 let pause = if matches!(refusal.status, 401 | 403) { KEY_PAUSE } else { 0 };
                 self.later(now, hash, refusal.retry_after.unwrap_or_default().max(pause))
             }
-            Arrival::Refused(refusal) => final_verdict(direction, refusal),
+            TransferEnd::Refused(refusal) => final_verdict(direction, refusal),
         };
         if verdict != Verdict::Later {
             self.attempts.remove(hash);
@@ -165,10 +165,10 @@ fn final_verdict(direction: Direction, refusal: Refusal) -> Verdict {
 mod tests {
     use super::*;
 
-    fn refusal(status: u16, error_type: &str, problem: Value) -> Arrival {
+    fn refusal(status: u16, error_type: &str, problem: Value) -> TransferEnd {
         let error_type = ErrorType::parse(error_type);
         let message = "no".to_owned();
-        Arrival::Refused(Refusal { status, error_type, message, expired: None, problem, retry_after: None })
+        TransferEnd::Refused(Refusal { status, error_type, message, expired: None, problem, retry_after: None })
     }
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -180,11 +180,11 @@ mod tests {
         let mut transfer = Transfer::new(1);
         let (up, down) = (names(&["a"]), names(&["b"]));
         assert_eq!(transfer.next(0, &up, &down), Next::Carry(Direction::Up, "a"));
-        assert_eq!(transfer.ended(0, Direction::Up, "a", Arrival::NoAnswer("cut".to_owned())), Verdict::Later);
-        let busy = Arrival::Refused(Refusal {
+        assert_eq!(transfer.ended(0, Direction::Up, "a", TransferEnd::NoAnswer("cut".to_owned())), Verdict::Later);
+        let busy = TransferEnd::Refused(Refusal {
             retry_after: Some(5_000),
             ..match refusal(429, "rate_limited", Value::Null) {
-                Arrival::Refused(refusal) => refusal,
+                TransferEnd::Refused(refusal) => refusal,
                 _ => unreachable!(),
             }
         });
@@ -192,7 +192,7 @@ mod tests {
         let Next::WaitUntil(at) = transfer.next(0, &up, &down) else { panic!("both wait") };
         assert!((1..5_000).contains(&at), "{at}");
         assert_eq!(transfer.next(5_000, &[], &down), Next::Carry(Direction::Down, "b"));
-        transfer.ended(6_000, Direction::Down, "b", Arrival::NoAnswer("cut".to_owned()));
+        transfer.ended(6_000, Direction::Down, "b", TransferEnd::NoAnswer("cut".to_owned()));
         transfer.clear_pauses();
         assert_eq!(transfer.next(6_000, &[], &down), Next::Carry(Direction::Down, "b"), "contact is back");
         assert_eq!(transfer.next(6_000, &[], &[]), Next::Idle);
@@ -209,8 +209,8 @@ mod tests {
             limit,
         };
         let null = Value::Null;
-        for (direction, arrival, expected) in [
-            (Direction::Up, Arrival::Done, Verdict::Done),
+        for (direction, end, expected) in [
+            (Direction::Up, TransferEnd::Done, Verdict::Done),
             (
                 Direction::Up,
                 refusal(413, "payload_too_large", too_large.clone()),
@@ -235,18 +235,18 @@ mod tests {
             (Direction::Down, refusal(404, "", null.clone()), Verdict::Later),
             (Direction::Down, refusal(416, "range_not_satisfiable", null.clone()), Verdict::Later),
         ] {
-            assert_eq!(Transfer::new(1).ended(0, direction, "a", arrival.clone()), expected, "{arrival:?}");
+            assert_eq!(Transfer::new(1).ended(0, direction, "a", end.clone()), expected, "{end:?}");
         }
     }
 
     #[test]
     fn wrong_bytes_twice_are_damage() {
         let mut transfer = Transfer::new(1);
-        assert_eq!(transfer.ended(0, Direction::Down, "a", Arrival::WrongBytes), Verdict::Later);
-        assert_eq!(transfer.ended(0, Direction::Down, "a", Arrival::NoAnswer(String::new())), Verdict::Later);
-        assert!(matches!(transfer.ended(0, Direction::Down, "a", Arrival::WrongBytes), Verdict::Damaged(_)));
+        assert_eq!(transfer.ended(0, Direction::Down, "a", TransferEnd::WrongBytes), Verdict::Later);
+        assert_eq!(transfer.ended(0, Direction::Down, "a", TransferEnd::NoAnswer(String::new())), Verdict::Later);
+        assert!(matches!(transfer.ended(0, Direction::Down, "a", TransferEnd::WrongBytes), Verdict::Damaged(_)));
         assert_eq!(
-            transfer.ended(0, Direction::Down, "a", Arrival::WrongBytes),
+            transfer.ended(0, Direction::Down, "a", TransferEnd::WrongBytes),
             Verdict::Later,
             "a person has asked again"
         );

@@ -2,9 +2,9 @@
 //! names a file waits in the plan of the edits until the table `files` says that the server has the bytes. Must not know edits.
 //!
 //! [`machine`] decides which file is next and what an answer means; pure. [`worker`] runs it with the database, a clock and a
-//! client. [`exchange`] carries one file over HTTP.
+//! client. [`carry`] carries one file over HTTP.
 
-mod exchange;
+mod carry;
 mod machine;
 mod worker;
 

@@ -11,10 +11,10 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::exchange;
-use super::machine::{Arrival, Direction, Next, Transfer, Verdict};
+use super::carry;
+use super::machine::{Direction, Next, Transfer, TransferEnd, Verdict};
 use crate::notification;
-use crate::store::file_store::table::{Travelling, to_download, to_upload};
+use crate::store::file_store::table::{DueFile, to_download, to_upload};
 use crate::store::file_store::upkeep;
 use crate::store::file_store::upload::{Downloaded, downloaded, refused, uploaded};
 use crate::store::{Connection, StoreError, open};
@@ -34,29 +34,29 @@ const FAULT_PAUSE: Duration = Duration::from_secs(10);
 pub(in crate::sync) struct TransferTask {
     task: JoinHandle<()>,
     /// The client while there is contact.
-    line: watch::Sender<Option<Client>>,
-    has_line: bool,
+    client: watch::Sender<Option<Client>>,
+    is_connected: bool,
 }
 
 impl TransferTask {
     /// Begins, without contact. `changed` is notified of each change of the database.
     pub(in crate::sync) fn start(db: &Path, changed: Arc<Notify>) -> TransferTask {
-        let (line, receiver) = watch::channel(None);
+        let (sender, receiver) = watch::channel(None);
         let task = tokio::spawn(run(db.to_owned(), receiver, changed));
-        TransferTask { task, line, has_line: false }
+        TransferTask { task, client: sender, is_connected: false }
     }
 
-    /// Tells whether there is contact. Without contact, and with another key, what travels is cut; it goes on later.
+    /// Tells whether there is contact. Without contact, and with another key, a transfer is cut; it goes on later.
     pub(in crate::sync) fn set_contact(&mut self, in_contact: bool, client: &Client) {
-        if std::mem::replace(&mut self.has_line, in_contact) != in_contact {
-            self.line.send_replace(in_contact.then(|| client.clone()));
+        if std::mem::replace(&mut self.is_connected, in_contact) != in_contact {
+            self.client.send_replace(in_contact.then(|| client.clone()));
         }
     }
 
     /// Uses another key from now on.
     pub(in crate::sync) fn use_client(&mut self, client: &Client) {
-        if self.has_line {
-            self.line.send_replace(Some(client.clone()));
+        if self.is_connected {
+            self.client.send_replace(Some(client.clone()));
         }
     }
 }
@@ -94,17 +94,17 @@ impl Store {
         .await
     }
 
-    /// Hashes of the files that have to travel: up and down.
-    async fn travelling(&self) -> Result<(Vec<String>, Vec<String>), StoreError> {
-        let hashes = |files: Vec<Travelling>| files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
+    /// Hashes of the files to send and of the files to fetch.
+    async fn due(&self) -> Result<(Vec<String>, Vec<String>), StoreError> {
+        let hashes = |files: Vec<DueFile>| files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
         self.run(move |connection, _| Ok((hashes(to_upload(connection)?), hashes(to_download(connection)?)))).await
     }
 
-    /// Carries a file and returns how its journey ended.
-    async fn carry(&self, client: &Client, direction: Direction, hash: &str) -> Result<Arrival, StoreError> {
+    /// Carries a file and returns how the transfer ended.
+    async fn carry(&self, client: &Client, direction: Direction, hash: &str) -> Result<TransferEnd, StoreError> {
         match direction {
-            Direction::Up => Ok(exchange::upload(client, &self.db, hash).await),
-            Direction::Down => exchange::download(client, &self.db, hash).await,
+            Direction::Up => Ok(carry::upload(client, &self.db, hash).await),
+            Direction::Down => carry::download(client, &self.db, hash).await,
         }
     }
 
@@ -131,14 +131,14 @@ impl Store {
 }
 
 /// Carries files while there is contact, until aborted.
-async fn run(db: PathBuf, mut line: watch::Receiver<Option<Client>>, changed: Arc<Notify>) {
+async fn run(db: PathBuf, mut current: watch::Receiver<Option<Client>>, changed: Arc<Notify>) {
     let start = Instant::now();
     let mut transfer = Transfer::new(Uuid::new_v4().as_u128() as u64);
     let mut upkeep_at = start;
     let store = loop {
         match Store::open(db.clone()).await {
             Ok(store) => break store,
-            Err(error) => tracing::warn!(%error, "files cannot travel: the database does not open"),
+            Err(error) => tracing::warn!(%error, "files cannot be sent or fetched: the database does not open"),
         }
         tokio::time::sleep(FAULT_PAUSE).await;
     };
@@ -151,17 +151,17 @@ async fn run(db: PathBuf, mut line: watch::Receiver<Option<Client>>, changed: Ar
                 tracing::warn!(%error, "the folder of the files could not be looked at");
             }
         }
-        let client = line.borrow_and_update().clone();
+        let client = current.borrow_and_update().clone();
         tokio::select! {
             biased;
-            told = line.changed() => match told {
+            contact = current.changed() => match contact {
                 // Contact has come or gone, or there is another key: no file has to wait for its pause.
                 Ok(()) => transfer.clear_pauses(),
                 Err(_) => return,
             },
             stepped = step(&store, &mut transfer, client.as_ref(), &changed, start, upkeep_at) => {
                 if let Err(error) = stepped {
-                    tracing::warn!(%error, "a file cannot travel");
+                    tracing::warn!(%error, "a file cannot be sent or fetched");
                     tokio::time::sleep(FAULT_PAUSE).await;
                 }
             }
@@ -182,14 +182,14 @@ async fn step(
         tokio::time::sleep_until(upkeep_at).await;
         return Ok(());
     };
-    let (up, down) = store.travelling().await?;
+    let (up, down) = store.due().await?;
     let wake_at = match transfer.next(since(start), &up, &down) {
         Next::Carry(direction, hash) => {
-            let arrival = store.carry(client, direction, hash).await?;
-            if arrival != Arrival::Done {
-                tracing::info!(hash, ?direction, ?arrival, "a file has not arrived");
+            let end = store.carry(client, direction, hash).await?;
+            if end != TransferEnd::Done {
+                tracing::info!(hash, ?direction, ?end, "a file has not arrived");
             }
-            let verdict = transfer.ended(since(start), direction, hash, arrival);
+            let verdict = transfer.ended(since(start), direction, hash, end);
             return store.record(direction, hash.to_owned(), verdict).await;
         }
         Next::WaitUntil(at) => upkeep_at.min(start + Duration::from_millis(at.max(0).unsigned_abs())),
@@ -213,18 +213,18 @@ pub async fn fetch_files(db: &Path, server: &str, key: &SecretString, _right: &S
     let store = Store::open(db.to_owned()).await?;
     let (start, mut transfer) = (Instant::now(), Transfer::new(Uuid::new_v4().as_u128() as u64));
     loop {
-        let (_, down) = store.travelling().await?;
+        let (_, down) = store.due().await?;
         match transfer.next(since(start), &[], &down) {
             Next::Idle => return Ok(()),
             Next::WaitUntil(at) => {
                 tokio::time::sleep_until(start + Duration::from_millis(at.max(0).unsigned_abs())).await;
             }
             Next::Carry(direction, hash) => {
-                let arrival = store.carry(&client, direction, hash).await?;
-                let verdict = transfer.ended(since(start), direction, hash, arrival.clone());
-                match arrival {
-                    Arrival::NoAnswer(why) => return Err(client.unreachable(why).into()),
-                    Arrival::Refused(refusal) if verdict == Verdict::Later => {
+                let end = store.carry(&client, direction, hash).await?;
+                let verdict = transfer.ended(since(start), direction, hash, end.clone());
+                match end {
+                    TransferEnd::NoAnswer(why) => return Err(client.unreachable(why).into()),
+                    TransferEnd::Refused(refusal) if verdict == Verdict::Later => {
                         return Err(ClientError::Refused(refusal.status, refusal.message).into());
                     }
                     _ => store.record(direction, hash.to_owned(), verdict).await?,

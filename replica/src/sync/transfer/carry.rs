@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt;
 
-use super::machine::Arrival;
+use super::machine::TransferEnd;
 use crate::store::StoreError;
 use crate::store::file_store::bytes;
 use crate::sync::client::{self, Client};
@@ -29,39 +29,39 @@ fn path(hash: &str) -> String {
 }
 
 /// Sends a file, unless the server has it already.
-pub(super) async fn upload(client: &Client, db: &Path, hash: &str) -> Arrival {
-    let Some(place) = bytes::path(db, hash) else { return Arrival::NoAnswer(format!("{hash} is no hash")) };
+pub(super) async fn upload(client: &Client, db: &Path, hash: &str) -> TransferEnd {
+    let Some(place) = bytes::path(db, hash) else { return TransferEnd::NoAnswer(format!("{hash} is no hash")) };
     let (file, length) = match open(&place).await {
         Ok(opened) => opened,
-        Err(error) => return Arrival::NoAnswer(format!("{}: {error}", place.display())),
+        Err(error) => return TransferEnd::NoAnswer(format!("{}: {error}", place.display())),
     };
     // Most photos come from one device. A second device saves the bytes.
     if let Ok(head) = client.begin_file(Method::HEAD, &path(hash), HeaderMap::new(), None).await
         && head.status() == StatusCode::OK
         && has_tag(&head, hash)
     {
-        return Arrival::Done;
+        return TransferEnd::Done;
     }
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_LENGTH, length.into());
     headers.insert(CONTENT_TYPE, reqwest::header::HeaderValue::from_static("application/octet-stream"));
     let response = match client.begin_file(Method::PUT, &path(hash), headers, Some(file)).await {
         Ok(response) => response,
-        Err(why) => return Arrival::NoAnswer(why),
+        Err(why) => return TransferEnd::NoAnswer(why),
     };
     match client::read_response(response).await {
-        Err(why) => Arrival::NoAnswer(why),
+        Err(why) => TransferEnd::NoAnswer(why),
         Ok(answer) if matches!(answer.status, 200 | 201) => {
             // A page of a network's sign-in has the status 200 too.
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             match body.pointer("/data/sha256").is_some_and(|found| found == hash) {
-                true => Arrival::Done,
-                false => Arrival::NoAnswer("it does not answer as a Hearth server".to_owned()),
+                true => TransferEnd::Done,
+                false => TransferEnd::NoAnswer("it does not answer as a Hearth server".to_owned()),
             }
         }
         Ok(answer) => match wire::edit_failure(&answer) {
-            Failure::Refused(refusal) => Arrival::Refused(refusal),
-            Failure::NoAnswer(why) => Arrival::NoAnswer(why),
+            Failure::Refused(refusal) => TransferEnd::Refused(refusal),
+            Failure::NoAnswer(why) => TransferEnd::NoAnswer(why),
         },
     }
 }
@@ -78,9 +78,9 @@ fn has_tag(response: &Response, hash: &str) -> bool {
 }
 
 /// Fetches a file into the folder. Goes on where an earlier download was cut. Err: the disk does not take the bytes.
-pub(super) async fn download(client: &Client, db: &Path, hash: &str) -> Result<Arrival, StoreError> {
+pub(super) async fn download(client: &Client, db: &Path, hash: &str) -> Result<TransferEnd, StoreError> {
     let Some(part) = bytes::download_path(db, hash) else {
-        return Ok(Arrival::NoAnswer(format!("{hash} is no hash")));
+        return Ok(TransferEnd::NoAnswer(format!("{hash} is no hash")));
     };
     let begun = tokio::fs::metadata(&part).await.map_or(0, |file| file.len());
     let mut headers = HeaderMap::new();
@@ -90,7 +90,7 @@ pub(super) async fn download(client: &Client, db: &Path, hash: &str) -> Result<A
     }
     let response = match client.begin_file(Method::GET, &path(hash), headers, None).await {
         Ok(response) => response,
-        Err(why) => return Ok(Arrival::NoAnswer(why)),
+        Err(why) => return Ok(TransferEnd::NoAnswer(why)),
     };
     let goes_on = match response.status() {
         StatusCode::OK if has_tag(&response, hash) => false,
@@ -100,17 +100,17 @@ pub(super) async fn download(client: &Client, db: &Path, hash: &str) -> Result<A
         _ => return Ok(refusal(response).await),
     };
     if let Some(why) = write_body(db, &part, response, if goes_on { begun } else { 0 }).await? {
-        return Ok(Arrival::NoAnswer(why));
+        return Ok(TransferEnd::NoAnswer(why));
     }
     verify(db.to_owned(), hash.to_owned(), part).await
 }
 
-async fn refusal(response: Response) -> Arrival {
+async fn refusal(response: Response) -> TransferEnd {
     match client::read_response(response).await {
-        Err(why) => Arrival::NoAnswer(why),
+        Err(why) => TransferEnd::NoAnswer(why),
         Ok(answer) => match wire::edit_failure(&answer) {
-            Failure::Refused(refusal) if answer.status >= 400 => Arrival::Refused(refusal),
-            failure => Arrival::NoAnswer(failure.to_string()),
+            Failure::Refused(refusal) if answer.status >= 400 => TransferEnd::Refused(refusal),
+            failure => TransferEnd::NoAnswer(failure.to_string()),
         },
     }
 }
@@ -148,14 +148,14 @@ async fn write_body(db: &Path, part: &Path, mut response: Response, begun: u64) 
 }
 
 /// Compares the bytes with the hash, and gives the file its name. Wrong bytes are thrown away.
-async fn verify(db: PathBuf, hash: String, part: PathBuf) -> Result<Arrival, StoreError> {
+async fn verify(db: PathBuf, hash: String, part: PathBuf) -> Result<TransferEnd, StoreError> {
     let verified = tokio::task::spawn_blocking(move || {
         let facts = bytes::examine(&part).map_err(|error| StoreError::File(part.clone(), error))?;
         if facts.sha256 == hash {
-            return bytes::place(&db, &part, &hash).map(|()| Arrival::Done);
+            return bytes::place(&db, &part, &hash).map(|()| TransferEnd::Done);
         }
         std::fs::remove_file(&part).map_err(|error| StoreError::File(part, error))?;
-        Ok(Arrival::WrongBytes)
+        Ok(TransferEnd::WrongBytes)
     });
     verified.await.unwrap_or_else(|error| Err(StoreError::Unexpected(format!("a check that did not end: {error}"))))
 }
