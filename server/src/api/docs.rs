@@ -18,7 +18,7 @@ const STYLE: &str = include_str!("../../assets/style.css");
 const SCRIPT: &str = include_str!("../../assets/script.js");
 
 /// `Content-Security-Policy` of every page: only files and forms of the service.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
                            base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
 /// `GET /docs`: the developer portal.
