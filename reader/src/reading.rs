@@ -1,0 +1,176 @@
+//! What was read in one file: text, codes, and facts, each with its place (contract 22). Plain data. Must not know how files are
+//! decoded, nor what the text means.
+
+use serde::{Deserialize, Serialize};
+
+/// All that was read in one file. The process `read-file` writes it as JSON to its standard output.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The pages in order. A picture is one page.
+    pub pages: Vec<Page>,
+    /// Bar codes and matrix codes in the order of the pages.
+    pub codes: Vec<Code>,
+    /// The day on which a photo was taken, `YYYY-MM-DD`, from its EXIF data. None: not stated.
+    pub taken_on: Option<String>,
+    /// The fields of an electronic invoice inside of a PDF (ZUGFeRD, Factur-X, XRechnung). They are exact.
+    pub invoice: Option<Invoice>,
+    /// The perceptual hash of a picture: 64 bits as 16 hex digits. Pictures that look alike differ in few bits.
+    pub look: Option<String>,
+    /// Where the text comes from.
+    pub text_source: TextSource,
+}
+
+/// Where the text of a file comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextSource {
+    /// The file holds no text, and nothing in it can be recognized as text.
+    #[default]
+    None,
+    /// The file holds the text itself.
+    Stored,
+    /// The text was recognized in pixels.
+    Recognized,
+    /// The file has pixels only, and the models that recognize text are not installed.
+    NoModels,
+}
+
+/// One page or picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// Width divided by height of the page as a person sees it.
+    pub aspect: f32,
+    /// The lines from top to bottom, each from left to right. Texts that stand side by side in a row are one line.
+    pub lines: Vec<Line>,
+}
+
+/// One line of text: its words from left to right.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// At least one word.
+    pub words: Vec<Word>,
+}
+
+/// A text without spaces, and its place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Word {
+    /// Not empty, no spaces.
+    pub text: String,
+    /// Where it stands on its page.
+    pub area: Area,
+    /// How sure the recognition is, 0 to 1. 1 where the file holds the text itself.
+    pub score: f32,
+}
+
+/// A rectangle on a page, each number from 0 to 1: left edge, upper edge, width, height. In JSON `[x, y, w, h]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f32; 4]", into = "[f32; 4]")]
+pub struct Area {
+    /// Left edge, as a part of the width of the page.
+    pub x: f32,
+    /// Upper edge, as a part of the height of the page.
+    pub y: f32,
+    /// Width, as a part of the width of the page.
+    pub w: f32,
+    /// Height, as a part of the height of the page.
+    pub h: f32,
+}
+
+/// A bar code or matrix code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Code {
+    /// Which kind of code.
+    pub format: CodeFormat,
+    /// Its text. A GTIN has 13 digits, or 8 for EAN-8 and UPC-E.
+    pub text: String,
+    /// The number of its page, from 0.
+    pub page: usize,
+    /// Where it stands on its page.
+    pub area: Area,
+    /// The code has a check digit or error correction that proves what was read.
+    pub proved: bool,
+}
+
+/// The kinds of codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeFormat {
+    /// A trade item number: EAN-13, UPC-A, EAN-8 or UPC-E.
+    Gtin,
+    /// QR code.
+    Qr,
+    /// Data Matrix.
+    DataMatrix,
+    /// Code 128, Code 39, ITF and other codes in lines that hold any text.
+    Linear,
+}
+
+/// The fields of an electronic invoice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Invoice {
+    /// The number of the invoice.
+    pub number: Option<String>,
+    /// The day of issue, `YYYY-MM-DD`.
+    pub issued_on: Option<String>,
+    /// The name of the seller.
+    pub seller: Option<String>,
+    /// The sum to pay with taxes, as a decimal such as `119.00`.
+    pub total: Option<String>,
+    /// The currency, such as `EUR`.
+    pub currency: Option<String>,
+    /// The things bought.
+    pub positions: Vec<Position>,
+}
+
+/// One position of an electronic invoice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// The name of the thing.
+    pub name: String,
+    /// The price of one, without taxes, as a decimal.
+    pub unit_price: Option<String>,
+    /// How many, as a decimal.
+    pub quantity: Option<String>,
+    /// The trade item number, when stated.
+    pub gtin: Option<String>,
+}
+
+impl Area {
+    /// The smallest rectangle around both.
+    pub fn union(self, other: Area) -> Area {
+        let (x, y) = (self.x.min(other.x), self.y.min(other.y));
+        let (right, lower) = ((self.x + self.w).max(other.x + other.w), (self.y + self.h).max(other.y + other.h));
+        Area { x, y, w: right - x, h: lower - y }
+    }
+}
+
+impl Line {
+    /// The words with one space between.
+    pub fn text(&self) -> String {
+        self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The rectangle around all words.
+    pub fn area(&self) -> Area {
+        self.words.iter().map(|word| word.area).reduce(Area::union).unwrap_or_default()
+    }
+}
+
+impl Page {
+    /// The lines, one text line each.
+    pub fn text(&self) -> String {
+        self.lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl From<[f32; 4]> for Area {
+    fn from([x, y, w, h]: [f32; 4]) -> Area {
+        Area { x, y, w, h }
+    }
+}
+
+impl From<Area> for [f32; 4] {
+    fn from(area: Area) -> [f32; 4] {
+        [area.x, area.y, area.w, area.h]
+    }
+}
