@@ -52,10 +52,15 @@ pub(super) enum Order {
 
 const YEAR: &str = "((?:19|20)[0-9][0-9]|[0-9][0-9])";
 
-static NUMBERS: LazyLock<Regex> =
-    LazyLock::new(|| regex(&format!("([0-9]{{1,2}}) ?([./-]) ?([0-9]{{1,2}}) ?[./-] ?{YEAR}")));
+/// A day and a month in either order, and the year. Both separators are the same: one pattern for each.
+static NUMBERS: LazyLock<[(Regex, char); 3]> = LazyLock::new(|| {
+    [("[.]", '.'), ("/", '/'), ("-", '-')].map(|(separator, letter)| {
+        (regex(&format!("([0-9]{{1,2}}) ?{separator} ?([0-9]{{1,2}}) ?{separator} ?{YEAR}")), letter)
+    })
+});
 static YEAR_FIRST: LazyLock<Regex> =
     LazyLock::new(|| regex("((?:19|20)[0-9][0-9]) ?[./-] ?([0-9]{1,2}) ?[./-] ?([0-9]{1,2})"));
+static EIGHT_DIGITS: LazyLock<Regex> = LazyLock::new(|| regex("[0-9]{8}"));
 static DAY_NAME: LazyLock<Regex> = LazyLock::new(|| {
     let day = "([0-9]{1,2})(?:st|nd|rd|th|er|o)?[ .,/'-]{0,2}(?:de |of )?";
     regex(&format!("{day}([a-z]{{3,10}})[ .,/'-]{{0,2}}(?:de |del |of )?{YEAR}"))
@@ -82,35 +87,50 @@ pub(super) fn dates(row: &Row<'_>) -> Vec<Written> {
 }
 
 fn dates_of(row: &Row<'_>, text: &str, repaired: bool) -> Vec<Written> {
-    let mut found: Vec<(Range<usize>, Form)> = Vec::new();
-    let readers: [(&Regex, fn(&Captures<'_>) -> Option<Form>); 5] = [
-        (&YEAR_FIRST, |parts| clear(year(&parts[1])?, numbered(&parts[2])?, number(&parts[3])?)),
-        (&NUMBERS, |parts| numbers(number(&parts[1])?, number(&parts[3])?, year(&parts[4])?, &parts[2])),
-        (&DAY_NAME, |parts| clear(year(&parts[3])?, month(&parts[2])?, number(&parts[1])?)),
-        (&NAME_DAY, |parts| clear(year(&parts[3])?, month(&parts[1])?, number(&parts[2])?)),
-        (&MONTH_YEAR, |parts| {
-            let month = parts.get(1).map_or_else(|| month(&parts[2]), |number| numbered(number.as_str()))?;
-            let year = year(&parts[3])?;
-            Some(Form::EndOfMonth(Date::from_calendar_date(year, month, month.length(year)).ok()?))
-        }),
-    ];
-    for (regex, form) in readers {
-        for parts in regex.captures_iter(text) {
-            let Some(range) = parts.get(0).map(|whole| whole.range()) else { continue };
-            let free = found.iter().all(|(other, _)| range.end <= other.start || other.end <= range.start);
-            if let Some(form) = (free && stands_alone(text, &range)).then(|| form(&parts)).flatten() {
-                found.push((range, form));
-            }
-        }
+    let mut found: Found = Vec::new();
+    add(&mut found, text, &YEAR_FIRST, |parts| clear(year(&parts[1])?, numbered(&parts[2])?, number(&parts[3])?));
+    for (regex, separator) in NUMBERS.iter() {
+        add(&mut found, text, regex, |parts| numbers(number(&parts[1])?, number(&parts[2])?, year(&parts[3])?, *separator));
     }
+    add(&mut found, text, &DAY_NAME, |parts| clear(year(&parts[3])?, month(&parts[2])?, number(&parts[1])?));
+    add(&mut found, text, &NAME_DAY, |parts| clear(year(&parts[3])?, month(&parts[1])?, number(&parts[2])?));
+    let exact = found.len();
+    add(&mut found, text, &EIGHT_DIGITS, |parts| eight_digits(&parts[0]));
+    let joined = found.len() > exact;
+    add(&mut found, text, &MONTH_YEAR, |parts| {
+        let month = parts.get(1).map_or_else(|| month(&parts[2]), |number| numbered(number.as_str()))?;
+        let year = year(&parts[3])?;
+        Some(Form::EndOfMonth(Date::from_calendar_date(year, month, month.length(year)).ok()?))
+    });
     found.sort_by_key(|(range, _)| range.start);
     let written = |(range, form): (Range<usize>, Form)| Written {
         from: row.word_of(range.start),
         to: row.word_of(range.end - 1),
         form,
-        repaired,
+        repaired: repaired || joined,
     };
     found.into_iter().map(written).collect()
+}
+
+/// The dates that were found, each with its bytes.
+type Found = Vec<(Range<usize>, Form)>;
+
+/// Adds the dates of one pattern that stand alone and overlap none that was found.
+fn add(found: &mut Found, text: &str, regex: &Regex, form: impl Fn(&Captures<'_>) -> Option<Form>) {
+    for parts in regex.captures_iter(text) {
+        let Some(range) = parts.get(0).map(|whole| whole.range()) else { continue };
+        let free = found.iter().all(|(other, _)| range.end <= other.start || other.end <= range.start);
+        if let Some(form) = (free && stands_alone(text, &range)).then(|| form(&parts)).flatten() {
+            found.push((range, form));
+        }
+    }
+}
+
+/// Eight digits without separators: the year first, or last.
+fn eight_digits(text: &str) -> Option<Form> {
+    let this_century = |text: &str| text.starts_with("20").then(|| year(text)).flatten();
+    let year_first = this_century(&text[..4]).and_then(|year| clear(year, numbered(&text[4..6])?, number(&text[6..])?));
+    year_first.or_else(|| clear(this_century(&text[4..])?, numbered(&text[2..4])?, number(&text[..2])?))
 }
 
 /// Whether no digit stands before, and after it none but those of a time that sticks to the date: `31/12/202414:22`.
@@ -170,10 +190,10 @@ fn date(year: i32, month: Month, day: u8) -> Option<Date> {
 }
 
 /// Dates with points have the day first in every country that writes them.
-fn numbers(first: u8, second: u8, year: i32, separator: &str) -> Option<Form> {
+fn numbers(first: u8, second: u8, year: i32, separator: char) -> Option<Form> {
     let of = |day: u8, month: u8| Month::try_from(month).ok().and_then(|month| date(year, month, day));
     match (of(first, second), of(second, first)) {
-        (Some(day_first), Some(month_first)) if day_first != month_first && separator != "." => {
+        (Some(day_first), Some(month_first)) if day_first != month_first && separator != '.' => {
             Some(Form::Either { day_first, month_first })
         }
         (Some(date), _) | (None, Some(date)) => Some(Form::Clear(date)),

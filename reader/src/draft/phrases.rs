@@ -2,7 +2,7 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::rows::{Row, fold};
+use super::rows::{Row, compact_letter, fold};
 
 /// A phrase of this many letters may be followed by other letters: words often stick together in recognized text.
 const LOOSE_LETTERS: usize = 5;
@@ -33,7 +33,9 @@ impl<T: Copy> Phrases<T> {
         let mut classes = Vec::new();
         for (class, list) in lists {
             for phrase in list.split('|') {
-                let letters: String = fold(phrase).chars().filter(char::is_ascii_alphanumeric).collect();
+                let folded = fold(phrase);
+                let letters = folded.bytes().filter(u8::is_ascii_alphanumeric);
+                let letters: String = letters.map(|byte| char::from(compact_letter(byte))).collect();
                 if !letters.is_empty() {
                     classes.push((*class, letters.len()));
                     phrases.push(letters);

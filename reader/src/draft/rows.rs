@@ -26,7 +26,7 @@ pub(super) struct Row<'r> {
 /// The letters and digits of a row without spaces: labels are found in it also where letters stand apart or words stick together.
 #[derive(Default)]
 pub(super) struct Compact {
-    /// Letters in lower case and digits. Digits inside of words of letters are turned into the letters that look alike.
+    /// Letters in lower case, with `l` for `i`, and digits. Digits inside of words of letters are turned into the letters that look alike.
     pub(super) text: String,
     /// For each byte: the number of its word, and whether a word or a run of letters starts here.
     pub(super) marks: Vec<(u32, bool)>,
@@ -118,10 +118,10 @@ impl Compact {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         let mut previous = b' ';
         for byte in text.bytes() {
-            let byte = if letters > digits { letter_like(byte) } else { byte };
+            let byte = if letters > digits { letter_of_digit(byte) } else { byte };
             if byte.is_ascii_alphanumeric() {
                 let starts = !previous.is_ascii_alphanumeric() || previous.is_ascii_digit() != byte.is_ascii_digit();
-                self.text.push(char::from(byte));
+                self.text.push(char::from(compact_letter(byte)));
                 self.marks.push((u32::try_from(word).unwrap_or(u32::MAX), starts));
             }
             previous = byte;
@@ -129,8 +129,13 @@ impl Compact {
     }
 }
 
+/// `i` and `l` are one letter: recognition takes one for the other.
+pub(super) fn compact_letter(byte: u8) -> u8 {
+    if byte == b'i' { b'l' } else { byte }
+}
+
 /// The letter that a digit looks like.
-fn letter_like(byte: u8) -> u8 {
+fn letter_of_digit(byte: u8) -> u8 {
     match byte {
         b'0' => b'o',
         b'1' => b'l',

@@ -8,6 +8,12 @@ use super::words::money::{MONEY, Money};
 /// Rows after the head of a table of taxes that may belong to it.
 const TAX_TABLE_ROWS: usize = 7;
 
+/// A sum above its label stands at most this far from it, in heights of the row.
+const NEAR_ROWS: f32 = 1.0;
+
+/// A tax is less than the fourth part of a total.
+const TAX_PART: i64 = 4;
+
 /// The most labelled sums of a paper: a list of payments over many pages is no receipt.
 const SUMS_MAX: usize = 300;
 
@@ -59,10 +65,26 @@ pub(super) fn sums(rows: &[Row<'_>]) -> Sums {
         let before = sums.labelled.len();
         sums.add_labelled(at, &hits[at]);
         if sums.labelled.len() == before && !hits[at].is_empty() {
-            sums.add_from_next_row(at, rows, &hits);
+            sums.add_from_near_row(at, rows, &hits);
         }
     }
+    sums.settle_unclear();
     sums
+}
+
+/// The distance of the middles of two rows, in heights of the first. None: the file states no places.
+fn distance(rows: &[Row<'_>], one: usize, other: usize) -> Option<f32> {
+    let area = |row: usize| rows[row].area(0, rows[row].words.len() - 1);
+    let (one, other) = (area(one)?, area(other)?);
+    Some(((one.y + one.h / 2.0) - (other.y + other.h / 2.0)).abs() / one.h)
+}
+
+/// Of two rows the one that is nearer. Without places the one below.
+fn nearer(rows: &[Row<'_>], at: usize, above: usize, below: usize) -> usize {
+    match (distance(rows, at, above), distance(rows, at, below)) {
+        (Some(up), Some(down)) if up < down => above,
+        _ => below,
+    }
 }
 
 fn is_tax_row(row: &Row<'_>, hits: &[Hit<Money>]) -> bool {
@@ -121,21 +143,40 @@ impl Sums {
         }
     }
 
-    /// A label alone takes the sum of the next row, when that row has no words. Labels below one another take the sums below
-    /// one another.
-    fn add_from_next_row(&mut self, at: usize, rows: &[Row<'_>], hits: &[Vec<Hit<Money>>]) {
+    /// A label alone takes the sum of the row above or below that has no words. Labels below one another take the sums below one
+    /// another.
+    fn add_from_near_row(&mut self, at: usize, rows: &[Row<'_>], hits: &[Vec<Hit<Money>>]) {
         let alone = |row: usize| self.rows[row].is_empty() && !hits[row].is_empty();
         let numbers = |row: usize| self.decimals(row).next().is_some() && hits[row].is_empty() && !has_words(&rows[row]);
+        if !alone(at) {
+            return;
+        }
         let first = (0..=at).rev().take(STACK_MAX).take_while(|row| alone(*row)).last().unwrap_or(at);
         let behind = (at..rows.len()).take(STACK_MAX).take_while(|row| alone(*row)).last().unwrap_or(at) + 1;
-        let count = (behind..rows.len()).take_while(|row| numbers(*row)).take(behind - first).count();
-        let below = behind + at - first;
-        if alone(at) && (count == behind - first) && below < rows.len() {
-            let classes: Vec<Money> = hits[at].iter().map(|hit| hit.class).collect();
-            let amount = self.decimals(below).last().copied();
-            if let Some((label, amount)) = amount.and_then(|amount| Some((label_of(&classes, amount.cents)?, amount))) {
-                self.labelled.push(Sum { label, row: below, amount });
+        let count = (behind..rows.len()).take_while(|row| numbers(*row)).take(behind - first + 1).count();
+        let single = behind == first + 1;
+        let near = match (first.checked_sub(1).filter(|row| numbers(*row)), Some(behind).filter(|row| *row < rows.len() && numbers(*row))) {
+            (Some(above), Some(below)) if single => Some(nearer(rows, at, above, below)),
+            (Some(above), None) if single && distance(rows, at, above).is_some_and(|far| far < NEAR_ROWS) => Some(above),
+            (_, Some(_)) if single || count == behind - first => Some(behind + at - first),
+            _ => None,
+        };
+        let classes: Vec<Money> = hits[at].iter().map(|hit| hit.class).collect();
+        let amount = near.and_then(|row| Some((row, self.decimals(row).last().copied()?)));
+        if let Some((row, amount)) = amount {
+            if let Some(label) = label_of(&classes, amount.cents) {
+                self.labelled.push(Sum { label, row, amount });
             }
+        }
+    }
+
+    /// Sums that may be a total or a tax: small ones are a tax.
+    fn settle_unclear(&mut self) {
+        let largest = |labels: &[Money]| self.with(labels).map(|sum| sum.amount.cents.abs()).max().unwrap_or(0);
+        let total = largest(&[Money::Total, Money::Due, Money::Rounded, Money::Subtotal, Money::Unclear]);
+        let most = total.max(largest(&[Money::Paid]) - largest(&[Money::Change]));
+        for sum in self.labelled.iter_mut().filter(|sum| sum.label == Money::Unclear) {
+            sum.label = if sum.amount.cents.abs() * TAX_PART < most { Money::Tax } else { Money::Total };
         }
     }
 
@@ -155,7 +196,7 @@ pub(super) fn has_words(row: &Row<'_>) -> bool {
 /// What several labels in front of one sum say together.
 fn label_of(labels: &[Money], cents: i64) -> Option<Money> {
     let has = |label: Money| labels.contains(&label);
-    let total = [Money::Due, Money::Total].into_iter().find(|label| has(*label));
+    let total = [Money::Due, Money::Unclear, Money::Total].into_iter().find(|label| has(*label));
     let without = has(Money::WithoutTax) && !has(Money::WithTax);
     if has(Money::Change) {
         return Some(Money::Change);
@@ -173,6 +214,7 @@ fn label_of(labels: &[Money], cents: i64) -> Option<Money> {
         return Some(match (without, has(Money::Tax), has(Money::WithTax)) {
             (true, ..) => Money::Net,
             (_, true, false) => Money::Tax,
+            (_, true, true) => Money::Unclear,
             _ if labels.first() == Some(&Money::Other) && labels.last() == Some(&Money::Other) => Money::Other,
             _ => total,
         });

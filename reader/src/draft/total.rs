@@ -3,12 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use super::amounts::Form;
 use super::model::{Confidence, Source};
 use super::sums::{Sum, Sums};
 use super::words::money::Money;
 
 /// The most rivals of a total.
 const RIVALS_MAX: usize = 4;
+
+/// The most sums of parts of a paper that are added in pairs.
+const TOTALS_MAX: usize = 12;
 
 /// A total, and why it is the total.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,56 +52,121 @@ enum Proof {
 struct Candidate {
     sum: Sum,
     proofs: Vec<(Proof, String)>,
+    /// Whether it is a sum without tax, or a tax, and the sum with tax is printed too.
+    part: bool,
 }
 
 /// The total of a paper. `positions` are the prices of the positions.
 pub(super) fn total(sums: &Sums, positions: &[i64]) -> Option<Total> {
+    let mut candidates = labelled(sums, &[Money::Total, Money::Due, Money::Rounded]);
+    let named = !candidates.is_empty();
+    if !named {
+        candidates = labelled(sums, &[Money::Subtotal, Money::Net]);
+    }
+    let change = sums.with(&[Money::Change]).any(|sum| sum.amount.cents != 0);
+    if candidates.is_empty() && !change {
+        candidates = labelled(sums, &[Money::Paid]);
+    }
+    if candidates.is_empty() && !change {
+        return None;
+    }
+    let totals: Vec<i64> = candidates.keys().copied().collect();
+    let equations = equations(sums, positions, &totals);
+    for (cents, proof, _) in equations.iter().filter(|(_, proof, _)| matches!(proof, Proof::Rounding | Proof::PaidLessChange)) {
+        if let Some(sum) = printed(sums, *cents).filter(|_| *proof == Proof::PaidLessChange || named) {
+            candidates.entry(*cents).or_insert(Candidate { sum, proofs: Vec::new(), part: false });
+        }
+    }
+    for (cents, proof, text) in equations {
+        if let Some(candidate) = candidates.get_mut(&cents) {
+            candidate.proofs.push((proof, text));
+        }
+    }
+    for (cents, candidate) in &mut candidates {
+        candidate.part = is_part(sums, *cents);
+    }
+    choose(candidates, named, sums)
+}
+
+/// The sums with one of the labels, each once.
+fn labelled(sums: &Sums, labels: &[Money]) -> BTreeMap<i64, Candidate> {
     let mut candidates: BTreeMap<i64, Candidate> = BTreeMap::new();
-    for sum in sums.with(&[Money::Total, Money::Due, Money::Rounded]).filter(|sum| sum.amount.cents != 0) {
-        let known = candidates.entry(sum.amount.cents).or_insert_with(|| Candidate { sum: *sum, proofs: Vec::new() });
-        if known.sum.row != sum.row && known.sum.amount.form == sum.amount.form {
+    for sum in sums.with(labels).filter(|sum| sum.amount.cents != 0) {
+        let fresh = || Candidate { sum: *sum, proofs: Vec::new(), part: false };
+        let known = candidates.entry(sum.amount.cents).or_insert_with(fresh);
+        if known.sum.row != sum.row {
             known.proofs.push((Proof::Twice, format!("{0} = {0}", money(sum.amount.cents))));
         }
         if rank(sum) >= rank(&known.sum) {
             known.sum = *sum;
         }
     }
-    if candidates.is_empty() {
-        return without_label(sums);
-    }
-    let equations = equations(sums, positions);
-    for (cents, candidate) in &mut candidates {
-        candidate.proofs.extend(equations.iter().filter(|(value, ..)| value == cents).map(|(_, proof, text)| (*proof, text.clone())));
-    }
-    choose(candidates)
+    candidates
 }
 
-/// How much a label says, later rows of equal labels more.
-fn rank(sum: &Sum) -> (u8, u8) {
+/// Where a sum is printed that has no label of a total.
+fn printed(sums: &Sums, cents: i64) -> Option<Sum> {
+    let all = sums.rows.iter().enumerate().flat_map(|(row, amounts)| amounts.iter().map(move |amount| (row, amount)));
+    let found = all.filter(|(_, amount)| amount.cents == cents && amount.form != Form::Bare).last();
+    found.map(|(row, amount)| Sum { label: Money::Total, row, amount: *amount })
+}
+
+/// Whether a sum is a net sum or its tax, and their sum is printed.
+fn is_part(sums: &Sums, cents: i64) -> bool {
+    let nets = sums.with(&[Money::Net]).map(|sum| sum.amount.cents).filter(|net| *net == cents);
+    let taxes: Vec<i64> = sums.with(&[Money::Tax]).map(|sum| sum.amount.cents).collect();
+    let labelled = nets.flat_map(|net| taxes.iter().map(move |tax| (net, *tax)));
+    let tabled = sums.taxed.iter().map(|(net, tax, _)| (*net, *tax));
+    let mut parts = tabled.chain(labelled).filter(|(net, tax)| *tax > 0 && (*net == cents || *tax == cents));
+    parts.any(|(net, tax)| [-1, 0, 1, 2, -2].iter().any(|off| printed(sums, net + tax + off).is_some()))
+}
+
+/// How much a label says.
+fn rank(sum: &Sum) -> (bool, u8) {
     let label = match sum.label {
         Money::Rounded => 3,
         Money::Due => 2,
         _ => 1,
     };
-    (u8::from(!sum.amount.repaired), label)
+    (!sum.amount.repaired, label)
 }
 
-fn choose(candidates: BTreeMap<i64, Candidate>) -> Option<Total> {
-    let weight = |candidate: &Candidate| {
-        let best = candidate.proofs.iter().map(|(proof, _)| *proof).max();
-        let paid = best.is_some_and(|proof| proof >= Proof::Rounding);
-        (paid, candidate.sum.label == Money::Rounded, best, candidate.proofs.len(), rank(&candidate.sum), candidate.sum.row)
-    };
+impl Candidate {
+    fn best(&self) -> Option<Proof> {
+        self.proofs.iter().map(|(proof, _)| *proof).max()
+    }
+
+    fn is_paid(&self) -> bool {
+        self.best() >= Some(Proof::Paid)
+    }
+
+    /// Of two candidates the one with the greater weight is the likelier total.
+    fn weight(&self) -> impl Ord + use<> {
+        let best = self.best();
+        let label = match self.sum.label {
+            Money::Rounded => 2,
+            Money::Due => 1,
+            _ => 0,
+        };
+        let settled = best >= Some(Proof::Rounding);
+        (settled.then_some(best), !self.part, label, best.is_some(), self.sum.row, self.proofs.len())
+    }
+}
+
+fn choose(candidates: BTreeMap<i64, Candidate>, named: bool, sums: &Sums) -> Option<Total> {
     let mut order: Vec<Candidate> = candidates.into_values().collect();
-    order.sort_by(|one, other| weight(other).cmp(&weight(one)));
+    order.sort_by_cached_key(|candidate| std::cmp::Reverse(candidate.weight()));
     let best = order.first()?;
     let proof = best.proofs.iter().max_by_key(|(proof, _)| *proof).cloned();
-    let contradicted = order[1..].iter().any(|other| contradicts(best, other));
-    let plain = best.sum.amount.form == super::amounts::Form::Decimals;
+    let rounded = sums.with(&[Money::Rounding]).any(|sum| sum.amount.cents != 0);
+    let open = rounded && best.best() < Some(Proof::Parts) && best.sum.label != Money::Rounded;
+    let doubtful = open || order[1..].iter().any(|other| contradicts(best, other));
+    let weak = best.best() <= Some(Proof::Twice) && !named;
+    let well_read = best.sum.amount.form != Form::Bare && !best.sum.amount.repaired;
     let confidence = match &proof {
-        Some(_) if !contradicted => Confidence::Certain,
+        Some(_) if !doubtful && !weak => Confidence::Certain,
         Some(_) => Confidence::Likely,
-        None if plain && !best.sum.amount.repaired && order.len() == 1 => Confidence::Likely,
+        None if named && well_read && !doubtful && !best.part => Confidence::Likely,
         None => Confidence::Guess,
     };
     Some(Total {
@@ -109,41 +178,24 @@ fn choose(candidates: BTreeMap<i64, Candidate>) -> Option<Total> {
     })
 }
 
-/// Whether another candidate makes a proved one doubtful: it is paid too, or it is paid or rounded and the proved one is not.
+/// Whether another candidate makes the best one doubtful: both are paid, or the other stands below it with a label as good and is no
+/// part.
 fn contradicts(best: &Candidate, other: &Candidate) -> bool {
-    let paid = |candidate: &Candidate| candidate.proofs.iter().any(|(proof, _)| *proof >= Proof::Paid);
-    let rounded = |candidate: &Candidate| candidate.sum.label == Money::Rounded;
-    match (paid(best), paid(other)) {
-        (true, true) => best.proofs.iter().all(|(proof, _)| *proof != Proof::PaidLessChange),
-        (false, true) => true,
-        (true, false) => false,
-        (false, false) => rounded(other) && !rounded(best),
+    if best.is_paid() || other.is_paid() {
+        return other.is_paid() && best.best() <= other.best();
     }
-}
-
-/// A paper without a labelled total: what was paid less what was given back, else the sum of the positions of the paper.
-fn without_label(sums: &Sums) -> Option<Total> {
-    let paid: Vec<&Sum> = sums.with(&[Money::Paid]).filter(|sum| sum.amount.cents > 0).collect();
-    let guess = |sum: Sum| Total { sum, confidence: Confidence::Guess, from: Source::Text, equation: None, rivals: Vec::new() };
-    let change = sums.with(&[Money::Change]).last().map(|sum| sum.amount.cents.abs());
-    if let (Some(paid), Some(change)) = (paid.last(), change) {
-        let cents = paid.amount.cents - change;
-        let stands = (0..sums.rows.len()).flat_map(|at| sums.rows[at].iter().map(move |amount| (at, amount)));
-        let place = stands.filter(|(_, amount)| amount.cents == cents).last();
-        if let Some((row, amount)) = place.filter(|_| cents > 0) {
-            let sum = Sum { label: Money::Total, row, amount: *amount };
-            let equation = Some(less(paid.amount.cents, change));
-            return Some(Total { confidence: Confidence::Certain, from: Source::Equation, equation, ..guess(sum) });
-        }
-    }
-    let last = sums.with(&[Money::Paid, Money::Subtotal, Money::Net]).filter(|sum| sum.amount.cents > 0).last();
-    last.map(|sum| guess(*sum))
+    let later = other.sum.row > best.sum.row && rank(&other.sum) >= rank(&best.sum);
+    let proved = other.best() >= best.best() && best.best() < Some(Proof::Rounding);
+    !other.part && (later || proved)
 }
 
 /// All sums that the labelled sums prove: value, proof, and the equation as text.
-fn equations(sums: &Sums, positions: &[i64]) -> Vec<(i64, Proof, String)> {
+fn equations(sums: &Sums, positions: &[i64], totals: &[i64]) -> Vec<(i64, Proof, String)> {
     let mut found = paid(sums);
     found.extend(taxed(sums));
+    for (at, one) in totals.iter().take(TOTALS_MAX).enumerate() {
+        found.extend(totals[at + 1..].iter().take(TOTALS_MAX).map(|other| (one + other, Proof::Parts, plus(*one, *other))));
+    }
     found.extend(parts(sums));
     if let Some(sum) = positions.iter().try_fold(0_i64, |sum, price| sum.checked_add(*price)).filter(|_| !positions.is_empty()) {
         let text = positions.iter().map(|price| money(*price)).collect::<Vec<_>>().join(" + ");

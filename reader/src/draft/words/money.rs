@@ -13,6 +13,8 @@ pub(in crate::draft) enum Money {
     Due,
     /// The sum to pay after rounding to coins.
     Rounded,
+    /// The sum to pay or a tax inside of it, such as "total incl. GST": the size of the sum tells.
+    Unclear,
     /// The sum of the positions.
     Subtotal,
     /// The sum without taxes.
@@ -52,12 +54,18 @@ const LABELS: &[(Money, &str)] = &[
     ),
     (
         Money::Due,
-        "grand total|amount due|balance due|total due|net total|nett total|netttotal|nett amount|nett amt|net amount due|net payable\
+        "grand total|due|amount to be paid|total to be paid|to be paid|amount due|balance due|total due|net total|nett total|netttotal|nett amount|nett amt|net amount due|net payable\
         |nett payable|total payable|payable amount|amount payable|amount to pay|to pay|total to pay|please pay|total amount payable\
         |total nett|total net amount|zu zahlen|zu zahlender betrag|zahlbetrag|zahlungsbetrag|gesamt brutto|net a payer|a payer|total a payer\
         |montant du|montant a payer|reste a payer|total a pagar|a pagar|te betalen|totaal te betalen|te voldoen|da pagare|totale da pagare\
         |total general|total factura|totale fattura|factuurbedrag|total charge|total charged|final total|total purchase|sales total\
         |amount charged|total payment|total facture",
+    ),
+    (
+        Money::Unclear,
+        "total gst incl|total gst included|total gst inclusive|total tax incl|total tax included|total incl gst|total including gst|total inclusive of gst|total inclusive gst|total inc gst|total included gst\
+        |total includes gst|total incl tax|total with gst|total incl vat|total vat incl|total vat included|total amount incl gst|total amount with gst|total iva incl|total iva incluido|total iva inclusa|totale iva inclusa|totaal incl btw\
+        |total amt incl gst|total sales inclusive gst|total sales inclusive of gst|total sales incl gst|total sales inc gst|total sst incl|total incl sst|amount incl gst|summe inkl mwst|gesamt inkl mwst|total with tax",
     ),
     (
         Money::Rounded,
@@ -85,7 +93,7 @@ const LABELS: &[(Money, &str)] = &[
     ),
     (
         Money::Paid,
-        "cash|cash paid|cash tendered|cash received|cash payment|tendered|tender|amount tendered|amount paid|total paid|total amount paid\
+        "cash|pay|edc|amt paid|amt tendered|bankcard|bank card|eftpos|tng|cash paid|cash tendered|cash received|cash payment|tendered|tender|amount tendered|amount paid|total paid|total amount paid\
         |paid amount|paid|payment|payment received|received|amount received|visa|visa card|mastercard|master card|master|amex|credit card|debit card\
         |credit|debit|card|maestro|girocard|ec cash|ec karte|kartenzahlung|karte|kreditkarte|bar|bargeld|barzahlung|gegeben|gegeben bar\
         |bar gegeben|erhalten|bezahlt|especes|espece|carte|carte bancaire|carte bleue|cb|cheque|regle|recu|paiement|efectivo|entregado|tarjeta\
