@@ -6,6 +6,9 @@ use super::words::currencies::{Currency, prefix, suffix, whole_word};
 /// The most digits before the decimals: more is a number of a product or a telephone.
 const WHOLE_DIGITS_MAX: usize = 8;
 
+/// The letters of `.50`, a sum below one.
+const CENTS_ALONE: usize = 3;
+
 /// A sum in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Amount {
@@ -118,7 +121,10 @@ fn number(word: &str) -> Option<Number> {
     if !word.bytes().any(|byte| byte.is_ascii_digit()) || word.contains('%') {
         return None;
     }
-    let mut text = word.trim_start_matches([':', '=', '*', '@', '#', '"', '~', '.', '_']);
+    let mut text = word.trim_start_matches([':', '=', '*', '@', '#', '"', '~', '_']);
+    if text.len() != CENTS_ALONE {
+        text = text.trim_start_matches('.');
+    }
     let mut negative = false;
     if let Some(inner) = text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
         (text, negative) = (inner, true);
@@ -127,7 +133,8 @@ fn number(word: &str) -> Option<Number> {
     (text, negative) = without_sign(text, negative);
     let mut currency = None;
     if let Some((found, rest)) = prefix(text) {
-        (currency, text) = (Some(found), rest.trim_start_matches([':', '.', '=']));
+        (currency, text) = (Some(found), rest.trim_start_matches([':', '=']));
+        text = if text.len() == CENTS_ALONE { text } else { text.trim_start_matches('.') };
         (text, negative) = without_sign(text, negative);
     }
     if let Some((found, rest)) = suffix(text) {
@@ -201,6 +208,9 @@ fn whole_digits(whole: &str, bare: bool) -> Option<String> {
     let mut groups = whole.split(['.', ',', '\'']);
     let first = groups.next()?;
     let rest: Vec<&str> = groups.collect();
+    if whole.is_empty() && !bare {
+        return Some("0".to_owned());
+    }
     let fits = if rest.is_empty() {
         first.len() <= WHOLE_DIGITS_MAX && !(bare && first.len() > 1 && first.starts_with('0'))
     } else {

@@ -68,6 +68,9 @@ pub(super) fn sums(rows: &[Row<'_>]) -> Sums {
             sums.add_from_near_row(at, rows, &hits);
         }
     }
+    if sums.labelled.iter().any(|sum| sum.amount.form != Form::Bare) {
+        sums.labelled.retain(|sum| sum.amount.form != Form::Bare);
+    }
     sums.settle_unclear();
     sums
 }
@@ -204,7 +207,7 @@ fn label_of(labels: &[Money], cents: i64) -> Option<Money> {
     if has(Money::Rounding) && cents.abs() < ROUNDING_MAX {
         return Some(Money::Rounding);
     }
-    if has(Money::Rounded) || (has(Money::Rounding) && total.is_some()) {
+    if has(Money::Rounded) || has(Money::Rounding) {
         return Some(Money::Rounded);
     }
     if has(Money::Subtotal) {
@@ -218,6 +221,9 @@ fn label_of(labels: &[Money], cents: i64) -> Option<Money> {
             _ if labels.first() == Some(&Money::Other) && labels.last() == Some(&Money::Other) => Money::Other,
             _ => total,
         });
+    }
+    if has(Money::Paid) && (without || has(Money::WithTax)) {
+        return Some(if without { Money::Net } else { Money::Due });
     }
     let order = [Money::Net, Money::Discount, Money::Tax, Money::Paid, Money::Extra, Money::Other];
     order.into_iter().find(|label| has(*label))

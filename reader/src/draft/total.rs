@@ -72,8 +72,14 @@ pub(super) fn total(sums: &Sums, positions: &[i64]) -> Option<Total> {
     }
     let totals: Vec<i64> = candidates.keys().copied().collect();
     let equations = equations(sums, positions, &totals);
-    for (cents, proof, _) in equations.iter().filter(|(_, proof, _)| matches!(proof, Proof::Rounding | Proof::PaidLessChange)) {
-        if let Some(sum) = printed(sums, *cents).filter(|_| *proof == Proof::PaidLessChange || named) {
+    let proves = |proof: Proof| match proof {
+        Proof::PaidLessChange => true,
+        Proof::Rounding => named,
+        Proof::NetAndTax | Proof::Parts => !named,
+        Proof::Twice | Proof::Positions | Proof::Paid => false,
+    };
+    for (cents, ..) in equations.iter().filter(|(_, proof, _)| proves(*proof)) {
+        if let Some(sum) = printed(sums, *cents) {
             candidates.entry(*cents).or_insert(Candidate { sum, proofs: Vec::new(), part: false });
         }
     }
@@ -113,7 +119,7 @@ fn printed(sums: &Sums, cents: i64) -> Option<Sum> {
 
 /// Whether a sum is a net sum or its tax, and their sum is printed.
 fn is_part(sums: &Sums, cents: i64) -> bool {
-    let nets = sums.with(&[Money::Net]).map(|sum| sum.amount.cents).filter(|net| *net == cents);
+    let nets = sums.with(&[Money::Net, Money::Subtotal]).map(|sum| sum.amount.cents).filter(|net| *net == cents);
     let taxes: Vec<i64> = sums.with(&[Money::Tax]).map(|sum| sum.amount.cents).collect();
     let labelled = nets.flat_map(|net| taxes.iter().map(move |tax| (net, *tax)));
     let tabled = sums.taxed.iter().map(|(net, tax, _)| (*net, *tax));
@@ -270,7 +276,8 @@ fn parts(sums: &Sums) -> Vec<(i64, Proof, String)> {
                             .map(|part| format!(" {} {}", if *part < 0 { '−' } else { '+' }, money(part.abs())))
                             .collect();
                         let value = cents + tax + extra - discount + rounding;
-                        found.push((value, Proof::Parts, format!("{}{text} = {}", money(cents), money(value))));
+                        let proof = if text.is_empty() { Proof::Twice } else { Proof::Parts };
+                        found.push((value, proof, format!("{}{text} = {}", money(cents), money(value))));
                     }
                 }
             }

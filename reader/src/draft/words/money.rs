@@ -70,7 +70,7 @@ const LABELS: &[(Money, &str)] = &[
     (
         Money::Rounded,
         "rounded total|rounding total|total rounded|total after rounding|total after rounding adj|total after rounding adjustment\
-        |after rounding|total round|round total|rounded amount|rounded|round d total|rounded tota|gerundet|total arrondi|totaal afgerond|afgerond|net total rounded\
+        |after rounding|ttl atf rnd|total round|round total|rounded amount|rounded|round d total|rounded tota|gerundet|total arrondi|totaal afgerond|afgerond|net total rounded\
         |total amount rounded|total incl rounding",
     ),
     (
@@ -93,7 +93,7 @@ const LABELS: &[(Money, &str)] = &[
     ),
     (
         Money::Paid,
-        "cash|pay|edc|amt paid|amt tendered|bankcard|bank card|eftpos|tng|cash paid|cash tendered|cash received|cash payment|tendered|tender|amount tendered|amount paid|total paid|total amount paid\
+        "cash|pay|edc|accepted total|accepted|amt paid|amt tendered|bankcard|bank card|eftpos|tng|cash paid|cash tendered|cash received|cash payment|tendered|tender|amount tendered|amount paid|total paid|total amount paid\
         |paid amount|paid|payment|payment received|received|amount received|visa|visa card|mastercard|master card|master|amex|credit card|debit card\
         |credit|debit|card|maestro|girocard|ec cash|ec karte|kartenzahlung|karte|kreditkarte|bar|bargeld|barzahlung|gegeben|gegeben bar\
         |bar gegeben|erhalten|bezahlt|especes|espece|carte|carte bancaire|carte bleue|cb|cheque|regle|recu|paiement|efectivo|entregado|tarjeta\
@@ -108,7 +108,7 @@ const LABELS: &[(Money, &str)] = &[
     ),
     (
         Money::Rounding,
-        "rounding|rounding adj|rounding adjustment|rounding adjustments|rounding amount|round adj|round adjustment|rounding adjust|rnd adj\
+        "rounding|rounding adj|rounding adjustment|rounding adjustments|rounding amount|round adj|round adjustment|rounding adjust|rnd adj|rnd\
         |round off|roundoff|rounding off|rundung|rundungsdifferenz|arrondi|redondeo|afronding|arrotondamento|bill rounding|rour ding adjustment\
         |roundingadj|round amt|rounding mechanism|rounding diff|adj|adjustment|total rounding|total rounding adj|total rounding adjustment",
     ),
