@@ -88,7 +88,8 @@ fn joined(row: &Row<'_>, at: usize) -> Option<(Number, usize)> {
 
 /// A percentage, a weight, a length or a time, not a sum.
 fn is_measure(row: &Row<'_>, at: usize) -> bool {
-    const UNITS: &[&str] = &["%", "kg", "g", "kg/", "ml", "cl", "km", "cm", "mm", "kwh", "uhr", "am", "pm", "h", "ltr", "l"];
+    const UNITS: &[&str] =
+        &["%", "kg", "g", "kg/", "ml", "cl", "km", "cm", "mm", "kwh", "uhr", "am", "pm", "h", "ltr", "l"];
     at + 1 < row.words.len() && UNITS.contains(&row.word(at + 1)) || row.word(at).contains('%')
 }
 
@@ -109,7 +110,8 @@ fn with_neighbours(row: &Row<'_>, number: Number, at: usize, to: usize) -> Amoun
     if form == Form::Bare && currency.is_some() {
         form = Form::Whole;
     }
-    let minus = from.checked_sub(1).filter(|before| row.word(*before) == "-" && row.is_near_next(*before) == Some(true));
+    let minus =
+        from.checked_sub(1).filter(|before| row.word(*before) == "-" && row.is_near_next(*before) == Some(true));
     if let Some(before) = minus {
         (cents, from) = (-cents, before);
     }
@@ -168,7 +170,11 @@ fn without_tax_letter(text: &str) -> &str {
     let has_decimals = bytes.len() > 3
         && matches!(bytes[bytes.len() - 3], b'.' | b',')
         && bytes[bytes.len() - 2..].iter().all(u8::is_ascii_digit);
-    if has_decimals && text.len() - bare.len() <= 3 && !text.ends_with("am") && !text.ends_with("pm") { bare } else { text }
+    if has_decimals && text.len() - bare.len() <= 3 && !text.ends_with("am") && !text.ends_with("pm") {
+        bare
+    } else {
+        text
+    }
 }
 
 /// Hundredths, whether decimals were written, and whether letters were taken for digits.

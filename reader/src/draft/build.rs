@@ -47,6 +47,12 @@ impl Builder {
         self.put(field, format_date(chosen.date), Evidence { confidence: chosen.confidence, rivals, ..evidence });
     }
 
+    /// Takes a field out.
+    pub(super) fn remove(&mut self, field: &str) {
+        self.draft.fields.remove(field);
+        self.draft.evidence.remove(field);
+    }
+
     /// The text of a field.
     pub(super) fn text(&self, field: &str) -> Option<&str> {
         self.draft.fields.get(field).and_then(Value::as_str)
@@ -70,7 +76,15 @@ impl Builder {
 
 /// The evidence of a value that is no place in a file.
 pub(super) fn placeless(from: Source, file: Option<&str>, text: &str, confidence: Confidence) -> Evidence {
-    Evidence { from, file: file.map(str::to_owned), page: 0, area: None, text: text.to_owned(), confidence, rivals: Vec::new() }
+    Evidence {
+        from,
+        file: file.map(str::to_owned),
+        page: 0,
+        area: None,
+        text: text.to_owned(),
+        confidence,
+        rivals: Vec::new(),
+    }
 }
 
 /// A date and its text.

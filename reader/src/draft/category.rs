@@ -32,15 +32,16 @@ pub(super) struct Sort {
 /// The sort of paper with the most words. None: no word says it.
 pub(super) fn sort(paper: &Paper<'_>) -> Option<Sort> {
     let mut scores: Vec<(Paperwork, u32, u32, Option<(usize, usize, usize)>)> = Vec::new();
-    let mut add = |class: Paperwork, top: u32, body: u32, place: Option<(usize, usize, usize)>| {
-        match scores.iter_mut().find(|(known, ..)| *known == class) {
-            Some((_, tops, bodies, first)) => {
-                *tops += top;
-                *bodies = (*bodies + body).min(BODY_MAX);
-                *first = first.or(place);
-            }
-            None => scores.push((class, top, body, place)),
+    let mut add = |class: Paperwork, top: u32, body: u32, place: Option<(usize, usize, usize)>| match scores
+        .iter_mut()
+        .find(|(known, ..)| *known == class)
+    {
+        Some((_, tops, bodies, first)) => {
+            *tops += top;
+            *bodies = (*bodies + body).min(BODY_MAX);
+            *first = first.or(place);
         }
+        None => scores.push((class, top, body, place)),
     };
     for (at, row) in paper.rows.iter().take(ROWS_MAX).enumerate() {
         for hit in PAPERS.find(row) {
@@ -55,12 +56,18 @@ pub(super) fn sort(paper: &Paper<'_>) -> Option<Sort> {
     }
     let best = scores.iter().max_by_key(|(class, top, body, _)| (top + body, std::cmp::Reverse(*class)))?;
     let score = best.1 + best.2;
-    let next = scores.iter().filter(|(class, ..)| *class != best.0).map(|(_, top, body, _)| top + body).max().unwrap_or(0);
-    let confidence =
-        if score >= TOP_WEIGHT && score > next + 2 { Confidence::Likely } else { Confidence::Guess };
+    let next =
+        scores.iter().filter(|(class, ..)| *class != best.0).map(|(_, top, body, _)| top + body).max().unwrap_or(0);
+    let confidence = if score >= TOP_WEIGHT && score > next + 2 { Confidence::Likely } else { Confidence::Guess };
     (score >= 2).then_some(Sort { paper: best.0, place: best.3, confidence })
 }
 
 fn letters(row: &Row<'_>, from: usize, to: usize) -> usize {
     (from..=to).map(|word| row.word(word).len()).sum()
+}
+
+/// Whether a paper names a sum that was paid for things.
+pub(super) fn is_purchase(paper: &Paper<'_>) -> bool {
+    let receipt = sort(paper).is_some_and(|sort| sort.paper == Paperwork::Receipt);
+    receipt && (paper.total.is_some() || !paper.positions.is_empty())
 }

@@ -90,7 +90,9 @@ fn dates_of(row: &Row<'_>, text: &str, repaired: bool) -> Vec<Written> {
     let mut found: Found = Vec::new();
     add(&mut found, text, &YEAR_FIRST, |parts| clear(year(&parts[1])?, numbered(&parts[2])?, number(&parts[3])?));
     for (regex, separator) in NUMBERS.iter() {
-        add(&mut found, text, regex, |parts| numbers(number(&parts[1])?, number(&parts[2])?, year(&parts[3])?, *separator));
+        add(&mut found, text, regex, |parts| {
+            numbers(number(&parts[1])?, number(&parts[2])?, year(&parts[3])?, *separator)
+        });
     }
     add(&mut found, text, &DAY_NAME, |parts| clear(year(&parts[3])?, month(&parts[2])?, number(&parts[1])?));
     add(&mut found, text, &NAME_DAY, |parts| clear(year(&parts[3])?, month(&parts[1])?, number(&parts[2])?));
@@ -138,7 +140,8 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
     let before = range.start.checked_sub(1).map(|at| bytes[at]);
     let second = range.start.checked_sub(2).map(|at| bytes[at]);
-    let continues = matches!(before, Some(b'.' | b'/' | b'-' | b',')) && second.is_some_and(|byte| byte.is_ascii_digit());
+    let continues =
+        matches!(before, Some(b'.' | b'/' | b'-' | b',')) && second.is_some_and(|byte| byte.is_ascii_digit());
     if continues || before.is_some_and(|byte| byte.is_ascii_digit()) {
         return false;
     }
@@ -202,21 +205,27 @@ fn numbers(first: u8, second: u8, year: i32, separator: char) -> Option<Form> {
 }
 
 /// The order that the dates of a file prove: a day above 12, or a clear date that agrees with one of both orders.
-pub(super) fn proved_order<'w>(all: impl Iterator<Item = (&'w Row<'w>, &'w Written)> + Clone, exact: &[Date]) -> Option<Order> {
+pub(super) fn proved_order<'w>(
+    all: impl Iterator<Item = (&'w Row<'w>, &'w Written)> + Clone,
+    exact: &[Date],
+) -> Option<Order> {
     let above_twelve = all.clone().find_map(|(row, written)| match written.form {
         Form::Clear(date) => order_of(row.word(written.from), date),
         _ => None,
     });
-    let clear: Vec<Date> = all.clone().filter_map(|(_, written)| written.clear()).chain(exact.iter().copied()).collect();
+    let clear: Vec<Date> =
+        all.clone().filter_map(|(_, written)| written.clear()).chain(exact.iter().copied()).collect();
     above_twelve.or_else(|| {
         all.filter_map(|(_, written)| match written.form {
             Form::Either { day_first, month_first } => Some((day_first, month_first)),
             _ => None,
         })
-        .find_map(|(day_first, month_first)| match (clear.contains(&day_first), clear.contains(&month_first)) {
-            (true, false) => Some(Order::DayFirst),
-            (false, true) => Some(Order::MonthFirst),
-            _ => None,
+        .find_map(|(day_first, month_first)| {
+            match (clear.contains(&day_first), clear.contains(&month_first)) {
+                (true, false) => Some(Order::DayFirst),
+                (false, true) => Some(Order::MonthFirst),
+                _ => None,
+            }
         })
     })
 }

@@ -33,7 +33,13 @@ pub(super) struct Facts<'r, 'f> {
 }
 
 /// The draft of the document of one file.
-pub(super) fn document(name: &str, files: &[FileReading], number: usize, facts: &Facts<'_, '_>, known: &Known) -> Draft {
+pub(super) fn document(
+    name: &str,
+    files: &[FileReading],
+    number: usize,
+    facts: &Facts<'_, '_>,
+    known: &Known,
+) -> Draft {
     let (paper, file) = (facts.paper, &files[number]);
     let mut draft = Builder::new(name, Kind::Document, None);
     if let Some(sort) = facts.sort {
@@ -88,7 +94,14 @@ pub(super) fn total_evidence(files: &[FileReading], paper: &Paper<'_>, total: &T
 
 /// Sets a sum. A negative one is a refund, which no field of sums can hold: a note says it. A sum in another currency than the
 /// home's is no sum of the home: its number is a guess, and a note names the currency.
-pub(super) fn put_sum(draft: &mut Builder, field: &str, cents: i64, evidence: Evidence, paper: &Paper<'_>, known: &Known) {
+pub(super) fn put_sum(
+    draft: &mut Builder,
+    field: &str,
+    cents: i64,
+    evidence: Evidence,
+    paper: &Paper<'_>,
+    known: &Known,
+) {
     if cents < 0 {
         draft.put("notes", format!("Refund of {}.", money(-cents)), evidence);
         return;
@@ -117,8 +130,11 @@ fn put_invoice(draft: &mut Builder, file: &FileReading, known: &Known) {
     if let Some(day) = &invoice.issued_on {
         draft.put("issued_on", day.clone(), exact(day));
     }
-    let Some((text, sum)) = invoice.total.as_deref().and_then(|text| Some((text, normalize_money(text)?))) else { return };
-    let foreign = invoice.currency.as_deref().filter(|code| known.currency.as_deref().is_some_and(|home| home != *code));
+    let Some((text, sum)) = invoice.total.as_deref().and_then(|text| Some((text, normalize_money(text)?))) else {
+        return;
+    };
+    let foreign =
+        invoice.currency.as_deref().filter(|code| known.currency.as_deref().is_some_and(|home| home != *code));
     match foreign.and_then(currency::normalize) {
         Some(code) => {
             draft.put("notes", format!("The sum is {sum} {code}."), exact(text));
@@ -145,7 +161,8 @@ fn put_title(draft: &mut Builder, file: &FileReading, facts: &Facts<'_, '_>) {
         (None, None) => file.name.clone().unwrap_or_else(|| "Photo".to_owned()),
     };
     let title: String = title.chars().filter(|letter| !letter.is_control()).take(TITLE_MAX).collect();
-    let from = draft.evidence("issuer").cloned().filter(|_| draft.text("issuer").is_some_and(|issuer| title.contains(issuer)));
+    let from =
+        draft.evidence("issuer").cloned().filter(|_| draft.text("issuer").is_some_and(|issuer| title.contains(issuer)));
     let evidence = from.unwrap_or_else(|| placeless(Source::Text, Some(&file.sha256), &title, Confidence::Guess));
     draft.put("title", title, Evidence { confidence: Confidence::Guess, rivals: Vec::new(), ..evidence });
 }

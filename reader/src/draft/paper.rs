@@ -4,8 +4,8 @@ use time::Date;
 
 use hearth_contract::formats::parse_date;
 
-use super::days::{Chosen, Dates};
 use super::dates::Order;
+use super::days::{Chosen, Dates};
 use super::model::{FileReading, Known};
 use super::positions::{Position, positions};
 use super::rows::{Row, rows};

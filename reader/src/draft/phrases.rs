@@ -69,11 +69,6 @@ impl<T: Copy> Phrases<T> {
         hits
     }
 
-    /// The class of the first phrase of a row.
-    pub(super) fn first(&self, row: &Row<'_>) -> Option<T> {
-        self.find(row).first().map(|hit| hit.class)
-    }
-
     fn ends_well(&self, pattern: usize, end: usize, marks: &[(u32, bool)]) -> bool {
         self.classes[pattern].1 >= LOOSE_LETTERS || marks.get(end).is_none_or(|mark| mark.1)
     }

@@ -77,7 +77,8 @@ fn name(rows: &[Row<'_>], sums: &Sums, at: usize) -> Option<Name> {
     let first = sums.rows[at].iter().map(|amount| amount.from).filter(|from| *from > 0).min();
     let beside = words(&rows[at], at, first.unwrap_or(rows[at].words.len()));
     let near = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter(|row| *row < rows.len());
-    let mut free = near.filter(|row| sums.decimals(*row).next().is_none() && !sums.has_label[*row] && has_words(&rows[*row]));
+    let mut free =
+        near.filter(|row| sums.decimals(*row).next().is_none() && !sums.has_label[*row] && has_words(&rows[*row]));
     beside.or_else(|| free.find_map(|row| words(&rows[row], row, rows[row].words.len())))
 }
 

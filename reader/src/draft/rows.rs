@@ -105,11 +105,6 @@ impl<'r> Row<'r> {
             rivals: Vec::new(),
         }
     }
-
-    /// The evidence of a value that the whole row states.
-    pub(super) fn evidence_of_all(&self, files: &[FileReading], confidence: Confidence) -> Evidence {
-        self.evidence(files, 0, self.words.len() - 1, confidence)
-    }
 }
 
 impl Compact {

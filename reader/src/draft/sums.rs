@@ -150,7 +150,8 @@ impl Sums {
     /// another.
     fn add_from_near_row(&mut self, at: usize, rows: &[Row<'_>], hits: &[Vec<Hit<Money>>]) {
         let alone = |row: usize| self.rows[row].is_empty() && !hits[row].is_empty();
-        let numbers = |row: usize| self.decimals(row).next().is_some() && hits[row].is_empty() && !has_words(&rows[row]);
+        let numbers =
+            |row: usize| self.decimals(row).next().is_some() && hits[row].is_empty() && !has_words(&rows[row]);
         if !alone(at) {
             return;
         }
@@ -158,9 +159,14 @@ impl Sums {
         let behind = (at..rows.len()).take(STACK_MAX).take_while(|row| alone(*row)).last().unwrap_or(at) + 1;
         let count = (behind..rows.len()).take_while(|row| numbers(*row)).take(behind - first + 1).count();
         let single = behind == first + 1;
-        let near = match (first.checked_sub(1).filter(|row| numbers(*row)), Some(behind).filter(|row| *row < rows.len() && numbers(*row))) {
+        let near = match (
+            first.checked_sub(1).filter(|row| numbers(*row)),
+            Some(behind).filter(|row| *row < rows.len() && numbers(*row)),
+        ) {
             (Some(above), Some(below)) if single => Some(nearer(rows, at, above, below)),
-            (Some(above), None) if single && distance(rows, at, above).is_some_and(|far| far < NEAR_ROWS) => Some(above),
+            (Some(above), None) if single && distance(rows, at, above).is_some_and(|far| far < NEAR_ROWS) => {
+                Some(above)
+            }
             (_, Some(_)) if single || count == behind - first => Some(behind + at - first),
             _ => None,
         };
@@ -192,7 +198,8 @@ impl Sums {
 /// Whether a row has a word of three letters that is no currency.
 pub(super) fn has_words(row: &Row<'_>) -> bool {
     row.text.split(' ').any(|word| {
-        word.bytes().filter(u8::is_ascii_alphabetic).count() >= 3 && super::words::currencies::whole_word(word).is_none()
+        word.bytes().filter(u8::is_ascii_alphabetic).count() >= 3
+            && super::words::currencies::whole_word(word).is_none()
     })
 }
 

@@ -200,10 +200,14 @@ fn equations(sums: &Sums, positions: &[i64], totals: &[i64]) -> Vec<(i64, Proof,
     let mut found = paid(sums);
     found.extend(taxed(sums));
     for (at, one) in totals.iter().take(TOTALS_MAX).enumerate() {
-        found.extend(totals[at + 1..].iter().take(TOTALS_MAX).map(|other| (one + other, Proof::Parts, plus(*one, *other))));
+        found.extend(
+            totals[at + 1..].iter().take(TOTALS_MAX).map(|other| (one + other, Proof::Parts, plus(*one, *other))),
+        );
     }
     found.extend(parts(sums));
-    if let Some(sum) = positions.iter().try_fold(0_i64, |sum, price| sum.checked_add(*price)).filter(|_| !positions.is_empty()) {
+    if let Some(sum) =
+        positions.iter().try_fold(0_i64, |sum, price| sum.checked_add(*price)).filter(|_| !positions.is_empty())
+    {
         let text = positions.iter().map(|price| money(*price)).collect::<Vec<_>>().join(" + ");
         found.push((sum, Proof::Positions, format!("{text} = {}", money(sum))));
     }
@@ -211,14 +215,17 @@ fn equations(sums: &Sums, positions: &[i64], totals: &[i64]) -> Vec<(i64, Proof,
 }
 
 fn paid(sums: &Sums) -> Vec<(i64, Proof, String)> {
-    let paid: Vec<i64> = sums.with(&[Money::Paid]).map(|sum| sum.amount.cents.abs()).filter(|cents| *cents > 0).collect();
+    let paid: Vec<i64> =
+        sums.with(&[Money::Paid]).map(|sum| sum.amount.cents.abs()).filter(|cents| *cents > 0).collect();
     let changes: Vec<i64> = sums.with(&[Money::Change]).map(|sum| sum.amount.cents.abs()).collect();
     let mut found = Vec::new();
     let all: i64 = paid.iter().sum();
     let change = changes.iter().copied().max().unwrap_or(0);
     for handed in paid.iter().copied().chain((paid.len() > 1).then_some(all)) {
         match changes.iter().filter(|change| **change > 0 && **change < handed) {
-            some if change > 0 => found.extend(some.map(|change| (handed - change, Proof::PaidLessChange, less(handed, *change)))),
+            some if change > 0 => {
+                found.extend(some.map(|change| (handed - change, Proof::PaidLessChange, less(handed, *change))))
+            }
             _ => found.push((handed, Proof::Paid, format!("{0} = {0}", money(handed)))),
         }
     }

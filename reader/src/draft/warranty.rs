@@ -56,11 +56,16 @@ pub(super) fn end(files: &[FileReading], paper: &Paper<'_>, bought: Option<(Date
         (Some(stated), computed) => {
             let place = stated.place;
             let row = &rows.get(place.row)?;
-            let agrees = computed.is_some_and(|(_, _, day)| day == stated.date || day.previous_day() == Some(stated.date));
+            let agrees =
+                computed.is_some_and(|(_, _, day)| day == stated.date || day.previous_day() == Some(stated.date));
             let confidence = if agrees { Confidence::Certain } else { stated.confidence };
             let evidence = row.evidence(files, place.written.from, place.written.to, confidence);
             let rivals = stated.rivals.iter().map(|day| format_date(*day).into()).collect();
-            Some(End { day: format_date(stated.date), evidence: Evidence { rivals, ..evidence }, warranty: warranty_words })
+            Some(End {
+                day: format_date(stated.date),
+                evidence: Evidence { rivals, ..evidence },
+                warranty: warranty_words,
+            })
         }
         (None, Some((period, (start, sure, clear), day))) => {
             let text = format!("{} + {} months = {}", day_text(start), period.months, day_text(day));

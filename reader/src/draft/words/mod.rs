@@ -3,8 +3,12 @@
 
 pub(super) mod currencies;
 pub(super) mod days;
+pub(super) mod makes;
 pub(super) mod money;
 pub(super) mod months;
 pub(super) mod papers;
+pub(super) mod plates;
 pub(super) mod terms;
+pub(super) mod things;
+pub(super) mod vehicles;
 pub(super) mod vendors;

@@ -33,7 +33,10 @@ pub(in crate::draft) static TERMS: LazyLock<Phrases<Term>> = LazyLock::new(|| {
 pub(in crate::draft) static UNITS: LazyLock<Phrases<u32>> = LazyLock::new(|| {
     Phrases::new(&[
         (1, "month|months|mth|mths|mos|monat|monate|monaten|monats|mois|mes|meses|maand|maanden|mnd|mese|mesi"),
-        (12, "year|years|yr|yrs|jahr|jahre|jahren|jahres|jahresgarantie|jahrige|ans|an|annee|annees|ano|anos|jaar|jaren|jarige|anno|anni"),
+        (
+            12,
+            "year|years|yr|yrs|jahr|jahre|jahren|jahres|jahresgarantie|jahrige|ans|an|annee|annees|ano|anos|jaar|jaren|jarige|anno|anni",
+        ),
     ])
 });
 
@@ -43,7 +46,9 @@ pub(in crate::draft) fn number(word: &str) -> Option<u32> {
     let digits = word.len() - word.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     if digits > 0 {
         let rest = word[digits..].trim_start_matches('-');
-        return (rest.is_empty() || rest.bytes().all(|byte| byte.is_ascii_alphabetic())).then(|| word[..digits].parse().ok()).flatten();
+        return (rest.is_empty() || rest.bytes().all(|byte| byte.is_ascii_alphabetic()))
+            .then(|| word[..digits].parse().ok())
+            .flatten();
     }
     let named = WORDS.iter().find(|(names, _)| names.split('|').any(|name| name == word));
     named.map(|(_, number)| *number)

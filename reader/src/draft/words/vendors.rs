@@ -25,7 +25,7 @@ pub(in crate::draft) static HEADS: LazyLock<Phrases<Head>> = LazyLock::new(|| Ph
 const LABELS: &[(Head, &str)] = &[
     (
         Head::Company,
-        "sdn bhd|sdn bhb|sdn|bhd|gmbh|gmbh co kg|mbh|ag|kg|ohg|ug|ek|e k|gbr|ltd|limited|plc|inc|incorporated|llc|llp|corp|corporation|co ltd|pte ltd|sarl|sas|sa rl|eurl\
+        "sdn bhd|s b|sbn bhd|sdn bhb|sdn|bhd|gmbh|gmbh co kg|mbh|ag|kg|ohg|ug|ek|e k|gbr|ltd|limited|plc|inc|incorporated|llc|llp|corp|corporation|co ltd|pte ltd|sarl|sas|sa rl|eurl\
         |sa|s a|sl|s l|slu|sau|bv|b v|nv|n v|vof|srl|s r l|spa|s p a|snc|sas di|enterprise|trading|restaurant|restoran|supermarket|supermarkt|hypermarket|pharmacy|farmacia|apotheke\
         |pharmacie|apotheek|tankstelle|baumarkt|hotel|cafe|bakery|backerei|boulangerie|ristorante|restaurante|store|stores|shop|mart|market|markt|marche|hardware|stationery|bookstore|company",
     ),
@@ -44,8 +44,8 @@ const LABELS: &[(Head, &str)] = &[
     ),
     (
         Head::Buyer,
-        "bill to|sold to|ship to|customer|customer name|client|attn|deliver to|invoice to|buyer|kunde|kundennummer|rechnungsempfanger|lieferanschrift|rechnungsadresse|empfanger|herr|herrn|frau|firma\
-        |facture a|adresse de facturation|adresse de livraison|acheteur|cliente|datos del cliente|comprador|klant|factuuradres|afleveradres|koper|destinatario|acquirente|spett le|spettabile|mr|mrs|ms|monsieur|madame",
+        "bill to|sold to|ship to|customer|customer name|client|attn|deliver to|invoice to|buyer|kunde|kundennummer|rechnungsempfanger|lieferanschrift|rechnungsadresse|empfanger|herr|herrn|frau\
+        |facture a|adresse de facturation|adresse de livraison|acheteur|cliente|datos del cliente|comprador|klant|factuuradres|afleveradres|koper|destinatario|acquirente|spett le|spettabile",
     ),
     (
         Head::Seller,
