@@ -208,6 +208,7 @@ impl McpHandler {
             principal: self.principal.clone(),
             kind: route.kind,
             id: input.id,
+            name: input.name,
             query: input.query,
             body: input.body,
             upload: None,

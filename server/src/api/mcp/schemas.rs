@@ -139,6 +139,7 @@ fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
         }
         ParameterType::Cursor => (json!({ "type": "string", "minLength": 1 }), about),
         ParameterType::Choice { words, .. } => (json!({ "type": "string", "enum": words, "default": words[0] }), about),
+        ParameterType::Word { words, .. } => (json!({ "type": "string", "enum": words }), about),
         ParameterType::Flag => (json!({ "type": "string", "enum": ["true", "false"] }), about),
         ParameterType::Moment => (json!({ "type": "string", "examples": ["2026-06-01T12:00:00Z"] }), about),
         ParameterType::Text { min, max } => (json!({ "type": "string", "minLength": min, "maxLength": max }), about),
