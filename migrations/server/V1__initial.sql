@@ -318,10 +318,11 @@ CREATE TABLE readings (
     is_asked INTEGER NOT NULL CHECK (is_asked IN (0, 1)), -- 1: a job waits for the file, so it is read before others
     attempts INTEGER NOT NULL DEFAULT 0,          -- how often the reading began
     reading  TEXT,                                -- JSON of the reading; null until read
+    beginning TEXT NOT NULL DEFAULT '',           -- the begin of the text, for snippets
     searched TEXT NOT NULL DEFAULT '',            -- the text as `search.reading` has it, without the codes of the home
     code     TEXT,                                -- why reading failed: a word, and a sentence
     error    TEXT,
-    bytes    INTEGER NOT NULL DEFAULT 0,          -- of `reading` and `searched`
+    bytes    INTEGER NOT NULL DEFAULT 0,          -- of `reading`, `beginning` and `searched`
     UNIQUE (home, sha256)
 ) STRICT;
 

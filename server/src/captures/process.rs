@@ -20,6 +20,8 @@ use crate::store::readings::{Failure, FailureCode, Outcome};
 
 /// Bytes of a reading as JSON, at most.
 const READING_BYTES_MAX: u64 = 8 << 20;
+/// Bytes of the text of a file in which a snippet may stand.
+const BEGINNING_MAX: usize = 16 << 10;
 /// Characters of the sentence of a refusal that are shown.
 const SENTENCE_MAX: usize = 300;
 /// The priority of the program: below the server and below what people do on the machine.
@@ -116,6 +118,7 @@ fn outcome(bytes: &[u8], status: ExitStatus) -> End {
         return match serde_json::from_slice::<Reading>(bytes) {
             Ok(reading) => match serde_json::to_string(&reading) {
                 Ok(json) => End::Outcome(Outcome::Read {
+                    beginning: beginning(&text(&reading)),
                     searched: indexed_rest(&text(&reading)),
                     look: reading.look.as_deref().and_then(|look| u64::from_str_radix(look, 16).ok()),
                     reading: json,
@@ -133,6 +136,11 @@ fn outcome(bytes: &[u8], status: ExitStatus) -> End {
         }
         _ => unreadable(&format!("the program that reads files ended early ({status}). Send another picture of it.")),
     }
+}
+
+/// The begin of a text.
+fn beginning(text: &str) -> String {
+    text[..text.floor_char_boundary(BEGINNING_MAX)].to_owned()
 }
 
 /// All text of a reading.

@@ -8,10 +8,13 @@ use super::process::{self, End, Program};
 use crate::app::App;
 use crate::store::captures::{self, Capture};
 use crate::store::readings::{self, Claimed, Failure, FailureCode, Outcome};
-use crate::store::{HomeNumber, StoreError, homes};
+use crate::store::stored_files::FileHash;
+use crate::store::{HomeNumber, StoreError, field_values, homes, search};
 
 /// Time before a step that the database refused is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Documents that one transaction indexes.
+const DOCUMENTS_PER_STEP: usize = 20;
 /// The directory of the models that recognize text, in the data directory.
 const MODELS_DIR: &str = "models";
 
@@ -61,18 +64,39 @@ async fn read(app: &Arc<App>, claimed: Claimed) -> Result<(), StoreError> {
         }
     };
     let limit = app.config.home_bytes_max;
+    let read = hash.clone();
     let stored = app.db.write(move |tx| {
         let mut outcome = outcome;
-        if let Outcome::Read { reading, searched, .. } = &outcome {
-            let bytes = (reading.len() + searched.len()) as i64;
+        if let Outcome::Read { reading, beginning, searched, .. } = &outcome {
+            let bytes = (reading.len() + beginning.len() + searched.len()) as i64;
             if homes::used_bytes(tx, home)?.saturating_add(bytes) > limit {
                 let message = "The home has no room for the text of the file. Delete what nobody needs.";
                 outcome = failed(FailureCode::HomeFull, message);
             }
         }
-        readings::finish(tx, home, &hash, &outcome)
+        readings::finish(tx, home, &read, &outcome)
     });
-    stored.await.map(drop)
+    stored.await?;
+    index_documents(app, home, hash).await
+}
+
+/// Indexes the text of a file under the documents that name it, some in each transaction. Documents that name the file later take its
+/// text by themselves.
+async fn index_documents(app: &Arc<App>, home: HomeNumber, hash: FileHash) -> Result<(), StoreError> {
+    let mut after = 0;
+    loop {
+        let hash = hash.clone();
+        let last = app.db.write(move |tx| {
+            let text = readings::searched(tx, home, &hash)?;
+            let documents = field_values::documents_of(tx, home, &hash, after, DOCUMENTS_PER_STEP)?;
+            documents.iter().for_each(|(created, _)| search::index_reading(tx, home, *created, &text));
+            Ok(documents.last().filter(|_| documents.len() == DOCUMENTS_PER_STEP).map(|(created, _)| *created))
+        });
+        match last.await? {
+            Some(last) => after = last,
+            None => return Ok(()),
+        }
+    }
 }
 
 async fn outcome(app: &Arc<App>, claimed: Claimed) -> Result<End, StoreError> {

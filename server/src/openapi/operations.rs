@@ -14,7 +14,7 @@ use crate::http::route::{Access, Route};
 use crate::store::filter::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
-pub(super) const TAGS: [(&str, &str); 17] = [
+pub(super) const TAGS: [(&str, &str); 18] = [
     ("Inventory", "Things the household owns"),
     ("Vehicles", "Cars, bikes, trailers"),
     ("Documents", "Papers and their details"),
@@ -24,7 +24,8 @@ pub(super) const TAGS: [(&str, &str); 17] = [
     ("Search", "Full-text search in all records"),
     ("Events", "The change feed, by poll and by stream"),
     ("Files", "The bytes of photos and papers, named by their SHA-256"),
-    ("Drafts", "Drafts of records that the server reads from photos and papers"),
+    ("Smart-add", "Drafts of items and vehicles that the server reads from photos"),
+    ("Extract", "Drafts of documents that the server reads from papers"),
     ("Exports", "All records as a file"),
     ("Imports", "Tables of other programs that become records"),
     ("Calendars", "Due and expiring days for calendar programs"),
@@ -95,7 +96,6 @@ fn tag(route: &Route) -> &'static str {
     let known = || TAGS.iter().map(|(name, _)| *name);
     match route.kind {
         Some(kind) => known().find(|tag| tag.to_lowercase() == kind.collection()).unwrap_or("Property"),
-        None if path.starts_with(paths::SMART_ADD) || path.starts_with(paths::EXTRACT) => "Drafts",
         None if path.starts_with(paths::DOCS) => "Documentation",
         None if matches!(path, paths::ME) => "Account",
         None if matches!(path, paths::HEALTH | paths::READY | paths::MCP) => "Operations",

@@ -87,6 +87,8 @@ pub enum Outcome {
     Read {
         /// The JSON of the reading.
         reading: String,
+        /// The beginning of the text, for snippets.
+        beginning: String,
         /// The text, folded for the index.
         searched: String,
         /// The perceptual hash of a picture.
@@ -172,17 +174,21 @@ pub fn give_back(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<(), S
 /// Stores the result of a reading. False: the file was deleted meanwhile.
 pub fn finish(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash, outcome: &Outcome) -> Result<bool, StoreError> {
     let Some(before) = bytes(tx, home, hash)? else { return Ok(false) };
-    let (state, reading, searched, failure) = match outcome {
-        Outcome::Read { reading, searched, .. } => ("read", Some(reading.as_str()), searched.as_str(), None),
-        Outcome::Failed(failure) => ("failed", None, "", Some(failure)),
+    let (state, reading, beginning, searched, failure) = match outcome {
+        Outcome::Read { reading, beginning, searched, .. } => {
+            ("read", Some(reading.as_str()), beginning.as_str(), searched.as_str(), None)
+        }
+        Outcome::Failed(failure) => ("failed", None, "", "", Some(failure)),
     };
-    let bytes = (reading.map_or(0, str::len) + searched.len()) as i64;
+    let bytes = (reading.map_or(0, str::len) + beginning.len() + searched.len()) as i64;
     tx.conn.execute(
-        "UPDATE readings SET state = :state, is_asked = 0, attempts = 0, reading = :reading, searched = :searched,
+        "UPDATE readings SET state = :state, is_asked = 0, attempts = 0, reading = :reading, beginning = :beginning,
+           searched = :searched,
            code = :code, error = :error, bytes = :bytes
          WHERE home = :home AND sha256 = :sha256",
         named_params! {
-            ":state": state, ":reading": reading, ":searched": searched, ":bytes": bytes,
+            ":state": state, ":reading": reading, ":beginning": beginning, ":searched": searched,
+            ":bytes": bytes,
             ":code": failure.map(|failure| failure.code.as_str()),
             ":error": failure.map(|failure| failure.message.as_str()),
             ":home": home.0, ":sha256": hash.as_str(),
@@ -217,6 +223,12 @@ pub fn state(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Option<St
 /// The text of a file as it is searched; empty before it was read.
 pub fn searched(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<String, StoreError> {
     let mut statement = tx.conn.prepare_cached("SELECT searched FROM readings WHERE home = ?1 AND sha256 = ?2")?;
+    Ok(statement.query_row((home.0, hash.as_str()), |row| row.get(0)).optional()?.unwrap_or_default())
+}
+
+/// The beginning of the text of a file, as written; empty before it was read.
+pub fn beginning(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<String, StoreError> {
+    let mut statement = tx.conn.prepare_cached("SELECT beginning FROM readings WHERE home = ?1 AND sha256 = ?2")?;
     Ok(statement.query_row((home.0, hash.as_str()), |row| row.get(0)).optional()?.unwrap_or_default())
 }
 

@@ -5,15 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use hearth_contract::key::Environment;
 use hearth_server::clock::Clock;
 use hearth_server::config::Config;
+use hearth_server::operate::{self, NewKey};
 use hearth_tests::client::{Client, Response};
 use hearth_tests::server::{Server, TestClock, new_key};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::files::put_file;
+use super::files::{GIF, put_file};
 
 /// Longest wait for a job.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -136,6 +138,41 @@ async fn document_without_a_job_is_read_too() {
     let other = put_file(&client, b"\0\x01\x02").await;
     let text = client.get(&format!("/v1/files/{other}/text")).await;
     assert_eq!(text.json["error"]["details"]["state"], "none");
+}
+
+#[tokio::test]
+async fn text_of_a_file_is_found_under_its_document() {
+    let (_dir, _server, client) = start().await;
+    let early = client.post("/v1/documents", &json!({ "title": "Early" })).await.id();
+    let file = put_file(&client, &paper(&["Kaufvertrag über ein Klavier", "gestimmt im Mai"])).await;
+    let named =
+        async |title: &str| client.post("/v1/documents", &json!({ "title": title, "file_sha256": file })).await.id();
+    let before = named("Before").await;
+    run(&client, "/v1/extract", &json!({ "files": [file] })).await;
+    let (after, titled) = (named("After").await, named("Klavier").await);
+    let found = async |question: &str| -> Vec<(String, String)> {
+        let since = Instant::now();
+        loop {
+            let hits = client.list_all(&format!("/v1/search?q={question}")).await;
+            // The documents that named the file before follow in steps.
+            if hits.iter().any(|hit| hit["id"] == *before) || since.elapsed() > PATIENCE {
+                let text = |hit: &Value, name: &str| hit[name].as_str().unwrap().to_owned();
+                return hits.iter().map(|hit| (text(hit, "id"), text(hit, "snippet"))).collect();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let read = "Kaufvertrag über ein **Klavier**\ngestimmt im Mai".to_owned();
+    let expected = [(titled.clone(), "**Klavier**".to_owned()), (after.clone(), read.clone()), (before.clone(), read)];
+    assert_eq!(found("klavier").await, expected, "the title comes first");
+    // Changes of the document keep what was read; another file replaces it.
+    client.patch(&format!("/v1/documents/{before}"), &json!({ "title": "Contract", "notes": "old" })).await;
+    assert_eq!(found("gestimmt+contract").await.len(), 1);
+    client.patch(&format!("/v1/documents/{after}"), &json!({ "file_sha256": null })).await;
+    client.patch(&format!("/v1/documents/{early}"), &json!({ "file_sha256": file })).await;
+    client.delete(&format!("/v1/documents/{titled}")).await;
+    let ids: Vec<String> = found("klavier").await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, [before, early]);
 }
 
 #[tokio::test]
@@ -311,7 +348,7 @@ async fn agents_suggest_drafts_and_people_accept() {
     let late = put(&client, &draft("d1"), &body).await;
     assert_eq!((late.error(), &late.json["error"]["details"]["status"]), ("not_found", &json!("accepted")));
     assert_eq!(client.delete(&format!("/v1/files/{file}")).await.status, 200);
-    let check = hearth_server::operate::check::check(&server.running.app.db, &Clock::system()).await.unwrap();
+    let check = operate::check::check(&server.running.app.db, &Clock::system()).await.unwrap();
     assert_eq!(check.faults, Vec::<String>::new());
 }
 
@@ -324,9 +361,8 @@ async fn keys_see_drafts_of_their_kinds_alone() {
     let body = json!({ "type": "inventory", "fields": { "name": "Lamp" } });
     assert_eq!(put(&client, &format!("{own}/drafts/lamp"), &body).await.status, 200);
     let scopes = ["documents:read", "documents:write"].map(str::to_owned).to_vec();
-    let key = hearth_server::operate::NewKey { scopes, ..new_key("My home", hearth_contract::key::Environment::Live) };
-    let secret =
-        hearth_server::operate::create_key(&server.running.app.db, &Clock::system(), key).await.unwrap().secret;
+    let key = NewKey { scopes, ..new_key("My home", Environment::Live) };
+    let secret = operate::create_key(&server.running.app.db, &Clock::system(), key).await.unwrap().secret;
     let papers = Client::new(&server.url, &secret);
     let names =
         |job: &Value| -> Vec<Value> { job["drafts"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect() };
@@ -387,4 +423,95 @@ async fn interrupted_reading_runs_once_again() {
     assert_eq!((&first["status"], &first["error"]["code"]), (&json!("failed"), &json!("interrupted")));
     assert_eq!(ended(&client, &format!("/v1/extract/{}", jobs[1])).await["status"], "ready");
     again.stop().await;
+}
+
+#[tokio::test]
+async fn tools_show_pictures_and_suggest_drafts() {
+    let (_dir, server, client) = start().await;
+    let files = [put_file(&client, GIF).await, put_file(&client, &paper(&["Rechnung"])).await];
+    let job = run(&client, "/v1/extract", &json!({ "files": files })).await;
+    let call = async |client: &Client, tool: &str, arguments: Value| -> Value {
+        let message = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments },
+        });
+        client.post("/mcp", &message).await.json["result"].clone()
+    };
+    let listed = call(&client, "svc_list_captures", json!({ "purpose": "extract" })).await;
+    assert_eq!(listed["structuredContent"]["data"][0]["id"], job["id"]);
+    assert_eq!(call(&client, "svc_list_captures", json!({})).await["structuredContent"]["data"], json!([]));
+    let wrong = call(&client, "svc_list_captures", json!({ "purpose": "photo" })).await;
+    assert_eq!(wrong["structuredContent"]["error"]["details"]["parameter"], "purpose");
+    let shown = call(&client, "svc_get_capture", json!({ "purpose": "extract", "id": job["id"] })).await;
+    assert_eq!(shown["structuredContent"]["data"]["facts"][1]["text"], "Rechnung");
+    let blocks = shown["content"].as_array().unwrap();
+    assert_eq!((blocks.len(), &blocks[1]["type"], &blocks[1]["mimeType"]), (2, &json!("image"), &json!("image/jpeg")));
+    let item = client.post("/v1/inventory", &json!({ "name": "Piano" })).await.id();
+    let suggestion = json!({
+        "purpose": "extract", "id": job["id"], "name": "price", "type": "inventory", "record_id": item,
+        "fields": { "purchase_price": "1200.00" },
+    });
+    let suggested = call(&client, "svc_suggest_draft", suggestion).await;
+    let drafts = suggested["structuredContent"]["data"]["drafts"].as_array().unwrap_or_else(|| panic!("{suggested}"));
+    let draft = drafts.iter().find(|draft| draft["name"] == "price").unwrap();
+    assert_eq!((&draft["id"], &draft["source"]), (&json!(item), &json!("agent")));
+    assert_eq!(client.get(&format!("/v1/inventory/{item}")).await.data()["purchase_price"], Value::Null);
+    // A tool is shown to a key that may use it for one of the purposes.
+    for (scopes, tools) in [
+        (vec!["documents:read"], vec!["svc_list_captures", "svc_get_capture"]),
+        (vec!["documents:read", "documents:write"], vec!["svc_list_captures", "svc_get_capture", "svc_suggest_draft"]),
+        (vec!["inventory:read", "inventory:write"], vec![]),
+    ] {
+        let scopes = scopes.into_iter().map(str::to_owned).collect();
+        let key = NewKey { scopes, ..new_key("My home", Environment::Live) };
+        let secret = operate::create_key(&server.running.app.db, &Clock::system(), key).await.unwrap().secret;
+        let client = Client::new(&server.url, &secret);
+        let list = client.post("/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await;
+        let names = list.json["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
+        let names: Vec<&str> = names.filter(|name| name.contains("capture") || name.contains("draft")).collect();
+        assert_eq!(names, tools);
+    }
+}
+
+#[tokio::test]
+async fn matches_are_records_with_the_same_code_or_look() {
+    let (_dir, server, client) = start().await;
+    let known = client.post("/v1/inventory", &json!({ "name": "Marker", "barcode": "4-006381-333931" })).await.id();
+    let alike = client.post("/v1/inventory", &json!({ "name": "Red marker" })).await.id();
+    let old = put_file(&client, &paper(&["an old photo"])).await;
+    let document = json!({
+        "title": "Photo", "subject_type": "inventory", "subject_id": alike, "file_sha256": old,
+    });
+    assert_eq!(client.post("/v1/documents", &document).await.status, 201);
+    run(&client, "/v1/extract", &json!({ "files": [old] })).await;
+    let code = json!({
+        "format": "gtin", "text": "4006381333931", "page": 0, "area": [0.1, 0.1, 0.2, 0.1], "proved": true,
+    });
+    let photo = put_file(&client, &reading(json!([{ "aspect": 1.0, "lines": [] }]), json!([code]))).await;
+    let room = client.post("/v1/rooms", &json!({ "name": "Study" })).await.id();
+    let request = json!({ "files": [photo], "room_id": room, "note": "From the desk" });
+    let job = run(&client, "/v1/smart-add", &request).await;
+    let draft = job["drafts"].as_array().unwrap().iter().find(|draft| draft["type"] == "inventory").unwrap();
+    let fields = &draft["fields"];
+    assert_eq!(
+        (&fields["barcode"], &draft["evidence"]["barcode"]["confidence"]),
+        (&json!("4006381333931"), &json!("certain"))
+    );
+    assert_eq!((&fields["room_id"], &fields["notes"]), (&json!(room), &json!("From the desk")));
+    let found = |job: &Value| -> Vec<(Value, Value, Value)> {
+        let draft = job["drafts"].as_array().unwrap().iter().find(|draft| draft["type"] == "inventory").unwrap();
+        let matches = draft["matches"].as_array().unwrap().iter();
+        matches.map(|found| (found["id"].clone(), found["name"].clone(), found["why"].clone())).collect()
+    };
+    let expected = [
+        (json!(known), json!("Marker"), json!("same_barcode")),
+        (json!(alike), json!("Red marker"), json!("looks_alike")),
+    ];
+    assert_eq!(found(&job), expected);
+    // Names are those of now, and deleted records are left out.
+    client.patch(&format!("/v1/inventory/{known}"), &json!({ "name": "Blue marker" })).await;
+    client.delete(&format!("/v1/inventory/{alike}")).await;
+    let job = client.get(&format!("/v1/smart-add/{}", job["id"].as_str().unwrap())).await.data().clone();
+    assert_eq!(found(&job), [(json!(known), json!("Blue marker"), json!("same_barcode"))]);
+    let check = operate::check::check(&server.running.app.db, &Clock::system()).await.unwrap();
+    assert_eq!(check.faults, Vec::<String>::new());
 }

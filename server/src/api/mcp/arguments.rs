@@ -43,6 +43,11 @@ pub(super) fn parse_input(
         return Ok(ToolInput { id, name, query: query(arguments, route)?, body: Value::Null, ticket: None });
     }
     let ticket = key.map(|key| ticket(tool, &key, whole));
+    if route.request_body == RequestBody::Suggestion
+        && let Some(record) = arguments.shift_remove(RECORD_ARGUMENT)
+    {
+        arguments.insert("id".to_owned(), record);
+    }
     Ok(ToolInput { id, name, query: Query::default(), body: Value::Object(arguments), ticket })
 }
 
@@ -68,6 +73,8 @@ fn merge_keys(argument: Option<Value>, header: Option<&str>) -> Result<Option<St
     Ok(Some(key.to_owned()))
 }
 
+/// The argument with the record that a draft changes: `id` names the job.
+pub(super) const RECORD_ARGUMENT: &str = "record_id";
 /// The argument with the idempotency key.
 pub(super) const IDEMPOTENCY_ARGUMENT: &str = "idempotency_key";
 
@@ -105,7 +112,7 @@ fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
 }
 
 /// The text of a value in a query string. `3.0` is an integer in JSON Schema.
-fn argument_text(value: &Value) -> String {
+pub(super) fn argument_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
