@@ -335,6 +335,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         let old = before.as_ref().map(|before| &before.fields);
         field_values::replace(self.tx, self.home.number, kind, created, old, Some(&record.fields))?;
         document_file::note_use(self.tx, self.home.number, kind, old, Some(&record.fields), self.machine_now)?;
+        document_file::index_reading(self.tx, self.home.number, created, kind, old, &record.fields)?;
         Ok(Image { rev, json })
     }
 
