@@ -262,6 +262,27 @@ fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Res
     }
 }
 
+/// Waits for files that are asked for, until the deadline. The failure says how many are left.
+pub(super) fn finish_requested(context: &Context, replica: &Replica, deadline: Instant) -> Result<(), Failure> {
+    if replica.file_counts()?.requested == 0 {
+        return Ok(());
+    }
+    let (config, limit) = (sync::sync_config(context)?, deadline.saturating_duration_since(Instant::now()));
+    let ended = match lock_holder::try_lock(&context.profile.db)? {
+        Some(lock) => fetch_here(&config, &lock, limit),
+        None => wait_for_daemon(context, replica, limit),
+    };
+    match (replica.file_counts()?.requested, ended) {
+        (0, _) => Ok(()),
+        (_, Err(failure)) if matches!(failure.exit, Exit::Interrupted | Exit::Terminated) => Err(failure),
+        (left, ended) => {
+            let why = ended.err().map(|failure| format!(": {}", failure.text)).unwrap_or_default();
+            let text = format!("in step; {} still to download{why}", text::count(left, "file"));
+            Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --timeout 10m"))
+        }
+    }
+}
+
 fn fetch_here(config: &SyncConfig, lock: &hearth_replica::sync::SyncLock, limit: Duration) -> Result<(), Failure> {
     let fetching = fetch_files(&config.db, &config.server, &config.key, lock);
     match runtime::block_on(signals::run_within(limit, fetching))? {

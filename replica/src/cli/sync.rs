@@ -16,7 +16,7 @@ use super::runtime::block_on;
 use super::sync_goal::{
     EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
 };
-use super::{duration, lock_holder, output, signals, status};
+use super::{duration, files, lock_holder, output, signals, status};
 
 /// After a refusal the daemon has this long to take up a new key.
 const NEW_KEY_WAIT: Duration = Duration::from_secs(3);
@@ -57,15 +57,20 @@ impl Sync {
             Ok(config) => config,
             Err(failure) => {
                 if context.json && hearth_replica::database_exists(&context.profile.db) {
-                    status::write_status(context, &context.open_or_create()?.status()?)?;
+                    let replica = context.open_or_create()?;
+                    status::write_status(context, &replica, &replica.status()?)?;
                 }
                 return Err(failure);
             }
         };
         let replica = context.open_or_create()?;
+        let deadline = Instant::now() + self.timeout;
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
             Ok(Attempt::Reached(now)) => {
-                let ended = check_synced(until, &now);
+                let mut ended = check_synced(until, &now);
+                if ended.is_ok() && until == Until::Pushed {
+                    ended = files::finish_requested(context, &replica, deadline);
+                }
                 if let Some(held) = now.held_changes.as_ref().filter(|_| ended.is_ok()) {
                     output::message(&held.question());
                     output::next_step(HELD_CHANGES_ADVICE);
@@ -85,7 +90,7 @@ impl Sync {
         };
         match now {
             // A script needs the status most when the goal was missed.
-            Some(now) if context.json => status::write_status(context, &now)?,
+            Some(now) if context.json => status::write_status(context, &replica, &now)?,
             Some(now) if ended.is_ok() => {
                 output::line(&format!("In step with the server at position {}.", now.position))?
             }
