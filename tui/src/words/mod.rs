@@ -6,6 +6,7 @@ pub mod direction;
 pub mod faults;
 pub mod files;
 pub mod glyphs;
+pub mod imports;
 pub mod sanitize;
 pub mod sync_status;
 mod units;
