@@ -129,7 +129,8 @@ async fn key_without_documents_refuses_a_file_once() {
     assert_eq!(refusal, ["refused", "insufficient_scope"]);
     assert_eq!(device.json(&["status"])["files"]["refused"], 1);
     device.set_key(&full);
-    assert_eq!(device.sync(), 0, "another key sends file and document");
+    let _daemon = device.start_daemon();
+    wait_until("another key sends file and document", || device.count("edits") == 0);
     assert_eq!((state(&device).as_str(), files(&client).await.len()), ("present", 1));
 }
 

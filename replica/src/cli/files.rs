@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::{duration, lock_holder, output, runtime, signals, sync, text};
+use super::{duration, lock_holder, output, runtime, signals, sync_goal, text};
 
 /// The default for `--limit`.
 const LIST_LIMIT: usize = 1000;
@@ -236,7 +236,7 @@ impl Fetch {
 
 /// Waits until no requested file is left. The files are fetched here, or by the process that syncs.
 fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Result<(), Failure> {
-    let config = sync::sync_config(context)?;
+    let config = sync_goal::sync_config(context)?;
     let before = replica.files(LIST_LIMIT)?;
     let asked: Vec<&FileRow> = before.iter().filter(|file| file.is_requested).collect();
     match lock_holder::try_lock(&context.profile.db)? {
@@ -267,7 +267,7 @@ pub(super) fn finish_requested(context: &Context, replica: &Replica, deadline: I
     if replica.file_counts()?.requested == 0 {
         return Ok(());
     }
-    let (config, limit) = (sync::sync_config(context)?, deadline.saturating_duration_since(Instant::now()));
+    let (config, limit) = (sync_goal::sync_config(context)?, deadline.saturating_duration_since(Instant::now()));
     let ended = match lock_holder::try_lock(&context.profile.db)? {
         Some(lock) => fetch_here(&config, &lock, limit),
         None => wait_for_daemon(context, replica, limit),

@@ -13,6 +13,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure, NextStep};
 use super::progress::Progress;
 use super::runtime::block_on;
+pub(super) use super::sync_goal::sync_config;
 use super::sync_goal::{
     EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
 };
@@ -297,19 +298,6 @@ async fn server_head(config: &SyncConfig, left: Duration) -> Result<Option<i64>,
         None => Ok(None),
         Some(Err(error)) => Err(error.into()),
     }
-}
-
-/// The settings of the sync. An incomplete profile is a failure with the command to type.
-pub(super) fn sync_config(context: &Context) -> Result<SyncConfig, Failure> {
-    let profile = &context.profile;
-    profile.sync_config().ok_or_else(|| {
-        let failure = match (&profile.server, profile.key_error()) {
-            (None, _) => Failure::new(Exit::NotFound, profile.no_server_text()),
-            (Some(_), Some(error)) => return error.into(),
-            (Some(_), None) => Failure::new(Exit::Key, profile.no_key_text()),
-        };
-        failure.hint("hearth-replica init --server URL")
-    })
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use serde_json::json;
 use super::*;
 use crate::model::{FileState, Origin, ReasonCode};
 use crate::store::file_store::attach::{AttachError, AttachTo, Attached, attach};
+use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{FileChoice, request, to_download, to_upload};
-use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, retry_refused_by_key, uploaded};
+use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, uploaded};
 use crate::store::file_store::{bytes, list, upkeep};
 use crate::store::gate;
 
