@@ -71,7 +71,9 @@ pub fn enclose() -> Result<(), Unconfined> {
         return Err(Unconfined::Threads);
     }
     let rules = path_beneath_rules(SYSTEM, AccessFs::from_read(ABI::V1));
-    match ruleset().and_then(|ruleset| ruleset.add_rules(rules)?.restrict_self()) {
+    // Messages of the programs go there.
+    let nowhere = path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile);
+    match ruleset().and_then(|ruleset| ruleset.add_rules(rules)?.add_rules(nowhere)?.restrict_self()) {
         Ok(status) if status.ruleset != RulesetStatus::NotEnforced => without_network(),
         _ => Err(Unconfined::NoLandlock),
     }
