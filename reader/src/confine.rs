@@ -31,11 +31,7 @@ pub enum Unconfined {
 /// True: the bounds are new. The allocator may have taken more memory before, so the program must be started anew under them.
 pub fn limit() -> Result<bool, Unconfined> {
     use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
-    let limits = [
-        (Resource::Data, MEMORY_MAX, "memory"),
-        (Resource::Cpu, CPU_SECONDS_MAX, "processor time"),
-        (Resource::Fsize, 0, "size of files"),
-    ];
+    let limits = [(Resource::Data, MEMORY_MAX, "memory"), (Resource::Cpu, CPU_SECONDS_MAX, "processor time")];
     let is_bounded =
         |(resource, most, _): &(_, u64, _)| getrlimit(*resource).maximum.is_some_and(|bound| bound <= *most);
     if limits.iter().all(is_bounded) {

@@ -3,17 +3,24 @@
 
 use std::collections::HashSet;
 
-use image::RgbImage;
+use image::imageops::{FilterType, resize, thumbnail};
+use image::{GrayImage, RgbImage};
 use rxing::helpers::detect_multiple_in_luma_with_hints;
 use rxing::{BarcodeFormat, DecodeHints, RXingResult};
 
 use super::{around, picture};
 use crate::reading::{Area, Code, CodeFormat};
 
-/// The longer sides of the pictures that are always tried, in pixels.
-const SIZES: [u32; 2] = [1600, 800];
-/// The sizes that are tried when nothing was found. A code that fills the picture is found at a small size, a tiny one at a large.
-const MORE_SIZES: [u32; 3] = [2600, 500, 300];
+/// The longer side of the picture, in pixels, at most. Other sizes are parts of it.
+const SIDE_MAX: u32 = 1600;
+/// The sizes that are always tried.
+const SIZES: [f32; 2] = [1.0, 0.6];
+/// The sizes that are tried while nothing is sure. A code that fills the picture is found at a small size, a tiny one at a large.
+const MORE_SIZES: [f32; 4] = [1.5, 0.8, 0.4, 0.25];
+/// A number in lines that so many sizes agree on is proved; its check digit alone is wrong once in ten misreadings.
+const PROVING: usize = 2;
+/// Short numbers are misread more often.
+const PROVING_SHORT: usize = 3;
 /// Codes of a picture, at most.
 const CODES_MAX: usize = 32;
 /// Bytes of the text of a code, at most. A QR code has at most 2,953.
@@ -36,40 +43,78 @@ const FORMATS: [BarcodeFormat; 10] = [
     BarcodeFormat::DATA_MATRIX,
 ];
 
-/// A code as it was found at one size.
+/// How much one reading of a code proves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strength {
+    /// Error correction or a checksum over all characters.
+    Full,
+    /// A check digit.
+    Digit,
+    /// So weak that print without codes is taken for one now and then. Two sizes must agree.
+    Weak,
+}
+
+/// A code, and at how many sizes it was found.
 struct Found {
     code: Code,
-    /// So weak that print without codes is taken for one now and then: two sizes must agree.
-    is_weak: bool,
+    strength: Strength,
     count: usize,
 }
 
 /// The codes of a picture. `page`: the number of its page.
 pub(super) fn codes(picture: &RgbImage, page: usize) -> Vec<Code> {
+    let gray = picture::gray(picture, SIDE_MAX);
     let mut found: Vec<Found> = Vec::new();
-    for longest in SIZES {
-        add(&mut found, picture, longest, page);
-    }
-    for longest in MORE_SIZES {
-        if found.iter().any(Found::is_sure) {
+    SIZES.iter().for_each(|size| add(&mut found, &gray, *size, page));
+    for size in MORE_SIZES {
+        if !found.is_empty() && found.iter().all(Found::is_sure) {
             break;
         }
-        add(&mut found, picture, longest, page);
+        add(&mut found, &gray, size, page);
     }
-    found.retain(Found::is_sure);
-    found.into_iter().map(|found| found.code).take(CODES_MAX).collect()
+    found.retain(|found| found.strength != Strength::Weak || found.count >= PROVING);
+    without_rivals(found).into_iter().map(Found::judged).take(CODES_MAX).collect()
 }
 
 impl Found {
     fn is_sure(&self) -> bool {
-        !self.is_weak || self.count >= 2
+        match self.strength {
+            Strength::Full => true,
+            Strength::Digit => self.count >= PROVING,
+            Strength::Weak => self.count >= PROVING_SHORT,
+        }
+    }
+
+    /// The code; whether it is proved was open until all sizes were tried.
+    fn judged(self) -> Code {
+        let proved = self.code.proved && self.is_sure();
+        Code { proved, ..self.code }
     }
 }
 
+/// Of several numbers that were read in one place, the one that more sizes agree on, or else the longest.
+fn without_rivals(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by_key(|found| std::cmp::Reverse((found.count, found.code.text.len())));
+    let mut kept: Vec<Found> = Vec::new();
+    for found in found {
+        let is_rival = |other: &Found| other.strength != Strength::Full && touch(other.code.area, found.code.area);
+        if found.strength == Strength::Full || !kept.iter().any(is_rival) {
+            kept.push(found);
+        }
+    }
+    kept
+}
+
+fn touch(a: Area, b: Area) -> bool {
+    a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h
+}
+
 /// Adds what is found at one size.
-fn add(found: &mut Vec<Found>, picture: &RgbImage, longest: u32, page: usize) {
-    let gray = picture::gray(picture, longest);
-    let (width, height) = gray.dimensions();
+fn add(found: &mut Vec<Found>, gray: &GrayImage, size: f32, page: usize) {
+    let side = |length: u32| ((length as f32 * size) as u32).max(1);
+    let (width, height) = (side(gray.width()), side(gray.height()));
+    let gray =
+        if size < 1.0 { thumbnail(gray, width, height) } else { resize(gray, width, height, FilterType::Triangle) };
     // The library is given pictures by strangers: a fault in it must not cost the text.
     let read = std::panic::catch_unwind(move || {
         let mut hints = DecodeHints { TryHarder: Some(true), AlsoInverted: Some(true), ..DecodeHints::default() };
@@ -77,28 +122,28 @@ fn add(found: &mut Vec<Found>, picture: &RgbImage, longest: u32, page: usize) {
         detect_multiple_in_luma_with_hints(gray.into_raw(), width, height, &mut hints).unwrap_or_default()
     });
     let mut seen = HashSet::new();
-    for (code, is_weak) in read.unwrap_or_default().iter().filter_map(|read| code(read, page, (width, height))) {
+    for (code, strength) in read.unwrap_or_default().iter().filter_map(|read| code(read, page, (width, height))) {
         if !seen.insert(code.text.clone()) {
             continue;
         }
         match found.iter_mut().find(|known| known.code.text == code.text && known.code.format == code.format) {
             Some(known) => known.count += 1,
-            None => found.push(Found { code, is_weak, count: 1 }),
+            None => found.push(Found { code, strength, count: 1 }),
         }
     }
 }
 
-/// The code, and whether it is weak. None: a format that is not asked for, or a wrong check digit.
-fn code(read: &RXingResult, page: usize, size: (u32, u32)) -> Option<(Code, bool)> {
+/// The code, and how much its reading proves. None: a format that is not asked for, or a wrong check digit.
+fn code(read: &RXingResult, page: usize, size: (u32, u32)) -> Option<(Code, Strength)> {
     let text = read.getText().trim();
-    let (format, text, is_weak) = match read.getBarcodeFormat() {
-        BarcodeFormat::EAN_13 => (CodeFormat::Gtin, text.to_owned(), false),
-        BarcodeFormat::UPC_A => (CodeFormat::Gtin, format!("0{text}"), false),
-        BarcodeFormat::EAN_8 | BarcodeFormat::UPC_E => (CodeFormat::Gtin, text.to_owned(), true),
-        BarcodeFormat::QR_CODE => (CodeFormat::Qr, text.to_owned(), false),
-        BarcodeFormat::DATA_MATRIX => (CodeFormat::DataMatrix, text.to_owned(), false),
-        BarcodeFormat::CODE_128 | BarcodeFormat::CODE_93 => (CodeFormat::Linear, text.to_owned(), false),
-        BarcodeFormat::CODE_39 | BarcodeFormat::ITF => (CodeFormat::Linear, text.to_owned(), true),
+    let (format, text, strength) = match read.getBarcodeFormat() {
+        BarcodeFormat::EAN_13 => (CodeFormat::Gtin, text.to_owned(), Strength::Digit),
+        BarcodeFormat::UPC_A => (CodeFormat::Gtin, format!("0{text}"), Strength::Digit),
+        BarcodeFormat::EAN_8 | BarcodeFormat::UPC_E => (CodeFormat::Gtin, text.to_owned(), Strength::Weak),
+        BarcodeFormat::QR_CODE => (CodeFormat::Qr, text.to_owned(), Strength::Full),
+        BarcodeFormat::DATA_MATRIX => (CodeFormat::DataMatrix, text.to_owned(), Strength::Full),
+        BarcodeFormat::CODE_128 | BarcodeFormat::CODE_93 => (CodeFormat::Linear, text.to_owned(), Strength::Full),
+        BarcodeFormat::CODE_39 | BarcodeFormat::ITF => (CodeFormat::Linear, text.to_owned(), Strength::Weak),
         _ => return None,
     };
     let is_right = match read.getBarcodeFormat() {
@@ -109,7 +154,7 @@ fn code(read: &RXingResult, page: usize, size: (u32, u32)) -> Option<(Code, bool
     let proved = !matches!(read.getBarcodeFormat(), BarcodeFormat::CODE_39 | BarcodeFormat::ITF);
     let area = area(read, size);
     let is_text = !text.is_empty() && text.len() <= TEXT_MAX;
-    (is_right && is_text).then_some((Code { format, text, page, area, proved }, is_weak))
+    (is_right && is_text).then_some((Code { format, text, page, area, proved }, strength))
 }
 
 /// Whether the last digit is the check digit of a GTIN: digits times 3 and 1 in turns give a multiple of 10.
