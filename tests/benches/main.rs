@@ -1,5 +1,5 @@
 //! Repeatable benchmarks of the built programs. Each figure is a ratio to a baseline of the same run, or a time or size.
-//! Run with `cargo run --release -p hearth-tests --bin bench`.
+//! Run with `cargo run --profile dist -p hearth-tests --bin bench`.
 //!
 //! - [`figures`]: spreads, targets, tables.
 //! - [`testbed`]: the filled service. [`load`]: the load generator. [`baselines`]: the baselines of ratios.
