@@ -53,6 +53,25 @@ function send(form) {
   });
   request.send(new FormData(form));
 }
+// Opens the evidence to which a box in a picture leads.
+function reveal() {
+  const part = location.hash && document.getElementById(location.hash.slice(1));
+  part?.closest("details")?.setAttribute("open", "");
+}
+// Loads a page again while its files are being read.
+async function watch() {
+  while (document.querySelector("[data-wait]")) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    try {
+      const answer = await fetch(location.href);
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (page.querySelector("[data-wait]") && page.title === document.title) continue;
+      document.querySelector("main").replaceWith(page.querySelector("main"));
+      setUp();
+    } catch {} // The server cannot be reached now.
+  }
+}
 function setUp() {
   for (const input of document.querySelectorAll("input[data-photos]")) {
     const list = document.createElement("ul");
@@ -71,5 +90,8 @@ function setUp() {
   }
 }
 setUp();
+reveal();
+watch();
+addEventListener("hashchange", reveal);
 // A page that the browser shows again from its memory can be sent again.
 addEventListener("pageshow", () => document.querySelectorAll("form[data-once]").forEach((form) => setButtons(form, false)));

@@ -23,8 +23,9 @@ async function visitor(options = {}) {
 
 /** Links and inputs that a finger cannot hit. Links inside of a sentence or of a value are left out. */
 const tooSmall = (least) => [...document.querySelectorAll("a, button, select, textarea, input:not([type=hidden])")]
-  .filter((part) => part.checkVisibility() && !part.closest(".skip, dd, .told p, .pictures"))
-  .map((part) => [part.outerHTML.slice(0, 120), part.getBoundingClientRect()])
+  // The words beside a box are a part of it. The boxes in a picture lead to inputs that are large enough.
+  .filter((part) => part.checkVisibility() && !part.closest(".skip, dd, .told p, .pictures, .boxes"))
+  .map((part) => [part.outerHTML.slice(0, 120), (part.closest("label.check") ?? part).getBoundingClientRect()])
   .filter(([, box]) => box.height > 1 && (box.height < least || box.width < least))
   .map(([html, box]) => `${html} ${box.width}x${box.height}`);
 
@@ -156,6 +157,22 @@ await judge(mia, "refused file");
 await press(mia, "Add");
 await mia.waitForURL(/said=added/);
 assert.equal(await mia.locator(".pictures img").count(), 1);
+
+// The server reads a photo. Without an accepted draft nothing is stored.
+await mia.goto(`${base}/home/read`);
+await judge(mia, "read");
+await mia.getByLabel("Or choose photos or PDF").setInputFiles(photos[0]);
+await press(mia, "Read");
+await mia.waitForURL(/captures/);
+await mia.getByRole("button", { name: "Discard" }).waitFor();
+await mia.waitForFunction(() => !document.querySelector("[data-wait]"), null, { timeout: 90_000 });
+await judge(mia, "drafts of a photo");
+const job = mia.url();
+await mia.goto(`${base}/home/captures`);
+await judge(mia, "drafts");
+await mia.goto(job);
+await press(mia, "Discard");
+await mia.getByText("Discarded").waitFor();
 
 // A paper for an item.
 await mia.goto(made);

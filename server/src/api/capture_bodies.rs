@@ -12,7 +12,7 @@ use crate::store::captures::Purpose;
 use crate::store::stored_files::FileHash;
 
 /// Files of one job (contract 22).
-const FILES: RangeInclusive<usize> = 1..=8;
+pub(crate) const FILES: RangeInclusive<usize> = 1..=8;
 /// Characters of a note, at most.
 pub(crate) const NOTE_MAX: usize = 2000;
 /// The kinds of records that a job makes drafts of.
@@ -21,7 +21,7 @@ pub(crate) const DRAFT_KINDS: [Kind; 3] = [Kind::Inventory, Kind::Vehicle, Kind:
 const SUBJECT_KINDS: [Kind; 2] = [Kind::Inventory, Kind::Vehicle];
 
 /// What a request asks for.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// The files, each once.
     pub files: Vec<FileHash>,
     /// The room of new items.

@@ -1,13 +1,14 @@
 //! Jobs that make drafts of records from files: create, list, read, discard, accept (contract 22). Must not know how a file is read.
 
 use hearth_contract::envelope::Page;
-use hearth_contract::formats::parse_id;
+use hearth_contract::formats::{Timestamp, parse_id};
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
 use hearth_contract::schema::Kind;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::capture_bodies::{self, Accepted, Asked};
+use super::capture_bodies::{self, Accepted};
+pub(crate) use super::capture_bodies::{Asked, FILES, NOTE_MAX};
 use super::capture_json::{capture_json, path, path_of};
 use super::once::{home_full, once};
 use crate::home::cursor::CaptureCursor;
@@ -84,45 +85,11 @@ async fn create(call: Call, purpose: Purpose) -> Result<Reply, Refusal> {
             Ok(asked) => asked,
             Err(faults) => return refuse(Problem::validation(&faults)),
         };
-        let faults = missing(tx, home, &asked)?;
-        if !faults.is_empty() {
-            return refuse(Problem::validation(&faults));
-        }
-        if captures::count_waiting(tx, home)? >= JOBS_MAX {
-            return refuse(too_many_jobs());
-        }
         let limit = call.app.config.home_bytes_max;
-        if homes::used_bytes(tx, home)? >= limit {
-            return refuse(home_full(limit));
-        }
-        for file in &asked.files {
-            readings::want(tx, home, file, true, true)?;
-        }
-        let id = fresh_id(now);
-        let Asked { files, room, note, subject } = asked;
-        captures::insert(
-            tx,
-            &Capture {
-                number: 0,
-                id,
-                home,
-                purpose,
-                status: Status::Queued,
-                files,
-                room,
-                note,
-                subject,
-                created_at: now,
-                finished_at: None,
-                expires_at: now.plus_millis(KEPT_MS),
-                error: None,
-                drafts: "[]".to_owned(),
-                suggestions: "{}".to_owned(),
-                facts: "[]".to_owned(),
-                accepted: None,
-                attempts: 0,
-            },
-        )?;
+        let id = match queue(tx, home, purpose, asked, now, limit)? {
+            Ok(id) => id,
+            Err(problem) => return refuse(problem),
+        };
         let job = captures::find(tx, home, purpose, id)?.ok_or_else(|| lost(id))?;
         let text = capture_json(tx, &job, &call.principal)?.to_string();
         Ok((call.context.data_reply(202, &text, "").with_header("location", path_of(purpose, id)), None))
@@ -130,6 +97,57 @@ async fn create(call: Call, purpose: Purpose) -> Result<Reply, Refusal> {
     let reply = reply.await?;
     app.new_capture.notify_one();
     Ok(reply)
+}
+
+/// Queues a job, and gives its id. `limit`: bytes that a home may take. The inner error is a refusal, after which nothing is written.
+/// Who calls wakes the worker after the commit.
+pub(crate) fn queue(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    purpose: Purpose,
+    asked: Asked,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Result<Uuid, Problem>, StoreError> {
+    let faults = missing(tx, home, &asked)?;
+    if !faults.is_empty() {
+        return Ok(Err(Problem::validation(&faults)));
+    }
+    if captures::count_waiting(tx, home)? >= JOBS_MAX {
+        return Ok(Err(too_many_jobs()));
+    }
+    if homes::used_bytes(tx, home)? >= limit {
+        return Ok(Err(home_full(limit)));
+    }
+    for file in &asked.files {
+        readings::want(tx, home, file, true, true)?;
+    }
+    let id = fresh_id(now);
+    let Asked { files, room, note, subject } = asked;
+    captures::insert(
+        tx,
+        &Capture {
+            number: 0,
+            id,
+            home,
+            purpose,
+            status: Status::Queued,
+            files,
+            room,
+            note,
+            subject,
+            created_at: now,
+            finished_at: None,
+            expires_at: now.plus_millis(KEPT_MS),
+            error: None,
+            drafts: "[]".to_owned(),
+            suggestions: "{}".to_owned(),
+            facts: "[]".to_owned(),
+            accepted: None,
+            attempts: 0,
+        },
+    )?;
+    Ok(Ok(id))
 }
 
 /// A fault for each file and record of a request that the home does not have.

@@ -83,6 +83,25 @@ pub static PAGES: &[Page] = &[
     ),
     get("/home/add", "home_add_form", Member(|request, session| Box::pin(home::add_form(request, session)))),
     upload("/home/add", "home_add", Member(|request, session| Box::pin(home::add(request, session)))),
+    get("/home/read", "home_read_form", Member(|request, session| Box::pin(home::read_form(request, session)))),
+    upload("/home/read", "home_read", Member(|request, session| Box::pin(home::read_photos(request, session)))),
+    post(
+        "/home/documents/{id}/read",
+        "home_read_paper",
+        Member(|request, session| Box::pin(home::read_paper(request, session))),
+    ),
+    get("/home/captures", "home_captures", Member(|request, session| Box::pin(home::captures(request, session)))),
+    get("/home/captures/{id}", "home_capture", Member(|request, session| Box::pin(home::capture(request, session)))),
+    post(
+        "/home/captures/{id}/accept",
+        "home_accept_capture",
+        Member(|request, session| Box::pin(home::accept(request, session))),
+    ),
+    post(
+        "/home/captures/{id}/discard",
+        "home_discard_capture",
+        Member(|request, session| Box::pin(home::discard(request, session))),
+    ),
     get(
         "/home/items/{id}/edit",
         "home_edit_form",

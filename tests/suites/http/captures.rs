@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::files::{GIF, put_file};
 
 /// Longest wait for a job.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the program in place of the reader does, by the first word of the file. Else the file is the reading.
 const PROGRAM: &str = r#"#!/bin/sh
@@ -34,11 +34,15 @@ case "$first" in
 esac
 "#;
 
-/// A directory with the program.
 fn program() -> (TempDir, PathBuf) {
+    program_of(PROGRAM)
+}
+
+/// A directory with a program.
+pub(super) fn program_of(text: &str) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("reader");
-    fs::write(&path, PROGRAM).unwrap();
+    fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     (dir, path)
 }

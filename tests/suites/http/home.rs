@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::console::sign_up;
 
 /// The largest page, in bytes.
-const PAGE_MAX: usize = 30 * 1024;
+pub(super) const PAGE_MAX: usize = 30 * 1024;
 
 /// A server at noon of 26 November 2026 with a member, and a client of the live home.
 async fn start() -> (Server, Browser, Client) {
@@ -19,32 +19,32 @@ async fn start() -> (Server, Browser, Client) {
     (server, mia, api)
 }
 
-async fn make(api: &Client, path: &str, fields: Value) -> String {
+pub(super) async fn make(api: &Client, path: &str, fields: Value) -> String {
     let made = api.post(path, &fields).await;
     assert_eq!(made.status, 201, "{}", made.text);
     made.id()
 }
 
 /// The value of a hidden input.
-fn hidden(page: &Response, name: &str) -> String {
+pub(super) fn hidden(page: &Response, name: &str) -> String {
     let start = format!("name=\"{name}\" value=\"");
     let value = page.text.split_once(&start).unwrap_or_else(|| panic!("{name} in {}", page.text)).1;
     value.split_once('"').expect("a quote").0.to_owned()
 }
 
 /// The address to which a reply leads.
-fn next(reply: &Response) -> String {
+pub(super) fn next(reply: &Response) -> String {
     assert_eq!(reply.status, 303, "{}", reply.text);
     reply.header("location").to_owned()
 }
 
-fn has(page: &Response, parts: &[&str]) {
+pub(super) fn has(page: &Response, parts: &[&str]) {
     for part in parts {
         assert!(page.text.contains(part), "{part}: {}", page.text);
     }
 }
 
-fn lacks(page: &Response, parts: &[&str]) {
+pub(super) fn lacks(page: &Response, parts: &[&str]) {
     for part in parts {
         assert!(!page.text.contains(part), "{part}: {}", page.text);
     }

@@ -18,6 +18,7 @@ mod feed;
 mod files;
 mod filters;
 mod home;
+mod home_captures;
 mod idempotency;
 mod imports;
 mod keys;

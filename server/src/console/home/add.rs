@@ -83,7 +83,7 @@ pub(in crate::console) async fn add(mut request: WebRequest, session: Session) -
             Ok(_) => return Ok(Ok("/home".to_owned())),
             Err(problem) => return Ok(Err(problem)),
         };
-        let added = add_documents(writing, now, (id, &name), "other", &photos)?;
+        let added = add_documents(writing, now, (Kind::Inventory, id, &name), "other", &photos)?;
         Ok(added.map(|()| format!("{}/{id}?said=added", list_path(Kind::Inventory))))
     });
     match written.await? {

@@ -1,14 +1,17 @@
-//! The inputs of a form for an item: from stored values to texts, from typed texts to a body for the check of the API, and the
+//! The inputs of a form for a record: from stored values to texts, from typed texts to a body for the check of the API, and the
 //! faults beside their inputs. Pure. Must not know which page a form is on.
 
 use hearth_contract::problem::Problem;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Format, Kind, Lines, Presence};
+use hearth_contract::schema::{Field, Format, Kind, Lines, Presence, URL_MAX};
 use hearth_contract::typed_text::{normalize_money, parse_full_date, parse_whole};
 use serde_json::{Map, Value};
 
+use super::words::choice;
 use crate::http::web::Fields;
 
+/// Signs of a vehicle identification number, at most.
+const VIN_MAX: usize = 17;
 /// The start of the name of a hidden input with the text that the input had when the form was made.
 const WAS: &str = "was.";
 
@@ -56,7 +59,12 @@ pub(super) struct Input {
 /// The inputs of an item for these fields, empty or with their defaults. Fields that an item does not have are left out. `rooms`:
 /// ids and names.
 pub(super) fn inputs(names: &[&str], rooms: &[(String, String)]) -> Vec<Input> {
-    let fields = names.iter().filter_map(|name| resource(Kind::Inventory).field(name));
+    inputs_of(Kind::Inventory, names, rooms)
+}
+
+/// As [`inputs`], for a record of a kind.
+pub(super) fn inputs_of(kind: Kind, names: &[&str], rooms: &[(String, String)]) -> Vec<Input> {
+    let fields = names.iter().filter_map(|name| resource(kind).field(name));
     fields.map(|field| input(field, rooms)).collect()
 }
 
@@ -67,6 +75,12 @@ fn input(field: &'static Field, rooms: &[(String, String)]) -> Input {
         Format::Date => (Control::Day, 20, Vec::new()),
         Format::Money => (Control::Money, 24, Vec::new()),
         Format::Reference(_) => (Control::Choice, 0, rooms.to_vec()),
+        Format::Choice(words) => {
+            let options = words.iter().map(|word| ((*word).to_owned(), choice(word)));
+            (Control::Choice, 0, options.collect())
+        }
+        Format::Url => (Control::Line, URL_MAX, Vec::new()),
+        Format::Vin => (Control::Line, VIN_MAX, Vec::new()),
         _ => (Control::Count, 14, Vec::new()),
     };
     let text = match field.presence {
@@ -93,6 +107,16 @@ impl Input {
         let read = |name: &str| form.text(name).replace("\r\n", "\n");
         self.text = read(self.name);
         self.was = read(&format!("{WAS}{}", self.name));
+    }
+
+    /// Takes a value of a draft as the text, and the stored value as the earlier text.
+    pub(super) fn take_drafted(&mut self, drafted: &Value, stored: &Value) {
+        (self.text, self.was) = (shown(drafted), shown(stored));
+    }
+
+    /// Takes the typed text from a form with inputs of several records.
+    pub(super) fn take_of(&mut self, form: &Fields, record: &str) {
+        self.text = form.text(&format!("{record}.{}", self.name)).replace("\r\n", "\n");
     }
 
     /// Takes the stored value, as the text and as the earlier text.
@@ -131,7 +155,7 @@ impl Input {
     }
 
     /// The typed text as a value for the check. A text that is no such value stays a text, which the check refuses.
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         let typed = self.text.trim();
         if typed.is_empty() {
             return Value::Null;
@@ -140,7 +164,7 @@ impl Input {
             Format::Text { lines: Lines::Many, .. } => self.text.trim_end().into(),
             Format::Money => normalize_money(typed).into(),
             Format::Date => parse_full_date(typed).unwrap_or_else(|| typed.to_owned()).into(),
-            Format::Count { .. } => parse_whole(typed).map_or_else(|| typed.into(), Value::from),
+            Format::Count { .. } | Format::Year => parse_whole(typed).map_or_else(|| typed.into(), Value::from),
             _ => typed.into(),
         }
     }

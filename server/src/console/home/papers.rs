@@ -78,7 +78,7 @@ pub(in crate::console) async fn files(mut request: WebRequest, session: Session)
     let (id, name, next) = (item.id, title(&item), format!("{}?said=files", href(&item)));
     let (files, chosen) = (form.files.clone(), category.clone());
     let written = commit(&request, &session, ticket, move |writing, now| {
-        Ok(add_documents(writing, now, (id, &name), &chosen, &files)?.map(|()| next))
+        Ok(add_documents(writing, now, (Kind::Inventory, id, &name), &chosen, &files)?.map(|()| next))
     });
     match written.await? {
         Ok(reply) => Ok(reply),
@@ -89,11 +89,11 @@ pub(in crate::console) async fn files(mut request: WebRequest, session: Session)
     }
 }
 
-/// Adds a document for each file, about an item. The first refusal is given back.
+/// Adds a document for each file, about an item or vehicle. The first refusal is given back.
 pub(super) fn add_documents(
     writing: &mut HomeWriter<'_, '_>,
     now: Timestamp,
-    (item, name): (Uuid, &str),
+    (kind, id, name): (Kind, Uuid, &str),
     category: &str,
     files: &[Sent],
 ) -> Result<Result<(), Problem>, StoreError> {
@@ -109,8 +109,8 @@ pub(super) fn add_documents(
         let body = json!({
             "title": title,
             "category": category,
-            "subject_type": Kind::Inventory.as_str(),
-            "subject_id": item.to_string(),
+            "subject_type": kind.as_str(),
+            "subject_id": id.to_string(),
             "file_name": file_name,
             "content_type": file.media.as_str(),
             "size_bytes": file.size_bytes,

@@ -13,6 +13,7 @@ use super::live::{Live, find, parse, read, text};
 use super::rows::{Row, Rows, Section, href, title};
 use super::ticks::{Told, told};
 use super::words::{kind_words, list_path, moment, size};
+use super::write::new_form_id;
 use crate::console::page::{Frame, not_found, render};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
@@ -46,6 +47,8 @@ struct RecordPage {
     pictures: Vec<Picture>,
     /// The file of a document that is no picture.
     download: Option<Download>,
+    /// The id of the form that lets the server read the file of a document. None: no file.
+    read_form: Option<String>,
     facts: Vec<Fact>,
     sections: Vec<Section>,
     changed: String,
@@ -140,6 +143,8 @@ async fn page(request: WebRequest, session: Session, kind: Kind) -> Result<Reply
         is_item: kind == Kind::Inventory,
         is_room: kind == Kind::Room,
         is_done: (kind == Kind::Task).then(|| is_done(&record.fields)),
+        read_form: (kind == Kind::Document && (download.is_some() || !pictures.is_empty()))
+            .then(|| new_form_id(&request)),
         pictures,
         download,
         facts,

@@ -13,7 +13,7 @@ use crate::http::reply::{Refusal, Reply};
 use crate::http::web::{WebRequest, redirect};
 use crate::random::fresh_id;
 use crate::store::sessions::Session;
-use crate::store::{StoreError, homes};
+use crate::store::{HomeNumber, StoreError, Tx, homes};
 
 /// The name of the field with the id of a form.
 pub(super) const FORM: &str = "form";
@@ -36,12 +36,29 @@ pub(super) async fn commit(
     ticket: Option<Ticket>,
     work: impl FnOnce(&mut HomeWriter<'_, '_>, Timestamp) -> Result<Result<String, Problem>, StoreError> + Send + 'static,
 ) -> Result<Result<Reply, Problem>, Refusal> {
+    commit_in(request, session, ticket, move |_, _, writing, now| work(writing, now)).await
+}
+
+/// As [`commit`]; `work` gets the transaction and the home too, for what is no record.
+pub(super) async fn commit_in(
+    request: &WebRequest,
+    session: &Session,
+    ticket: Option<Ticket>,
+    work: impl FnOnce(
+        &Tx<'_>,
+        HomeNumber,
+        &mut HomeWriter<'_, '_>,
+        Timestamp,
+    ) -> Result<Result<String, Problem>, StoreError>
+    + Send
+    + 'static,
+) -> Result<Result<Reply, Problem>, Refusal> {
     let (app, team, author) = (&request.app, session.team.clone(), session.name.clone());
     let number = app.db.read_inline(move |tx| Ok(homes::home_of_team(tx, &team, Environment::Live)?.number)).await?;
     let (epoch, key) = (app.db.epoch(), ticket.as_ref().map(|ticket| ticket.key.clone()));
     let written = once_in_home(app, number, ticket, move |tx, now| {
         let mut writing = HomeWriter::begin(tx, number, epoch, now, author, key)?;
-        let next = work(&mut writing, now)?;
+        let next = work(tx, number, &mut writing, now)?;
         writing.finish()?;
         Ok(match next {
             Ok(next) => Answer::Reply { reply: redirect(next), is_stored: true },
