@@ -40,6 +40,7 @@ CREATE TABLE homes (
     event_bytes     INTEGER NOT NULL DEFAULT 0,   -- bytes of the bodies in `events`
     receipt_bytes   INTEGER NOT NULL DEFAULT 0,   -- bytes of the response bodies in `receipts`
     file_bytes      INTEGER NOT NULL DEFAULT 0,   -- bytes of the files in `files`
+    import_bytes    INTEGER NOT NULL DEFAULT 0,   -- sum of `bytes` in `imports`
     capture_bytes   INTEGER NOT NULL DEFAULT 0,   -- `bytes` of all rows in `readings` and `captures`
     filled_at       INTEGER,                      -- moment at which a sandbox got its example data; null before, and in a live home
     UNIQUE (team, environment)
@@ -248,9 +249,12 @@ CREATE TABLE imports (
     id          TEXT NOT NULL UNIQUE,
     home        INTEGER NOT NULL REFERENCES homes (number),
     request     TEXT NOT NULL,                    -- the parameters, as a JSON object of texts
-    scopes      TEXT NOT NULL,                    -- the scopes of the key that asked, separated by spaces
+    is_dry_run  INTEGER NOT NULL,                 -- 1: nothing is written, and the job is kept for a shorter time
+    key         TEXT NOT NULL,                    -- id of the key or grant that asked; its row may be gone
+    scopes      TEXT NOT NULL,                    -- the scopes of that key, separated by spaces
     author      TEXT NOT NULL,                    -- the name of that key, for updated_by
-    body        BLOB,                             -- the file; null after the end of the job
+    body        BLOB,                             -- the file; null once it was read
+    bytes       INTEGER NOT NULL DEFAULT 0,       -- bytes of `request`, of `body` and of the results in `import_rows`
     status      TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
     applied     INTEGER NOT NULL DEFAULT 0,       -- changes that are committed
     created     INTEGER NOT NULL DEFAULT 0,       -- rows by what they do, here and below
@@ -259,10 +263,14 @@ CREATE TABLE imports (
     failed      INTEGER NOT NULL DEFAULT 0,
     created_at  INTEGER NOT NULL,                 -- moments, here and below
     finished_at INTEGER,
-    error       TEXT                              -- why the job failed: one sentence
+    error       TEXT,                             -- why the job failed: one sentence
+    cause       TEXT CHECK (cause IN ('file', 'rows', 'changed', 'full', 'key', 'interrupted', 'service')),
+                                                  -- what the failure lay in; null if the job has not failed
+    CHECK ((error IS NULL) = (cause IS NULL))
 ) STRICT;
 
 CREATE INDEX imports_by_home ON imports (home, number);
+CREATE INDEX imports_by_end ON imports (is_dry_run, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX imports_by_status ON imports (status, number);
 
 -- The results of the rows of an import.

@@ -241,9 +241,7 @@ impl Maintenance {
                 Ok(deleted.await? >= PARTNER_ROWS_PER_STEP as usize)
             }
             CleanupTask::Files => app.files.clean_up_step(&app.db, now).await,
-            CleanupTask::Imports => {
-                app.db.write(move |tx| imports::delete_finished(tx, now.plus_millis(-imports::KEPT_MS))).await
-            }
+            CleanupTask::Imports => app.db.write(move |tx| imports::delete_finished(tx, now)).await,
             CleanupTask::Captures => app.db.write(move |tx| captures::clean_up(tx, now, CAPTURES_PER_STEP)).await,
             CleanupTask::Exports => app.exports.remove_expired(&app.db, now).await,
         }

@@ -79,7 +79,7 @@ fn joined(row: &Row<'_>, at: usize) -> Option<(Number, usize)> {
         let number = number(&format!("{first}{next}"))?;
         return Some((Number { repaired: true, ..number }, at + 1));
     }
-    let groups = next.len() >= 6 && is_number(&next[..3]) && next[3..].starts_with(',');
+    let groups = next.len() >= 6 && next.is_ascii() && is_number(&next[..3]) && next[3..].starts_with(',');
     if groups && is_number(bare) && bare.len() <= 3 && near == Some(true) {
         return number(&format!("{first}{next}")).map(|number| (number, at + 1));
     }
@@ -134,12 +134,14 @@ fn number(word: &str) -> Option<Number> {
     text = text.trim_start_matches('(').trim_end_matches([')', '*', '#', ':', ';', '"', '_', '~']);
     (text, negative) = without_sign(text, negative);
     let mut currency = None;
-    if let Some((found, rest)) = prefix(text) {
+    let starts_with_digit = text.starts_with(|letter: char| letter.is_ascii_digit());
+    let ends_with_digit = text.ends_with(|letter: char| letter.is_ascii_digit());
+    if let Some((found, rest)) = (!starts_with_digit).then(|| prefix(text)).flatten() {
         (currency, text) = (Some(found), rest.trim_start_matches([':', '=']));
         text = if text.len() == CENTS_ALONE { text } else { text.trim_start_matches('.') };
         (text, negative) = without_sign(text, negative);
     }
-    if let Some((found, rest)) = suffix(text) {
+    if let Some((found, rest)) = (!ends_with_digit).then(|| suffix(text)).flatten() {
         (currency, text) = (Some(found), rest);
     }
     let dashes = [",--", ",-", ".--", ".-", ",–"].iter().find_map(|end| text.strip_suffix(end));

@@ -18,21 +18,24 @@ const TOTAL_WEIGHT: u32 = 6;
 /// The most that words below the first rows say together.
 const BODY_MAX: u32 = 6;
 
+/// A row and its first and last word.
+type Place = (usize, usize, usize);
+
 /// The sort of a paper and the row that names it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sort {
     /// The sort.
     pub(super) paper: Paperwork,
     /// The row with its first word. None: only sums say it.
-    pub(super) place: Option<(usize, usize, usize)>,
+    pub(super) place: Option<Place>,
     /// How sure it is.
     pub(super) confidence: Confidence,
 }
 
 /// The sort of paper with the most words. None: no word says it.
 pub(super) fn sort(paper: &Paper<'_>) -> Option<Sort> {
-    let mut scores: Vec<(Paperwork, u32, u32, Option<(usize, usize, usize)>)> = Vec::new();
-    let mut add = |class: Paperwork, top: u32, body: u32, place: Option<(usize, usize, usize)>| match scores
+    let mut scores: Vec<(Paperwork, u32, u32, Option<Place>)> = Vec::new();
+    let mut add = |class: Paperwork, top: u32, body: u32, place: Option<Place>| match scores
         .iter_mut()
         .find(|(known, ..)| *known == class)
     {

@@ -88,22 +88,28 @@ pub(super) fn dates(row: &Row<'_>) -> Vec<Written> {
 
 fn dates_of(row: &Row<'_>, text: &str, repaired: bool) -> Vec<Written> {
     let mut found: Found = Vec::new();
-    add(&mut found, text, &YEAR_FIRST, |parts| clear(year(&parts[1])?, numbered(&parts[2])?, number(&parts[3])?));
-    for (regex, separator) in NUMBERS.iter() {
+    // A century stands in most patterns: a row without one is not searched for them.
+    let century = text.contains("20") || text.contains("19");
+    if century {
+        add(&mut found, text, &YEAR_FIRST, |parts| clear(year(&parts[1])?, numbered(&parts[2])?, number(&parts[3])?));
+    }
+    for (regex, separator) in NUMBERS.iter().filter(|(_, separator)| text.contains(*separator)) {
         add(&mut found, text, regex, |parts| {
             numbers(number(&parts[1])?, number(&parts[2])?, year(&parts[3])?, *separator)
         });
     }
     add(&mut found, text, &DAY_NAME, |parts| clear(year(&parts[3])?, month(&parts[2])?, number(&parts[1])?));
-    add(&mut found, text, &NAME_DAY, |parts| clear(year(&parts[3])?, month(&parts[1])?, number(&parts[2])?));
+    if century {
+        add(&mut found, text, &NAME_DAY, |parts| clear(year(&parts[3])?, month(&parts[1])?, number(&parts[2])?));
+    }
     let exact = found.len();
-    add(&mut found, text, &EIGHT_DIGITS, |parts| eight_digits(&parts[0]));
+    if century {
+        add(&mut found, text, &EIGHT_DIGITS, |parts| eight_digits(&parts[0]));
+    }
     let joined = found.len() > exact;
-    add(&mut found, text, &MONTH_YEAR, |parts| {
-        let month = parts.get(1).map_or_else(|| month(&parts[2]), |number| numbered(number.as_str()))?;
-        let year = year(&parts[3])?;
-        Some(Form::EndOfMonth(Date::from_calendar_date(year, month, month.length(year)).ok()?))
-    });
+    if century {
+        add(&mut found, text, &MONTH_YEAR, month_of_year);
+    }
     found.sort_by_key(|(range, _)| range.start);
     let written = |(range, form): (Range<usize>, Form)| Written {
         from: row.word_of(range.start),
@@ -126,6 +132,13 @@ fn add(found: &mut Found, text: &str, regex: &Regex, form: impl Fn(&Captures<'_>
             found.push((range, form));
         }
     }
+}
+
+/// A month and a year: the last day of the month.
+fn month_of_year(parts: &Captures<'_>) -> Option<Form> {
+    let month = parts.get(1).map_or_else(|| month(&parts[2]), |number| numbered(number.as_str()))?;
+    let year = year(&parts[3])?;
+    Some(Form::EndOfMonth(Date::from_calendar_date(year, month, month.length(year)).ok()?))
 }
 
 /// Eight digits without separators: the year first, or last.
@@ -201,44 +214,6 @@ fn numbers(first: u8, second: u8, year: i32, separator: char) -> Option<Form> {
         }
         (Some(date), _) | (None, Some(date)) => Some(Form::Clear(date)),
         (None, None) => None,
-    }
-}
-
-/// The order that the dates of a file prove: a day above 12, or a clear date that agrees with one of both orders.
-pub(super) fn proved_order<'w>(
-    all: impl Iterator<Item = (&'w Row<'w>, &'w Written)> + Clone,
-    exact: &[Date],
-) -> Option<Order> {
-    let above_twelve = all.clone().find_map(|(row, written)| match written.form {
-        Form::Clear(date) => order_of(row.word(written.from), date),
-        _ => None,
-    });
-    let clear: Vec<Date> =
-        all.clone().filter_map(|(_, written)| written.clear()).chain(exact.iter().copied()).collect();
-    above_twelve.or_else(|| {
-        all.filter_map(|(_, written)| match written.form {
-            Form::Either { day_first, month_first } => Some((day_first, month_first)),
-            _ => None,
-        })
-        .find_map(|(day_first, month_first)| {
-            match (clear.contains(&day_first), clear.contains(&month_first)) {
-                (true, false) => Some(Order::DayFirst),
-                (false, true) => Some(Order::MonthFirst),
-                _ => None,
-            }
-        })
-    })
-}
-
-/// The order in which a clear date with `/` or `-` is written. None: with a name, points, or the year first.
-fn order_of(word: &str, date: Date) -> Option<Order> {
-    let start = word.find(|letter: char| letter.is_ascii_digit())?;
-    let mut parts = word[start..].split(['/', '-']);
-    let (first, second) = (number(parts.next()?)?, number(parts.next()?)?);
-    match (first == date.day(), second == u8::from(date.month()), second == date.day()) {
-        (true, true, false) => Some(Order::DayFirst),
-        (false, _, true) => Some(Order::MonthFirst),
-        _ => None,
     }
 }
 

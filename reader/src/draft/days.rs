@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 
 use time::{Date, Duration};
 
-use super::dates::{Form, Order, Written, dates, proved_order};
+use super::dates::{Form, Order, Written, dates};
 use super::model::Confidence;
+use super::order::proved_order;
 use super::phrases::Hit;
 use super::rows::Row;
 use super::words::days::{DAYS, Day};
@@ -126,7 +127,7 @@ impl Dates {
 fn label(hits: &[Hit<Day>], written: &Written) -> Option<Day> {
     let before = hits.iter().filter(|hit| hit.from <= written.from);
     let specific = before.clone().rev().find(|hit| hit.class != Day::Issued).map(|hit| hit.class);
-    match (before.last().map(|hit| hit.class), specific) {
+    match (before.clone().next_back().map(|hit| hit.class), specific) {
         (Some(Day::Issued), Some(other)) if hits.len() <= 2 => Some(other),
         (last, _) => last,
     }

@@ -6,9 +6,10 @@ use hearth_contract::schema::Kind;
 
 use super::build::{Builder, placeless};
 use super::category::Sort;
+use super::equations::money;
 use super::model::{Confidence, Draft, Evidence, FileReading, Known, KnownRecord, Source};
 use super::paper::Paper;
-use super::total::{Total, money};
+use super::total::Total;
 use super::warranty::End;
 use super::words::papers::Paperwork;
 

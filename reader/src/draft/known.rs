@@ -6,8 +6,9 @@ use hearth_contract::schema::Kind;
 use hearth_contract::search_text::spellings;
 
 use super::model::{Confidence, Evidence, KEYS_MAX, Keys, Known, KnownRecord, Source};
-use super::plate::{Found, Thing};
+use super::plate::Thing;
 use super::rows::fold;
+use super::serial::Found;
 use super::vehicle::VehicleFacts;
 
 /// What was found in one file.

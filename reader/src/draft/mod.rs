@@ -7,15 +7,18 @@ mod category;
 mod dates;
 mod days;
 mod document;
+mod equations;
 mod item;
 mod known;
 mod model;
+mod order;
 mod paper;
 mod phrases;
 mod plate;
 mod positions;
 mod purchase;
 mod rows;
+mod serial;
 mod sums;
 mod total;
 mod values;
@@ -23,6 +26,9 @@ mod vehicle;
 mod vendor;
 mod warranty;
 mod words;
+
+#[cfg(test)]
+mod tests;
 
 pub use model::{Confidence, Draft, Evidence, FileReading, KEYS_MAX, Keys, Known, KnownRecord, Source};
 

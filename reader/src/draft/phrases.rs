@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::rows::{Row, compact_letter, fold};
 
-/// A phrase of this many letters may be followed by other letters: words often stick together in recognized text.
+/// A word of this many letters at the end of a phrase may be followed by other letters: words stick together in recognized text.
 const LOOSE_LETTERS: usize = 5;
 
 /// Phrases of all languages, each with the class that it stands for.
@@ -69,7 +69,10 @@ impl<T: Copy> Phrases<T> {
         hits
     }
 
+    /// A phrase ends where a word ends. A long last part may stick to other letters.
     fn ends_well(&self, pattern: usize, end: usize, marks: &[(u32, bool)]) -> bool {
-        self.classes[pattern].1 >= LOOSE_LETTERS || marks.get(end).is_none_or(|mark| mark.1)
+        let last = marks[end - 1].0;
+        let part = marks[..end].iter().rev().take(self.classes[pattern].1).take_while(|mark| mark.0 == last).count();
+        part >= LOOSE_LETTERS || marks.get(end).is_none_or(|mark| mark.1)
     }
 }

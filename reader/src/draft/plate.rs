@@ -1,8 +1,9 @@
 //! Make, model and serial number of a rating plate, a box or an invoice. Must not know drafts or records of the home.
 
-use super::model::{Confidence, Evidence, FileReading, Source};
+use super::model::{Confidence, FileReading};
 use super::phrases::Hit;
-use super::rows::{Row, fold};
+use super::rows::Row;
+use super::serial::{Found, code_evidence, coded_serial, cut, proved_by_code, rivals, with_rivals};
 use super::values::{Labelled, value};
 use super::words::makes::MAKES;
 use super::words::plates::{PLATES, Plate};
@@ -13,27 +14,6 @@ const ROWS_MAX: usize = 400;
 
 /// A word with a lower score was read badly.
 const WELL_READ: f32 = 0.9;
-
-/// The most letters of a make, model or serial number (contract 3).
-const LETTERS_MAX: usize = 100;
-
-/// The most other readings of a serial number.
-const RIVALS_MAX: usize = 6;
-
-/// Letters that no print tells apart from digits.
-const SAME: &[(char, char)] = &[('O', '0'), ('I', '1')];
-
-/// Letters that are taken for digits when they are read badly.
-const LIKE: &[(char, char)] = &[('B', '8'), ('S', '5'), ('Z', '2'), ('G', '6'), ('Q', '0'), ('D', '0'), ('L', '1')];
-
-/// A value and its evidence.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    /// The value.
-    pub(super) text: String,
-    /// Where it comes from.
-    pub(super) evidence: Evidence,
-}
 
 /// What one file says of a thing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,7 +36,9 @@ pub(super) fn thing(files: &[FileReading], number: usize, rows: &[Row<'_>]) -> T
         let hits = labels(row);
         for (place, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.class != Plate::Other) {
             let next = hits[place + 1..].iter().find(|next| next.from > hit.to);
-            if let Some(value) = value(rows, at, hit, next).and_then(|value| fitting(hit.class, value)) {
+            let value =
+                value(rows, at, hit, next).filter(|value| value.row == at || labels(&rows[value.row]).is_empty());
+            if let Some(value) = value.and_then(|value| fitting(hit.class, value)) {
                 values.push((hit.class, value));
             }
         }
@@ -93,7 +75,7 @@ fn labels(row: &Row<'_>) -> Vec<Hit<Plate>> {
             (hit.from..=hit.to).map(|word| row.word(word).chars().filter(|letter| letter.is_alphanumeric()).count());
         let signed = row.word(hit.to).contains([':', '=', '#', '.', '/', '°'])
             || (hit.to + 1 < row.words.len() && row.word(hit.to + 1).starts_with([':', '=', '#']));
-        letters.sum::<usize>() > 4 || signed || hit.from == 0 || row.words.len() <= 3
+        hit.class == Plate::Other || letters.sum::<usize>() > 4 || signed || hit.from == 0 || row.words.len() <= 3
     });
     hits
 }
@@ -176,97 +158,8 @@ fn make(files: &[FileReading], rows: &[Row<'_>]) -> Option<Found> {
     })
 }
 
-/// Other readings of a serial number: one letter each that looks like a digit, or a digit that looks like a letter.
-fn rivals(serial: &str, well_read: bool) -> Vec<String> {
-    let pairs = SAME.iter().chain(if well_read { &[] } else { LIKE });
-    let letters: Vec<char> = serial.chars().collect();
-    let mut rivals: Vec<String> = Vec::new();
-    for (letter, digit) in pairs {
-        for (at, read) in letters.iter().enumerate() {
-            let other = match read.to_ascii_uppercase() {
-                upper if upper == *letter => *digit,
-                upper if upper == *digit => *letter,
-                _ => continue,
-            };
-            let mut changed = letters.clone();
-            changed[at] = other;
-            rivals.push(changed.into_iter().collect());
-        }
-    }
-    let natural = |text: &str| changes(text);
-    rivals.sort_by_key(|rival| natural(rival));
-    rivals.dedup();
-    rivals.truncate(RIVALS_MAX);
-    rivals
-}
-
-/// How often letters and digits change: serial numbers have runs of each.
-fn changes(text: &str) -> usize {
-    let kinds: Vec<bool> =
-        text.chars().filter(|letter| letter.is_ascii_alphanumeric()).map(|letter| letter.is_ascii_digit()).collect();
-    kinds.windows(2).filter(|pair| pair[0] != pair[1]).count()
-}
-
-fn with_rivals(found: Found, rivals: &[String]) -> Found {
-    let rivals = rivals.iter().map(|rival| rival.as_str().into()).collect();
-    Found { evidence: Evidence { rivals, ..found.evidence }, ..found }
-}
-
-/// A serial number that a code on the same plate repeats has two sources.
-fn proved_by_code(files: &[FileReading], number: usize, found: Found, codes: &[Code]) -> Found {
-    let plain = |text: &str| fold(text).chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-    let read = plain(&found.text);
-    let rivals: Vec<String> = found.evidence.rivals.iter().filter_map(|rival| rival.as_str()).map(plain).collect();
-    let same = codes.iter().filter(|code| code.format != CodeFormat::Gtin).find(|code| {
-        let text = plain(serial_text(&code.text));
-        text.len() >= 5 && (text == read || rivals.contains(&text))
-    });
-    match same {
-        Some(code) => Found {
-            text: cut(serial_text(&code.text)),
-            evidence: Evidence {
-                from: Source::Code,
-                rivals: Vec::new(),
-                ..code_evidence(files, number, code, Confidence::Certain)
-            },
-        },
-        None => found,
-    }
-}
-
-/// A code that says itself that it holds a serial number: `S/N:…`, `SN…`.
-fn coded_serial(files: &[FileReading], number: usize, codes: &[Code]) -> Option<Found> {
-    let code =
-        codes.iter().find(|code| code.format != CodeFormat::Gtin && serial_text(&code.text).len() < code.text.len())?;
-    let text = cut(serial_text(&code.text));
-    (text.len() >= 4).then(|| Found { text, evidence: code_evidence(files, number, code, Confidence::Likely) })
-}
-
-/// The text of a code without a leading `SN` or `S/N`.
-fn serial_text(text: &str) -> &str {
-    let marks = ["S/N:", "S/N", "SN:", "SN=", "s/n:", "sn:"];
-    marks.iter().find_map(|mark| text.strip_prefix(mark)).map_or(text, str::trim)
-}
-
 fn barcode(files: &[FileReading], number: usize, codes: &[Code]) -> Option<Found> {
     let code = codes.iter().find(|code| code.format == CodeFormat::Gtin)?;
     let confidence = if code.proved { Confidence::Certain } else { Confidence::Guess };
     Some(Found { text: cut(&code.text), evidence: code_evidence(files, number, code, confidence) })
-}
-
-/// The evidence of a value that a code holds.
-pub(super) fn code_evidence(files: &[FileReading], number: usize, code: &Code, confidence: Confidence) -> Evidence {
-    Evidence {
-        from: Source::Code,
-        file: Some(files[number].sha256.clone()),
-        page: code.page,
-        area: Some(code.area),
-        text: code.text.clone(),
-        confidence,
-        rivals: Vec::new(),
-    }
-}
-
-fn cut(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).take(LETTERS_MAX).collect()
 }

@@ -4,11 +4,11 @@ use hearth_contract::formats::normalize_money;
 
 use super::build::{Builder, placeless};
 use super::document::put_sum;
+use super::equations::money;
 use super::model::{Confidence, Evidence, FileReading, Known, Source};
 use super::paper::Paper;
 use super::positions::Position;
 use super::rows::fold;
-use super::total::money;
 
 /// The most other prices that are named.
 const RIVALS_MAX: usize = 4;

@@ -7,6 +7,9 @@ use unicode_normalization::char::is_combining_mark;
 use super::model::{Confidence, Evidence, FileReading, Source};
 use crate::reading::{Area, Word};
 
+/// A space between two parts of one number is narrower than this many letters.
+const SPACE_LETTERS: f32 = 1.5;
+
 /// One row of text.
 pub(super) struct Row<'r> {
     /// The number of the file, from 0.
@@ -83,14 +86,14 @@ impl<'r> Row<'r> {
         self.words[from..=to].iter().map(|word| word.score).fold(1.0, f32::min)
     }
 
-    /// Whether less than a letter's width lies between a word and the next. None: the file states no places.
+    /// Whether only a space lies between a word and the next. None: the file states no places.
     pub(super) fn is_near_next(&self, at: usize) -> Option<bool> {
         let (word, next) = (self.words.get(at)?, self.words.get(at + 1)?);
         if word.area.w <= 0.0 || next.area.w <= 0.0 {
             return None;
         }
         let letter = word.area.w / word.text.chars().count().max(1) as f32;
-        Some(next.area.x - (word.area.x + word.area.w) < letter)
+        Some(next.area.x - (word.area.x + word.area.w) < SPACE_LETTERS * letter)
     }
 
     /// The evidence of a value that stands in the words from one to another.

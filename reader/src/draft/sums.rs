@@ -172,10 +172,10 @@ impl Sums {
         };
         let classes: Vec<Money> = hits[at].iter().map(|hit| hit.class).collect();
         let amount = near.and_then(|row| Some((row, self.decimals(row).last().copied()?)));
-        if let Some((row, amount)) = amount {
-            if let Some(label) = label_of(&classes, amount.cents) {
-                self.labelled.push(Sum { label, row, amount });
-            }
+        if let Some((row, amount)) = amount
+            && let Some(label) = label_of(&classes, amount.cents)
+        {
+            self.labelled.push(Sum { label, row, amount });
         }
     }
 

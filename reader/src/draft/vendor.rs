@@ -132,8 +132,10 @@ fn letters(row: &Row<'_>) -> usize {
     row.text.chars().filter(|letter| letter.is_alphabetic()).count()
 }
 
-/// At least three letters, and more letters than digits.
+/// At least three letters, more letters than digits, and no price at the end.
 fn is_name(row: &Row<'_>) -> bool {
     let digits = row.text.bytes().filter(u8::is_ascii_digit).count();
-    letters(row) >= 3 && letters(row) > digits
+    let last = row.word(row.words.len() - 1).trim_end_matches(|letter: char| !letter.is_ascii_digit()).as_bytes();
+    let priced = last.len() > 3 && matches!(last[last.len() - 3], b'.' | b',') && last[0].is_ascii_digit();
+    letters(row) >= 3 && letters(row) > digits && !priced
 }

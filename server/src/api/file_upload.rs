@@ -12,7 +12,7 @@ use super::files::{file_json, hash_of, home_full};
 use crate::app::App;
 use crate::files::UPLOADS_MAX;
 use crate::files::disk::{Partial, Whole};
-use crate::files::room::Reservation;
+use crate::files::reservation::Reservation;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::random::random_bytes;
@@ -125,7 +125,7 @@ impl Incoming {
         // A file without a known hash begins in any directory of the home.
         let hash = hash.cloned().unwrap_or_else(|| FileHash::from_bytes(&random_bytes()));
         let mut incoming = Incoming {
-            reservation: (!is_known).then(|| place.app.files.room.begin(number)),
+            reservation: (!is_known).then(|| place.app.files.reservations.begin(number)),
             free: (most.files - used.files).min(most.home - used.home),
             used,
             most,

@@ -18,7 +18,7 @@ const CONTENT_TYPE: &str = "content_type";
 
 /// Checks the file that a record names, and fills size and type from it. `sent`: the fields of the request, None for those of `after`; `before` and
 /// `after`: the record around the write. Gives the faults.
-pub(super) fn complete(
+pub(crate) fn complete(
     tx: &Tx<'_>,
     home: HomeNumber,
     sent: Option<&Fields>,

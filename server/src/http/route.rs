@@ -135,8 +135,7 @@ impl Route {
     /// Whether an idempotency key applies to the route (contract 6.4). A PUT is idempotent by itself, and a response with a
     /// secret is never stored.
     pub fn takes_ticket(&self) -> bool {
-        let has_secret = self.response_body == ResponseBody::CalendarCreated;
-        self.is_write() && self.method != Method::PUT && !has_secret
+        self.is_write() && self.method != Method::PUT
     }
 
     /// Whether the route changes something for a key.

@@ -35,6 +35,12 @@ pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent) -> Result<(), 
     tx.commit_early_if(hearth_simulated::PlantedFault::EventInOwnTransaction)
 }
 
+/// The record JSON of an event. None: the event left the log, or deleted its record.
+pub fn payload(tx: &Tx<'_>, home: HomeNumber, event: i64) -> Result<Option<String>, StoreError> {
+    let mut statement = tx.conn.prepare_cached("SELECT body FROM events WHERE event_rowid = ?1")?;
+    Ok(statement.query_row([home.event_rowid(event)], |row| row.get(0)).optional()?.flatten())
+}
+
 /// Events of other kinds that one read skips at most. Without a limit, the search for a rare kind would read the whole
 /// log while other reads wait.
 const SKIPPED_MAX: usize = 10_000;

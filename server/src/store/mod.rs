@@ -6,7 +6,7 @@
 //! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
-//!   [`partners`], [`exports`], [`calendars`], [`stored_files`], [`readings`],
+//!   [`partners`], [`exports`], [`imports`], [`calendars`], [`stored_files`], [`readings`],
 //!   [`looks`], [`captures`], [`usage`], [`service`]: the tables.
 //! - [`record_keys`]: records by what stands on them. [`lists`]: a page of records; [`filter`]: the filters of a list.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore; [`file_copies`]: the bytes of files in a backup. [`check`], [`schema`]: integrity. [`tables`]: export files.
@@ -33,6 +33,7 @@ mod files;
 pub mod filter;
 mod home_number;
 pub mod homes;
+mod import_job;
 pub mod imports;
 mod inline_readers;
 pub mod keys;

@@ -143,7 +143,7 @@ const LABELS: &[(Money, &str)] = &[
         |ust id|ust id nr|ust idnr|ustid|steuernummer|steuer nr|steuernr|st nr|umsatzsteuer id|tva intra|no tva|n tva|tva fr|iva n|cif|nif|p iva|partita iva|partita iva n|btw nr|btw nummer|card no|card number|card type|kartennummer|karten nr|kartennr|kartentyp|folgenr\
         |credit note|debit note|credit terms|credit term|payment terms|payment term|payment details|payment mode|payment method|payment type|paid by|pin verified|pin ok|change your mind|exchange\
         |zahlungsziel|zahlung bis|zahlungsart|zahlungsweise|payment due|payment due date|due date|iban|bic|konto|account no|approval|approval code|terminal|barcode|unit price|price|prix unitaire|precio|stuckpreis|einzelpreis\
-        |bonus|guthaben|balance|previous balance|kontostand|saldo|loyalty|treuepunkte|total weight|total volume|total ltr|total litres|pump|last balance|new balance|received by|received goods|goods received|ordered by|card member|member card|membership|card holder|cash counter|service hotline|customer service|service center|service centre\
+        |bonus|guthaben|balance|previous balance|kontostand|saldo|loyalty|treuepunkte|total weight|total volume|total ltr|total litres|pump|last balance|new balance|received by|received goods|goods received|ordered by|card member|pay parking|pay parking ticket|member card|membership|card holder|cash counter|service hotline|customer service|service center|service centre\
         |total outstanding|outstanding|cash drawer|delivery date|delivery no|delivery order|deliver to|delivery address|shipping address|versandart|lieferdatum|liefertermin|lieferadresse|discount card|total tender count",
     ),
     (

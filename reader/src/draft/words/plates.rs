@@ -36,7 +36,7 @@ const LABELS: &[(Plate, &str)] = &[
     (
         Plate::Model,
         "model|model no|model number|model name|model nr|model n|mod|mod no|mod nr|mdl|modell|modell nr|modellnr|modellnummer|modellbezeichnung|modele|modele n|no de modele|n de modele|nom du modele|numero de modele\
-        |modelo|modelo n|modelo no|n de modelo|modello|modello n|mod n|modelnummer|typenummer|m n|model code|commercial code|cod comm|regulatory model|product name|produktname|bezeichnung",
+        |modelo|modelo n|modelo no|n de modelo|modello|modello n|mod n|modelnummer|typenummer|m n|model code|commercial code|cod comm|regulatory model",
     ),
     (Plate::OrderNumber, "e nr|enr|e no|e n r|enumber|enummer|art nr e nr|sku"),
     (
@@ -45,7 +45,7 @@ const LABELS: &[(Plate, &str)] = &[
     ),
     (
         Plate::Product,
-        "pnc|prod no|prod nr|product no|product code|product number|produkt nr|produktnummer|art nr|art no|artikel nr|artikelnummer|article no|item no|ref|reference|reference no|p n|pn|part no|part number|referencia|codice|cod|cod prod|code|codigo|article",
+        "product name|produktname|bezeichnung|pnc|prod no|prod nr|product no|product code|product number|produkt nr|produktnummer|art nr|art no|artikel nr|artikelnummer|article no|item no|ref|reference|reference no|p n|pn|part no|part number|referencia|codice|cod|cod prod|code|codigo|article",
     ),
     (
         Plate::Make,
@@ -54,6 +54,6 @@ const LABELS: &[(Plate, &str)] = &[
     (
         Plate::Other,
         "fd|volt|volts|voltage|spannung|tension|voltaje|tensione|hz|frequency|frequenz|frequence|power|leistung|puissance|potencia|potenza|vermogen|input|output|rated|nennspannung|nennleistung|made in|hergestellt in|fabrique en|fabricado en|prodotto in\
-        |date|mfg date|date of manufacture|production date|manufactured|baujahr|year|ip|class|klasse|weight|gewicht|capacity|kapazitat|refrigerant|kaltemittel|kw|max|mac|mac address|ean|upc|fcc id|ic|ce|imei2|eid|wifi|ssid|password|passwort|pin",
+        |date|mfg date|date of manufacture|production date|manufactured|baujahr|year|class|klasse|weight|gewicht|capacity|kapazitat|refrigerant|kaltemittel|kw|max|mac|mac address|ean|upc|fcc id|imei2|eid|wifi|ssid|password|passwort|pin",
     ),
 ];

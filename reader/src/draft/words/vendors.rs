@@ -35,7 +35,7 @@ const LABELS: &[(Head, &str)] = &[
         |rechnung|quittung|kassenbon|kassenbeleg|beleg|bon|kundenbeleg|lieferschein|willkommen|vielen dank|garantie|garantieschein|vertrag\
         |facture|ticket|ticket de caisse|recu|bienvenue|merci|duplicata|factura|factura simplificada|ticket de compra|recibo|bienvenidos|gracias\
         |factuur|kassabon|bon nr|welkom|bedankt|fattura|scontrino|scontrino fiscale|ricevuta|documento commerciale|benvenuti|grazie\
-        |warranty|warranty card|certificate|contract|agreement|policy|page|seite|tel|telephone|phone|fax|email|e mail|www|http|https|gst|gst no|gst reg|gst id|vat|reg no|company no|co reg|roc no|ssm|cashier|member|member id|counter|terminal|description|item|qty|amount|document no|operator|served by",
+        |warranty|warranty card|certificate|contract|agreement|policy|tel|telephone|phone|fax|email|e mail|www|http|https|gst|gst no|gst reg|gst id|vat|reg no|company no|co reg|roc no|ssm|cashier|member|member id|counter|terminal|description|item|qty|amount|document no|operator|served by",
     ),
     (
         Head::Address,
