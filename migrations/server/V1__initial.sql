@@ -69,6 +69,8 @@ CREATE TABLE events (
     record      TEXT NOT NULL,                    -- id of the record
     at          INTEGER NOT NULL,                 -- moment of the write
     key         TEXT,                             -- idempotency key of the write
+    deleted_by  TEXT,                             -- name of the person or the key that deleted the record; null in other
+                                                  -- events. The feed does not send it (contract 9)
     body        TEXT                              -- JSON of the record after the event, with the name of the author of
                                                   -- the event as `updated_by`; null when deleted
 ) STRICT;

@@ -396,7 +396,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     ) -> Result<(), StoreError> {
         let idempotency_key = self.key.clone();
         let event = StoredEvent { id, event_type, kind, record, payload, created_at: self.now, idempotency_key };
-        events::append(self.tx, self.home.number, &event)
+        events::append(self.tx, self.home.number, &event, &self.author)
     }
 
     fn next_event(&mut self) -> i64 {
