@@ -114,9 +114,9 @@ fn put_found(draft: &mut Builder, field: &str, found: Option<&Found>) {
     }
 }
 
-/// The sort of the thing by its first word in the files.
+/// The sort of the thing by its first word in the files. The words of a receipt speak of many things.
 fn put_category(draft: &mut Builder, capture: &Capture<'_, '_>) {
-    for paper in capture.papers {
+    for paper in capture.papers.iter().filter(|paper| !super::category::is_purchase(paper)) {
         let rows = paper.rows.iter().take(ROWS_MAX);
         if let Some((row, hit)) =
             rows.filter_map(|row| THINGS.find(row).into_iter().next().map(|hit| (row, hit))).next()

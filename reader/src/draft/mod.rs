@@ -86,7 +86,7 @@ impl<'f> Read<'f> {
             files.iter().enumerate().map(|(number, file)| Paper::read(number, file, known)).collect();
         let sorts: Vec<Option<Sort>> = papers.iter().map(category::sort).collect();
         let facts = papers.iter().enumerate().map(|(number, paper)| FileFacts {
-            thing: plate::thing(files, number, &paper.rows),
+            thing: plate::thing(files, number, &paper.rows, category::is_purchase(paper)),
             vehicle: vehicle::vehicle(files, number, &paper.rows, sorts[number]),
             codes: files[number].reading.codes.iter().map(|code| code.text.clone()).collect(),
         });

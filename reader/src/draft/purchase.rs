@@ -9,6 +9,8 @@ use super::model::{Confidence, Evidence, FileReading, Known, Source};
 use super::paper::Paper;
 use super::positions::Position;
 use super::rows::fold;
+use super::words::makes::MAKES;
+use super::words::things::THINGS;
 
 /// The most other prices that are named.
 const RIVALS_MAX: usize = 4;
@@ -47,6 +49,13 @@ pub(super) fn put(
         let rivals = others.take(RIVALS_MAX).map(|name| paper.rows[name.row].raw(name.from, name.to).into()).collect();
         let text: String = named.raw(name.from, name.to).chars().take(NAME_MAX).collect();
         draft.put("name", text, Evidence { rivals, ..evidence });
+        let inside = |from: usize, to: usize| from >= name.from && to <= name.to;
+        if let Some(hit) = THINGS.find(named).into_iter().find(|hit| inside(hit.from, hit.to)) {
+            draft.put("category", hit.class, named.evidence(files, hit.from, hit.to, Confidence::Guess));
+        }
+        if let Some(hit) = MAKES.find(named).into_iter().find(|hit| inside(hit.from, hit.to)) {
+            draft.put("make", hit.class, named.evidence(files, hit.from, hit.to, Confidence::Guess));
+        }
     }
     put_day_and_shop(draft, files, paper);
 }
