@@ -74,3 +74,8 @@ pub(super) fn is_purchase(paper: &Paper<'_>) -> bool {
     let receipt = sort(paper).is_some_and(|sort| sort.paper == Paperwork::Receipt);
     receipt && (paper.total.is_some() || !paper.positions.is_empty())
 }
+
+/// Whether a paper is a policy of an insurance.
+pub(super) fn is_policy(paper: &Paper<'_>) -> bool {
+    sort(paper).is_some_and(|sort| sort.paper == Paperwork::Insurance)
+}

@@ -24,8 +24,8 @@ pub(super) struct Capture<'r, 'f> {
     pub(super) papers: &'r [Paper<'f>],
     /// What they say of a thing.
     pub(super) facts: &'r [FileFacts],
-    /// The last day of the warranty, when a file states one.
-    pub(super) end: Option<End>,
+    /// The last day that each file states, in the same order.
+    pub(super) ends: &'r [Option<End>],
     /// What the home knows.
     pub(super) known: &'r Known,
 }
@@ -87,9 +87,11 @@ fn put_thing(draft: &mut Builder, capture: &Capture<'_, '_>, kind: Kind) {
             put_found(draft, field, found.as_ref());
         }
     }
-    if kind == Kind::Inventory {
+    if kind == Kind::Vehicle {
+        put_insurance(draft, capture);
+    } else {
         put_category(draft, capture);
-        if let Some(end) = capture.end.as_ref().filter(|end| end.warranty) {
+        for end in capture.ends.iter().flatten().filter(|end| end.warranty) {
             draft.put("warranty_expires_on", end.day.clone(), end.evidence.clone());
         }
     }
@@ -105,6 +107,20 @@ fn put_vehicle(draft: &mut Builder, vehicle: &VehicleFacts) {
     put_found(draft, "insurance_policy_number", vehicle.policy.as_ref());
     if let Some((year, number)) = vehicle.year.as_ref().and_then(|year| Some((year, year.text.parse::<i64>().ok()?))) {
         draft.put("year", number, year.evidence.clone());
+    }
+}
+
+/// The insurer and the end of the policy.
+fn put_insurance(draft: &mut Builder, capture: &Capture<'_, '_>) {
+    let policies = capture.papers.iter().zip(capture.ends).filter(|(paper, _)| super::category::is_policy(paper));
+    for (paper, end) in policies {
+        if let Some(vendor) = &paper.vendor {
+            let evidence = paper.rows[vendor.row].evidence(capture.files, vendor.from, vendor.to, vendor.confidence);
+            draft.put("insurance_provider", vendor.name.clone(), evidence);
+        }
+        if let Some(end) = end {
+            draft.put("insurance_expires_on", end.day.clone(), end.evidence.clone());
+        }
     }
 }
 

@@ -96,9 +96,7 @@ impl<'f> Read<'f> {
     }
 
     fn capture<'r>(&'r self, files: &'f [FileReading], known: &'r Known) -> Capture<'r, 'f> {
-        let warranties = self.ends.iter().flatten().filter(|end| end.warranty);
-        let end = warranties.max_by_key(|end| end.evidence.confidence).cloned();
-        Capture { files, papers: &self.papers, facts: &self.facts, end, known }
+        Capture { files, papers: &self.papers, facts: &self.facts, ends: &self.ends, known }
     }
 
     fn documents<'r>(
@@ -128,5 +126,5 @@ fn end(files: &[FileReading], papers: &[Paper<'_>], sorts: &[Option<Sort>], numb
         (issued.date, papers[at].rows[issued.place.row].evidence(files, written.from, written.to, issued.confidence))
     });
     let bought = evidence.as_ref().filter(|_| !is_receipt(number)).map(|(day, evidence)| (*day, evidence));
-    warranty::end(files, &papers[number], bought)
+    warranty::end(files, &papers[number], is_receipt(number), bought)
 }

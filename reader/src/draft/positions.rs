@@ -1,5 +1,7 @@
 //! The things that a receipt or invoice lists, each with its name and price. Must not know totals.
 
+use std::collections::BTreeSet;
+
 use super::amounts::Amount;
 use super::rows::Row;
 use super::sums::{Sums, has_words};
@@ -41,7 +43,11 @@ pub(super) struct Name {
 /// The positions above the first total, subtotal or payment.
 pub(super) fn positions(rows: &[Row<'_>], sums: &Sums) -> Vec<Position> {
     let ends = [Money::Total, Money::Due, Money::Rounded, Money::Subtotal, Money::Net, Money::Paid];
-    let end = sums.with(&ends).map(|sum| sum.row).next().unwrap_or(0);
+    let labelled: BTreeSet<usize> = sums.labelled.iter().map(|sum| sum.row).collect();
+    let first_price = (0..rows.len()).find(|row| !labelled.contains(row) && sums.decimals(*row).next().is_some());
+    let first_price = first_price.unwrap_or(rows.len());
+    // A sum above the first price heads the paper.
+    let end = sums.with(&ends).map(|sum| sum.row).find(|row| *row > first_price).unwrap_or(0);
     let mut found: Vec<Position> = Vec::new();
     for at in 0..end.min(rows.len()) {
         let labels: Vec<Money> = sums.labelled.iter().filter(|sum| sum.row == at).map(|sum| sum.label).collect();
@@ -77,7 +83,7 @@ fn unit<'s>(row: &Row<'_>, amounts: impl Iterator<Item = &'s Amount>, total: i64
 
 /// The words before the numbers of the row, else those of a row above or below without a price. `previous` is the position before.
 fn name(rows: &[Row<'_>], sums: &Sums, at: usize, previous: Option<&Position>) -> Option<Name> {
-    let first = sums.rows[at].iter().map(|amount| amount.from).filter(|from| *from > 0).min();
+    let first = sums.decimals(at).map(|amount| amount.from).filter(|from| *from > 0).min();
     let beside = words(&rows[at], at, first.unwrap_or(rows[at].words.len()));
     let priced = |row: usize| sums.decimals(row).next().is_some() || sums.has_label[row];
     let whole = |row: usize| words(&rows[row], row, rows[row].words.len());
@@ -110,7 +116,7 @@ fn words(row: &Row<'_>, at: usize, end: usize) -> Option<Name> {
     let from = (0..end).find(|word| is_name(row.word(*word)))?;
     let is_tax_code =
         |word: &str| TAX_CODES.contains(&word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()));
-    let tells = |word: &str| (letters(word) > 0 || word.len() > 1) && !is_tax_code(word);
+    let tells = |word: &str| letters(word) > 0 && !matches!(word, "x" | "@") && !is_tax_code(word);
     let to = (from..end).rev().find(|word| tells(row.word(*word)))?;
     let enough = (from..=to).map(|word| letters(row.word(word))).sum::<usize>() >= 3;
     enough.then_some(Name { row: at, from, to })

@@ -71,11 +71,22 @@ fn ambiguous_date_is_guess_with_rival() {
     let american = read("Shop Inc\n03/04/2024\nTotal $12.00", Some("USD"));
     assert_eq!((field(&american, "issued_on"), sure(&american, "issued_on")), ("2024-03-04", "guess"));
     let settled = read("Shop Ltd\nOrder date 25/03/2024\nDate 03/04/2024\nTotal 12.00", Some("EUR"));
-    assert_eq!((field(&settled, "issued_on"), sure(&settled, "issued_on")), ("2024-03-25", "likely"));
+    assert_eq!((field(&settled, "issued_on"), sure(&settled, "issued_on")), ("2024-04-03", "likely"));
     let points = read("Laden GmbH\n03.04.2024\nSumme 12,00", Some("EUR"));
     assert_eq!((field(&points, "issued_on"), sure(&points, "issued_on")), ("2024-04-03", "likely"));
     let future = read("Laden GmbH\nDatum 03.04.2025\nSumme 12,00", Some("EUR"));
     assert_eq!(field(&future, "issued_on"), "-", "a day after today is no day of a receipt");
+}
+
+#[test]
+fn policy_drafts_vehicle_with_insurance() {
+    let text = "Allianz Versicherungs-AG\nKfz-Versicherung\nVersicherungsschein Nr. AS-123456789\nAmtliches Kennzeichen: B-XY 1234\n\
+        Fahrzeug: VW Golf\nFIN: WVWZZZ1KZ6W123456\nVersicherungsbeginn: 01.01.2024\nAblauf: 31.12.2024\nJahresbeitrag 512,34 €";
+    let vehicle = draft(text, "vehicle");
+    let names = ["license_plate", "insurance_provider", "insurance_policy_number", "insurance_expires_on"];
+    let expected = ["B-XY 1234", "Allianz Versicherungs-AG", "AS-123456789", "2024-12-31"];
+    assert_eq!(names.map(|name| field(&vehicle, name)), expected);
+    assert_eq!(field(&draft(text, "document"), "issued_on"), "-", "the first day of a policy is no day of issue");
 }
 
 #[test]
