@@ -159,7 +159,8 @@ fn put_purchases(draft: &mut Builder, capture: &Capture<'_, '_>, kind: Kind, wor
     let words = format!("{words} {}", own.join(" "));
     for (number, paper) in capture.papers.iter().enumerate() {
         let invoice = capture.files[number].reading.invoice.is_some();
-        let receipt = super::category::is_purchase(paper);
+        let sale = kind == Kind::Vehicle && super::category::is_contract(paper);
+        let receipt = super::category::is_purchase(paper) || sale;
         if invoice || receipt {
             purchase::put(draft, capture.files, number, paper, &words, capture.known);
         }

@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 2_000;
 const MONTHS_MAX: u32 = 12 * 50;
 
 /// The most words between "warranty" and its term.
-const WORDS_BETWEEN: usize = 7;
+const WORDS_BETWEEN: usize = 12;
 
 /// The last day on which something holds.
 #[derive(Clone, Debug, PartialEq)]
