@@ -2,6 +2,7 @@
 //! are decoded.
 
 mod amounts;
+mod bill_codes;
 mod build;
 mod category;
 mod dates;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{draft, field, file, sure};
 use crate::draft::{Confidence, Draft, FileReading, Known, KnownRecord, Source, extract, smart_add};
-use crate::reading::{Invoice, Position};
+use crate::reading::{Area, Code, CodeFormat, Invoice, Position};
 
 #[test]
 fn papers_give_category_and_end() {
@@ -120,6 +120,20 @@ fn foreign_currency_is_guess_with_note() {
     let document = drafts.iter().find(|draft| draft.kind == "document").expect("a document");
     assert_eq!((field(document, "amount"), sure(document, "amount")), ("12.00", "guess"));
     assert_eq!(field(document, "notes"), "The sum is 12.00 MYR.");
+}
+
+#[test]
+fn code_of_till_settles_day_and_total() {
+    let mut file = file("file", "Bäckerei Gruber\n03/04/2024\nSumme   7,45");
+    let text = "_R1-AT1_BOX_4711_2024-04-03T08:41:04_0,00_7,45_0,00_0,00_0,00_abc".to_owned();
+    file.reading.codes.push(Code { format: CodeFormat::Qr, text, page: 0, area: Area::default(), proved: true });
+    let drafts = smart_add(&[file], &Known::default());
+    let (document, item) = (of(&drafts, "document"), of(&drafts, "item"));
+    for (draft, day, sum) in [(document, "issued_on", "amount"), (item, "purchase_date", "purchase_price")] {
+        assert_eq!((field(draft, day), field(draft, sum)), ("2024-04-03", "7.45"));
+        assert_eq!(sure(draft, day), "certain");
+    }
+    assert_eq!((sure(document, "amount"), document.evidence["amount"].from), ("certain", Source::Code));
 }
 
 fn washer() -> KnownRecord {
