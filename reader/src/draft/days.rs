@@ -67,7 +67,7 @@ impl Dates {
             let hits = DAYS.find(row);
             for written in &found {
                 let continues = hits.is_empty() || row.text.starts_with('/');
-                let label = above.filter(|_| continues).or(label(&hits, written));
+                let label = above.filter(|_| continues).or(label(&hits, written)).or(first_registration(row, written));
                 all.push(Dated { row: at, written: *written, label, has_time: has_time(row) });
             }
             above = if found.is_empty() { hits.last().map(|hit| hit.class) } else { None };
@@ -143,6 +143,12 @@ fn label(hits: &[Hit<Day>], written: &Written) -> Option<Day> {
         (Some(Day::Issued), Some(other)) if hits.len() <= 2 => Some(other),
         (last, _) => last,
     }
+}
+
+/// Code B of registration papers in Europe: the day of the first registration (Directive 1999/37/EC).
+fn first_registration(row: &Row<'_>, written: &Written) -> Option<Day> {
+    let code = row.word(written.from.checked_sub(1)?).trim_matches(['(', ')', '.', ':']);
+    (code == "b").then_some(Day::Start)
 }
 
 /// Whether a row has a time such as `14:22`.

@@ -56,7 +56,9 @@ pub(super) fn document(
     }
     put_invoice(&mut draft, file, known);
     put_bill(&mut draft, files, number, paper, known);
-    if let Some(vendor) = &paper.vendor {
+    // A card or registration has no shop at its top: other words stand there.
+    let card = facts.sort.is_some_and(|sort| sort.paper == Paperwork::Identification);
+    if let Some(vendor) = paper.vendor.as_ref().filter(|vendor| !card || vendor.confidence > Confidence::Guess) {
         let evidence = paper.rows[vendor.row].evidence(files, vendor.from, vendor.to, vendor.confidence);
         draft.put("issuer", vendor.name.clone(), evidence);
     }

@@ -25,6 +25,7 @@ mod total;
 mod values;
 mod vehicle;
 mod vendor;
+mod vin;
 mod warranty;
 mod words;
 

@@ -15,6 +15,9 @@ const ROWS_MAX: usize = 400;
 /// A word with a lower score was read badly.
 const WELL_READ: f32 = 0.9;
 
+/// The most words of a model behind its make.
+const MODEL_WORDS: usize = 3;
+
 /// What one file says of a thing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Thing {
@@ -39,6 +42,10 @@ pub(super) fn thing(files: &[FileReading], number: usize, rows: &[Row<'_>], rece
             hits.retain(|hit| hit.class == Plate::Other || (may_stand_on_receipt(hit.class) && is_signed(row, hit)));
         }
         for (place, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.class != Plate::Other) {
+            // Labels of two languages in one word, such as `Modell/Model`: the last one stands before the value.
+            if hits[place + 1..].iter().any(|other| other.class == hit.class && other.from <= hit.to) {
+                continue;
+            }
             let next = hits[place + 1..].iter().find(|next| next.from > hit.to);
             let value =
                 value(rows, at, hit, next).filter(|value| value.row == at || labels(&rows[value.row]).is_empty());
@@ -65,7 +72,10 @@ pub(super) fn thing(files: &[FileReading], number: usize, rows: &[Row<'_>], rece
     });
     Thing {
         make: best(&[Plate::Make]).map(found).or_else(|| make(files, rows).filter(|_| !receipt)),
-        model: best(&[Plate::OrderNumber, Plate::Model, Plate::Type, Plate::Product]).map(found),
+        model: best(&[Plate::OrderNumber, Plate::Model, Plate::Type])
+            .or_else(|| beside_make(rows).filter(|_| !receipt))
+            .or_else(|| best(&[Plate::Product]))
+            .map(found),
         serial: serial.or_else(|| coded_serial(files, number, codes)),
         barcode: barcode(files, number, codes),
     }
@@ -158,6 +168,17 @@ fn is_measure(text: &str) -> bool {
                 | "cm"
                 | "rpm"
         )
+}
+
+/// The words behind a make at the start of a row, when they have a number: `FRITZ!Box 7590`.
+fn beside_make(rows: &[Row<'_>]) -> Option<Labelled> {
+    rows.iter().enumerate().find_map(|(at, row)| {
+        let from = MAKES.find(row).first().filter(|hit| hit.from == 0)?.to + 1;
+        let to = row.words.len() - 1;
+        let text = (from <= to && to < from + MODEL_WORDS).then(|| row.raw(from, to))?;
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        (digits >= 2 && text.len() >= 3 && !is_measure(&text)).then_some(Labelled { text, row: at, from, to })
+    })
 }
 
 /// A make that stands alone among the words.
