@@ -55,8 +55,7 @@ function send(form) {
 }
 // Opens the evidence to which a box in a picture leads.
 function reveal() {
-  const part = location.hash && document.getElementById(location.hash.slice(1));
-  part?.closest("details")?.setAttribute("open", "");
+  document.getElementById(location.hash.slice(1))?.closest("details")?.setAttribute("open", "");
 }
 // Loads a page again while its files are being read.
 async function watch() {

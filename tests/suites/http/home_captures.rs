@@ -70,7 +70,7 @@ async fn read(browser: &Browser, path: &str) -> Response {
 /// Sends files to be read, and gives the address of their job.
 async fn send(mia: &Browser, fields: &[(&str, &str)], files: &[(&str, &[u8])]) -> String {
     let form = hidden(&mia.open("/home/read").await, "form");
-    let fields = [&[("form", &*form)], fields].concat();
+    let fields = [("form", &*form)].into_iter().chain(fields.iter().copied()).collect::<Vec<_>>();
     let sent = next(&mia.submit_files("/home/read", &fields, files).await);
     assert_eq!(next(&mia.submit_files("/home/read", &fields, files).await), sent, "the form was sent twice");
     sent
@@ -116,7 +116,7 @@ async fn photo_becomes_an_item_field_by_field() {
     has(&refused, &["Name is required", "value=\"Plate\""]);
     has(&mia.submit(&accept, &[("form", &*id)]).await, &["Mark at least one draft"]);
     let first = next(&mia.submit(&accept, &typed("Washer")).await);
-    assert_eq!(next(&mia.submit(&accept, &typed("Washer")).await), format!("{job}"), "the job has ended");
+    assert_eq!(next(&mia.submit(&accept, &typed("Washer")).await), job, "the job has ended");
     has(&mia.open(&first).await, &["Added to the home", "Washer"]);
     let items = api.get("/v1/inventory").await;
     let [item] = &items.data().as_array().unwrap()[..] else { panic!("{}", items.text) };
@@ -180,11 +180,12 @@ async fn paper_of_a_document_is_read() {
     let job = next(&mia.submit(&path, &[("form", &hidden(&page, "form"))]).await);
     let drafts = read(&mia, &job).await;
     has(&drafts, &["Same file as: bill", "Change: bill"]);
+    let (form, rev) = (hidden(&drafts, "form"), hidden(&drafts, "rev.document"));
     let fields = [
-        ("form", &*hidden(&drafts, "form")),
+        ("form", &*form),
         ("with", "document"),
         ("to.document", &*document),
-        ("rev.document", &*hidden(&drafts, "rev.document")),
+        ("rev.document", &*rev),
         ("take", "document.issued_on"),
         ("document.issued_on", "2026-02-03"),
     ];
