@@ -96,6 +96,8 @@ CREATE TABLE records (
 -- alone answers how many records of each kind exist: SQLite asks for the column, although it is the same in all entries.
 CREATE INDEX records_by_creation ON records (home, kind, created, rev, deleted) WHERE deleted = 0;
 CREATE INDEX records_by_change ON records (home, kind, rev, created) WHERE deleted = 0;
+-- The list of deletions (contract 18): the deleted ids of a kind in the order of the deletes.
+CREATE INDEX records_by_delete ON records (home, kind, rev) WHERE deleted = 1;
 
 -- Values of current records by which lists filter (contract 5), and by which a delete finds the records that refer to the
 -- deleted record (contract 3). The records of a value lie in the order of creation. A row names its record by `created`,

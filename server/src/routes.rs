@@ -16,8 +16,8 @@ use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
-    CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, IMPORT, LIMIT, REFERENCED, SEARCH_QUERY,
-    SEARCH_TYPES, STREAM_CURSOR, WIDTH, list_parameters,
+    CURSOR, DELETION_TYPES, DELETIONS_LIMIT, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, IMPORT, LIMIT,
+    REFERENCED, SEARCH_QUERY, SEARCH_TYPES, SINCE, STREAM_CURSOR, WIDTH, list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::scopes::reading;
@@ -143,7 +143,7 @@ fn property() -> Vec<Route> {
     ]
 }
 
-/// Search, and the change feed by poll and by stream.
+/// Search, the change feed by poll and by stream, and the deleted ids.
 fn search_and_feed() -> Vec<Route> {
     vec![
         Route {
@@ -170,6 +170,17 @@ fn search_and_feed() -> Vec<Route> {
             ..get(paths::STREAM, "stream_events", "Stream the change feed", scope("events:read"), |call| {
                 Box::pin(api::stream::open(call))
             })
+        },
+        Route {
+            parameters: &[SINCE, DELETION_TYPES, DELETIONS_LIMIT, CURSOR],
+            response_body: ResponseBody::Deletions,
+            ..get(
+                paths::DELETIONS,
+                "list_deletions",
+                "List the ids deleted since a revision",
+                scope("events:read"),
+                |call| Box::pin(api::deletions::list(call)),
+            )
         },
     ]
 }

@@ -4,6 +4,7 @@
 pub(crate) mod assets;
 pub mod bulk;
 pub mod calendars;
+pub mod deletions;
 pub mod discovery;
 pub mod docs;
 pub mod events;

@@ -292,7 +292,7 @@ fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Proble
 }
 
 /// The refusal of a cursor that belongs to another list. `value` names the value that differs.
-fn contradiction(value: &str, fix: &str) -> Problem {
+pub(super) fn contradiction(value: &str, fix: &str) -> Problem {
     let message = format!("The cursor was given out for another value of {value}.");
     Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").with_fix(fix)
 }

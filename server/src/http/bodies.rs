@@ -100,6 +100,8 @@ pub enum ResponseBody {
     SearchResults,
     /// A page of events.
     Events,
+    /// A page of deleted ids.
+    Deletions,
     /// A stream of events.
     Stream,
     /// The key of the request: home, scopes, limits.

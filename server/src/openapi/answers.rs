@@ -50,6 +50,7 @@ fn envelope(route: &Route) -> Value {
         ResponseBody::Bulk => (json!([bulk_result(kind)]), read),
         ResponseBody::SearchResults => (json!([search_result()]), list),
         ResponseBody::Events => (json!([examples::event(Kind::Task)]), feed_meta()),
+        ResponseBody::Deletions => (json!([deletion()]), list),
         ResponseBody::KeyProfile => (key_profile(), meta),
         ResponseBody::ExportAccepted => (export("queued"), meta),
         ResponseBody::Export => (export("succeeded"), meta),
@@ -76,6 +77,12 @@ fn search_result() -> Value {
     json!({
         "type": "task", "id": examples::id(Kind::Task), "title": "Replace the furnace filter",
         "snippet": "Replace the **furnace** filter", "score": 0.75, "updated_at": examples::MOMENT,
+    })
+}
+
+fn deletion() -> Value {
+    json!({
+        "type": "task", "id": examples::id(Kind::Task), "rev": examples::REV, "deleted_at": examples::MOMENT,
     })
 }
 

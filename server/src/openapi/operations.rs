@@ -169,6 +169,7 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         ParameterType::Moment => {
             json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] })
         }
+        ParameterType::Revision => json!({ "type": "integer", "minimum": 0 }),
         ParameterType::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
     };
     let required = matches!(parameter.value_type, ParameterType::Text { .. });

@@ -7,7 +7,7 @@
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
 //!   [`partners`], [`exports`], [`calendars`], [`stored_files`], [`usage`], [`service`]: the tables.
-//! - [`lists`]: a page of records; [`filter`]: the filters of a list.
+//! - [`lists`]: a page of records; [`filter`]: the filters of a list; [`deletions`]: a page of deleted ids.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore; [`file_copies`]: the bytes of files in a backup. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
@@ -19,6 +19,7 @@ pub mod copies;
 pub mod counters;
 pub mod days;
 mod db;
+pub mod deletions;
 pub mod directory;
 mod error;
 pub mod events;

@@ -9,6 +9,7 @@ mod calendars;
 mod clock;
 mod console;
 mod cors;
+mod deletions;
 mod devices;
 mod discovery;
 mod envelope;

@@ -26,6 +26,7 @@ pub(super) enum Usage {
     Files = 6,
     Imports = 7,
     ImportRows = 8,
+    Deletions = 9,
 }
 
 /// Bytes of the checksum, at the end of a text.
