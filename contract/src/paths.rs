@@ -52,6 +52,8 @@ pub const CALENDARS: &str = "/v1/calendars";
 pub const CALENDAR_FILE: &str = "/calendar/{token}";
 /// The ending of the address of a calendar.
 pub const CALENDAR_ENDING: &str = ".ics";
+/// The refill of an empty home from a replica (contract 24).
+pub const REFILL: &str = "/v1/refill";
 /// Import jobs (contract 23).
 pub const IMPORTS: &str = "/v1/imports";
 /// The files of a home (contract 21).

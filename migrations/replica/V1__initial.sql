@@ -114,6 +114,15 @@ CREATE TABLE _walk_pages (
     ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian); of a deleted id, the rev of the delete
 ) STRICT;
 
+CREATE TABLE _refill (
+    -- One row while this replica sends its records to an empty home of another server. Nothing is synced meanwhile.
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    server   TEXT NOT NULL,              -- the address of the other server
+    home_id  TEXT NOT NULL,              -- the empty home
+    kind     TEXT,                       -- the collection of which records are sent; NULL before the first
+    after_id TEXT                        -- the last record of the collection that the server has taken
+) STRICT;
+
 CREATE TABLE _requests (
     -- Requests as they were first sent: a retry sends the same bytes. The edits of a request carry its key.
     idempotency_key  TEXT PRIMARY KEY,

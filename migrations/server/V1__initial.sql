@@ -362,6 +362,15 @@ CREATE INDEX calendars_by_home ON calendars (home);
 CREATE INDEX calendars_by_key ON calendars (key) WHERE key IS NOT NULL;
 CREATE INDEX calendars_by_person ON calendars (person) WHERE person IS NOT NULL;
 
+-- Homes that a replica refills after the loss of their server (contract 24), and homes that were refilled.
+CREATE TABLE refills (
+    home      INTEGER PRIMARY KEY REFERENCES homes (number),
+    from_home TEXT NOT NULL,                      -- the id of the lost home
+    key       TEXT NOT NULL,                      -- keys.id of the key that refills; other keys must not write meanwhile
+    began_at  INTEGER NOT NULL,                   -- moment at which the key began, or began again
+    ended_at  INTEGER                             -- moment of the end; null: the refill lasts, for a day at most
+) STRICT;
+
 -- Facts of the server that ran last, for commands beside it and for the console. At most one row.
 CREATE TABLE service (
     number         INTEGER PRIMARY KEY CHECK (number = 1),

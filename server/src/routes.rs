@@ -25,8 +25,18 @@ use crate::scopes::reading;
 /// Every operation of the API.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let collections = Kind::COLLECTIONS.into_iter().flat_map(collection);
-    let others =
-        [property(), search_and_feed(), discovery(), pages(), exports(), imports(), files(), calendars(), services()];
+    let others = [
+        property(),
+        search_and_feed(),
+        discovery(),
+        pages(),
+        exports(),
+        imports(),
+        files(),
+        calendars(),
+        refill(),
+        services(),
+    ];
     collections.chain(others.into_iter().flatten()).collect()
 });
 
@@ -454,6 +464,29 @@ fn calendars() -> Vec<Route> {
             ResponseBody::Deleted,
             |call| Box::pin(api::calendars::delete(call)),
         ),
+    ]
+}
+
+/// The refill of an empty home. It needs the write scopes of all kinds, so the handler checks them.
+fn refill() -> Vec<Route> {
+    let write = |method, operation, summary, request_body, handler| Route {
+        method,
+        class: RateClass::Write,
+        request_body,
+        response_body: ResponseBody::Refill,
+        ..get(paths::REFILL, operation, summary, Access::Key, handler)
+    };
+    vec![
+        write(
+            Method::POST,
+            "begin_refill",
+            "Begin to fill an empty home from a replica of a lost home",
+            RequestBody::Refill,
+            |call| Box::pin(api::refill::begin(call)),
+        ),
+        write(Method::DELETE, "end_refill", "End the refill of the home", RequestBody::Empty, |call| {
+            Box::pin(api::refill::end(call))
+        }),
     ]
 }
 

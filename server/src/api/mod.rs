@@ -19,5 +19,6 @@ pub mod me;
 pub mod once;
 mod projection;
 pub mod records;
+pub mod refill;
 pub mod search;
 pub mod stream;

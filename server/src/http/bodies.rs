@@ -38,6 +38,8 @@ pub enum RequestBody {
     Export,
     /// The name of a calendar.
     Calendar,
+    /// The lost home whose records are sent.
+    Refill,
     /// The bytes of a file, of any media type. The handler reads them in pieces.
     File,
     /// A table to import. The handler reads it in pieces.
@@ -67,6 +69,7 @@ impl RequestBody {
             | RequestBody::Bulk
             | RequestBody::Export
             | RequestBody::Calendar
+            | RequestBody::Refill
             | RequestBody::Rpc
             | RequestBody::WebJson => &["application/json"],
         }
@@ -124,6 +127,8 @@ pub enum ResponseBody {
     CalendarCreated,
     /// The calendars of the key.
     Calendars,
+    /// The refill of the home.
+    Refill,
     /// A file of the home, after its upload.
     FileStored,
     /// A page of the files of the home.

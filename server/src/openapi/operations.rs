@@ -93,7 +93,8 @@ fn tag(route: &Route) -> &'static str {
         Some(kind) => known().find(|tag| tag.to_lowercase() == kind.collection()).unwrap_or("Property"),
         None if path.starts_with(paths::DOCS) => "Documentation",
         None if matches!(path, paths::ME) => "Account",
-        None if matches!(path, paths::HEALTH | paths::READY | paths::MCP) => "Operations",
+        None if matches!(path, paths::DELETIONS) => "Events",
+        None if matches!(path, paths::HEALTH | paths::READY | paths::MCP | paths::REFILL) => "Operations",
         None => {
             let second = path.split('/').nth(2).unwrap_or_default();
             known().find(|tag| tag.to_lowercase() == second).unwrap_or("Discovery")
@@ -246,6 +247,7 @@ fn body(route: &Route) -> Option<Value> {
             ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"], "names": true }))
         }
         RequestBody::Calendar => ("CalendarCreate".to_owned(), json!({ "name": "Home" })),
+        RequestBody::Refill => ("RefillBegin".to_owned(), json!({ "from": examples::id(Kind::Property) })),
         RequestBody::Rpc => {
             ("RpcRequest".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
         }

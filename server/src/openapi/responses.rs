@@ -149,6 +149,7 @@ fn refusal_statuses(route: &Route) -> BTreeSet<u16> {
     }
     match route.response_body {
         ResponseBody::Created | ResponseBody::FileDeleted => drop(statuses.insert(409)),
+        ResponseBody::Refill => statuses.extend([404, 409]),
         ResponseBody::FileBytes => drop(statuses.insert(416)),
         ResponseBody::Events | ResponseBody::Stream => drop(statuses.insert(410)),
         _ => (),
@@ -178,6 +179,7 @@ fn success_description(body: ResponseBody) -> &'static str {
         ResponseBody::File => "The file",
         ResponseBody::CalendarCreated => "The calendar with its url, which is shown only here",
         ResponseBody::Calendars => "The calendars, at most 100",
+        ResponseBody::Refill => "The refill",
         ResponseBody::FileStored => "The file was there",
         ResponseBody::Files => "A page of files",
         ResponseBody::FileBytes => "The bytes",
@@ -212,6 +214,7 @@ fn success_schema(route: &Route, media: &str) -> Value {
         ResponseBody::Exports => "ExportList".to_owned(),
         ResponseBody::CalendarCreated => "CalendarResponse".to_owned(),
         ResponseBody::Calendars => "CalendarList".to_owned(),
+        ResponseBody::Refill => "RefillResponse".to_owned(),
         ResponseBody::Import => "ImportResultResponse".to_owned(),
         ResponseBody::ImportAccepted => "ImportResponse".to_owned(),
         ResponseBody::Imports => "ImportList".to_owned(),

@@ -6,7 +6,8 @@
 //! - [`StoreError`], [`OpenError`]: what can fail.
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
-//!   [`partners`], [`exports`], [`calendars`], [`stored_files`], [`usage`], [`service`]: the tables.
+//!   [`partners`], [`exports`], [`calendars`], [`stored_files`], [`usage`], [`refills`],
+//!   [`service`]: the tables.
 //! - [`lists`]: a page of records; [`filter`]: the filters of a list; [`deletions`]: a page of deleted ids.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore; [`file_copies`]: the bytes of files in a backup. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
@@ -42,6 +43,7 @@ mod queue;
 mod readers;
 pub mod receipts;
 pub mod records;
+pub mod refills;
 pub mod rewind;
 pub mod schema;
 pub mod search;

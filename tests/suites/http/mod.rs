@@ -27,6 +27,7 @@ mod pages;
 mod partners;
 mod reading;
 mod recurrence;
+mod refill;
 mod resources;
 mod robustness;
 mod search;
