@@ -10,6 +10,26 @@ const CODES: &str = "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD
     TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT \
     XSU XTS XUA XXX YER ZAR ZMW ZWG";
 
+/// Currencies without a minor unit, by the same list.
+const WITHOUT_MINOR: [&str; 17] = [
+    "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF",
+    "XPF",
+];
+
+/// Currencies whose minor unit is a thousandth.
+const WITH_THOUSANDTHS: [&str; 7] = ["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"];
+
+/// The decimals that the list names for a currency: 0, 2 or 3. Every other code has 2.
+pub fn minor_units(code: &str) -> u8 {
+    if WITHOUT_MINOR.contains(&code) {
+        0
+    } else if WITH_THOUSANDTHS.contains(&code) {
+        3
+    } else {
+        2
+    }
+}
+
 /// All active codes, in alphabetical order.
 pub fn codes() -> impl Iterator<Item = &'static str> {
     CODES.split(' ')
@@ -34,6 +54,12 @@ mod tests {
         let all: Vec<&str> = codes().collect();
         assert!(all.is_sorted() && all.len() > 150);
         assert!(all.iter().all(|code| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase())));
+    }
+
+    #[test]
+    fn minor_units_are_of_active_codes() {
+        assert!(WITHOUT_MINOR.iter().chain(&WITH_THOUSANDTHS).all(|code| known(code).is_some()));
+        assert_eq!(["JPY", "KRW", "EUR", "BHD", "none"].map(minor_units), [0, 0, 2, 3, 2]);
     }
 
     #[test]

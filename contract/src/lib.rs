@@ -15,6 +15,7 @@
 //!
 //! No IO, clock, random numbers or async code: a function that needs a time or random bytes takes an argument.
 
+pub mod amounts;
 pub mod check;
 pub mod command;
 pub mod currency;

@@ -56,6 +56,10 @@ pub const CALENDAR_ENDING: &str = ".ics";
 pub const REFILL: &str = "/v1/refill";
 /// Import jobs (contract 23).
 pub const IMPORTS: &str = "/v1/imports";
+/// Jobs that make drafts of records from photos (contract 22).
+pub const SMART_ADD: &str = "/v1/smart-add";
+/// Jobs that make drafts of documents from papers (contract 22).
+pub const EXTRACT: &str = "/v1/extract";
 /// The files of a home (contract 21).
 pub const FILES: &str = "/v1/files";
 /// The console for people, outside of the API (contract 19).

@@ -1,6 +1,7 @@
 //! The units in which a home reads and types its sums and areas. Records always hold sums without a currency, and areas in
 //! whole square feet. Pure. Must not know screens, or where a profile is stored.
 
+use crate::amounts;
 use crate::currency;
 use crate::typed_text;
 
@@ -56,6 +57,11 @@ impl Units {
     pub fn new(currency: Option<&str>, unit_system: Option<&str>) -> Units {
         let area = if unit_system == Some(METRIC) { AreaUnit::SquareMetres } else { AreaUnit::SquareFeet };
         Units { currency: currency.and_then(currency::known), area }
+    }
+
+    /// A stored sum in groups of three digits, with the decimals of the currency and without its code.
+    pub fn amount(self, stored: &str) -> String {
+        amounts::sum(stored, self.currency)
     }
 
     /// A written sum with the currency behind it: `1,299.00 EUR`. Without a currency, the sum alone.

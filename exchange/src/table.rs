@@ -56,17 +56,17 @@ pub fn row(
     mut name_of: impl FnMut(&'static Field) -> Option<String>,
 ) -> String {
     line(columns(kind, options).map(|column| match column {
-        Column::Member(name) => cell(members.get(name)),
+        Column::Member(name) => members.get(name).map(cell).unwrap_or_default(),
         Column::Name(_, field) => name_of(field).map_or_else(String::new, |name| text_cell(&name)),
     }))
 }
 
 /// A value as a cell. Null is empty, and an empty text is `""`, so that an import tells them apart.
-fn cell(value: Option<&Value>) -> String {
+pub fn cell(value: &Value) -> String {
     match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text_cell(text),
-        Some(other) => other.to_string(),
+        Value::Null => String::new(),
+        Value::String(text) => text_cell(text),
+        other => other.to_string(),
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
             (json!(null), ""),
             (json!("a,\"b\"\nc"), "\"a,\"\"b\"\"\nc\""),
         ] {
-            assert_eq!(cell(Some(&value)), expected);
+            assert_eq!(cell(&value), expected);
         }
     }
 

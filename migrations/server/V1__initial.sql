@@ -40,6 +40,8 @@ CREATE TABLE homes (
     event_bytes     INTEGER NOT NULL DEFAULT 0,   -- bytes of the bodies in `events`
     receipt_bytes   INTEGER NOT NULL DEFAULT 0,   -- bytes of the response bodies in `receipts`
     file_bytes      INTEGER NOT NULL DEFAULT 0,   -- bytes of the files in `files`
+    import_bytes    INTEGER NOT NULL DEFAULT 0,   -- sum of `bytes` in `imports`
+    capture_bytes   INTEGER NOT NULL DEFAULT 0,   -- `bytes` of all rows in `readings` and `captures`
     filled_at       INTEGER,                      -- moment at which a sandbox got its example data; null before, and in a live home
     UNIQUE (team, environment)
 ) STRICT;
@@ -67,6 +69,8 @@ CREATE TABLE events (
     record      TEXT NOT NULL,                    -- id of the record
     at          INTEGER NOT NULL,                 -- moment of the write
     key         TEXT,                             -- idempotency key of the write
+    deleted_by  TEXT,                             -- name of the person or the key that deleted the record; null in other
+                                                  -- events. The feed does not send it (contract 9)
     body        TEXT                              -- JSON of the record after the event, with the name of the author of
                                                   -- the event as `updated_by`; null when deleted
 ) STRICT;
@@ -109,7 +113,10 @@ CREATE TABLE field_values (
                                                   -- 6 due_on of a task that is not done, 7 file_sha256,
                                                   -- 8 import_ref unless null,
                                                   -- 9 a day on which a warranty, an insurance, a registration or a
-                                                  -- document of the record ends
+                                                  -- document of the record ends,
+                                                  -- 10 serial_number, 11 barcode and 12 model of an item,
+                                                  -- 13 vin and 14 license_plate of a vehicle, unless null:
+                                                  -- their letters and digits, in upper case
     value   TEXT NOT NULL,                        -- as in the JSON of the record; empty for null
     created INTEGER NOT NULL,                     -- event id that created the record
     PRIMARY KEY (home, kind, field, value, created)
@@ -121,6 +128,7 @@ CREATE TABLE field_values (
 CREATE VIRTUAL TABLE search USING fts5(
     title,
     body,               -- all other searched fields
+    reading,            -- of a document: the text that was read in its file, as far as it is searched
     kind UNINDEXED,
     record UNINDEXED,   -- id of the record
     tokenize = 'ascii'  -- words end at spaces; characters beyond ASCII are letters
@@ -245,9 +253,12 @@ CREATE TABLE imports (
     id          TEXT NOT NULL UNIQUE,
     home        INTEGER NOT NULL REFERENCES homes (number),
     request     TEXT NOT NULL,                    -- the parameters, as a JSON object of texts
-    scopes      TEXT NOT NULL,                    -- the scopes of the key that asked, separated by spaces
+    is_dry_run  INTEGER NOT NULL,                 -- 1: nothing is written, and the job is kept for a shorter time
+    key         TEXT NOT NULL,                    -- id of the key or grant that asked; its row may be gone
+    scopes      TEXT NOT NULL,                    -- the scopes of that key, separated by spaces
     author      TEXT NOT NULL,                    -- the name of that key, for updated_by
-    body        BLOB,                             -- the file; null after the end of the job
+    body        BLOB,                             -- the file; null once it was read
+    bytes       INTEGER NOT NULL DEFAULT 0,       -- bytes of `request`, of `body` and of the results in `import_rows`
     status      TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
     applied     INTEGER NOT NULL DEFAULT 0,       -- changes that are committed
     created     INTEGER NOT NULL DEFAULT 0,       -- rows by what they do, here and below
@@ -256,10 +267,14 @@ CREATE TABLE imports (
     failed      INTEGER NOT NULL DEFAULT 0,
     created_at  INTEGER NOT NULL,                 -- moments, here and below
     finished_at INTEGER,
-    error       TEXT                              -- why the job failed: one sentence
+    error       TEXT,                             -- why the job failed: one sentence
+    cause       TEXT CHECK (cause IN ('file', 'rows', 'changed', 'full', 'key', 'interrupted', 'service')),
+                                                  -- what the failure lay in; null if the job has not failed
+    CHECK ((error IS NULL) = (cause IS NULL))
 ) STRICT;
 
 CREATE INDEX imports_by_home ON imports (home, number);
+CREATE INDEX imports_by_end ON imports (is_dry_run, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX imports_by_status ON imports (status, number);
 
 -- The results of the rows of an import.
@@ -280,8 +295,8 @@ CREATE TABLE files (
     size_bytes   INTEGER NOT NULL,
     content_type TEXT NOT NULL,                   -- media type, judged by the bytes
     created_at   INTEGER NOT NULL,                -- moment of the first upload
-    unused_since INTEGER,                         -- moment of the last upload, or after which no document named the file,
-                                                  -- whichever is later; null: a document names the file
+    unused_since INTEGER,                         -- moment of the last upload, or after which no document and no job of
+                                                  -- `capture_files` named the file, whichever is later; null: one names it
     UNIQUE (home, sha256)
 ) STRICT;
 
@@ -304,6 +319,85 @@ CREATE TABLE removed_files (
     sha256 TEXT NOT NULL,
     PRIMARY KEY (home, sha256)
 ) STRICT, WITHOUT ROWID;
+
+-- What was read in files (contracts 21 and 22). A file is read once; its text serves searches and all jobs. The row goes with the
+-- file.
+CREATE TABLE readings (
+    number   INTEGER PRIMARY KEY AUTOINCREMENT,   -- order in which the files of a home are read
+    home     INTEGER NOT NULL REFERENCES homes (number),
+    sha256   TEXT NOT NULL,                       -- the file
+    state    TEXT NOT NULL CHECK (state IN ('waiting', 'read', 'failed')),
+    is_asked INTEGER NOT NULL CHECK (is_asked IN (0, 1)), -- 1: a job waits for the file, so it is read before others
+    attempts INTEGER NOT NULL DEFAULT 0,          -- how often the reading began
+    reading  TEXT,                                -- JSON of the reading; null until read
+    beginning TEXT NOT NULL DEFAULT '',           -- the begin of the text, for snippets
+    searched TEXT NOT NULL DEFAULT '',            -- the text as `search.reading` has it, without the codes of the home
+    code     TEXT,                                -- why reading failed: a word, and a sentence
+    error    TEXT,
+    bytes    INTEGER NOT NULL DEFAULT 0,          -- of `reading`, `beginning` and `searched`
+    UNIQUE (home, sha256)
+) STRICT;
+
+-- The homes take turns.
+CREATE INDEX readings_waiting ON readings (is_asked, home, number) WHERE state = 'waiting';
+
+-- The looks of pictures: four parts of 16 bits of the perceptual hash. Pictures that differ in up to three bits share a part, so a
+-- search for similar pictures visits only those with an equal part.
+CREATE TABLE looks (
+    home   INTEGER NOT NULL REFERENCES homes (number),
+    part   INTEGER NOT NULL CHECK (part BETWEEN 0 AND 3),
+    bits   INTEGER NOT NULL,                      -- the 16 bits of the part
+    sha256 TEXT NOT NULL,                         -- the file
+    look   INTEGER NOT NULL,                      -- all 64 bits
+    PRIMARY KEY (home, part, bits, sha256)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX looks_by_file ON looks (home, sha256);
+
+-- Jobs that make drafts of records from files (contract 22).
+CREATE TABLE captures (
+    number       INTEGER PRIMARY KEY AUTOINCREMENT, -- order of creation
+    id           TEXT NOT NULL UNIQUE,
+    home         INTEGER NOT NULL REFERENCES homes (number),
+    purpose      TEXT NOT NULL CHECK (purpose IN ('smart_add', 'extract')),
+    status       TEXT NOT NULL
+                 CHECK (status IN ('queued', 'running', 'ready', 'failed', 'discarded', 'expired', 'accepted')),
+    files        TEXT NOT NULL,                   -- hashes, separated by spaces
+    room         TEXT,                            -- id of the room of new items
+    note         TEXT,                            -- what the person says about the files
+    subject_kind INTEGER,                         -- kind and id of the record that the papers are about
+    subject      TEXT,
+    unread       INTEGER NOT NULL DEFAULT 0,      -- files whose reading waits
+    attempts     INTEGER NOT NULL DEFAULT 0,      -- how often drafting began
+    created_at   INTEGER NOT NULL,                -- moments, here and below
+    finished_at  INTEGER,
+    expires_at   INTEGER NOT NULL,
+    code         TEXT,                            -- why the job failed: a word, and a sentence
+    error        TEXT,
+    drafts       TEXT NOT NULL DEFAULT '[]',      -- JSON of the drafts of the reader
+    suggestions  TEXT NOT NULL DEFAULT '{}',      -- JSON of the drafts of clients, by name
+    facts        TEXT NOT NULL DEFAULT '[]',      -- JSON of what was read in each file
+    accepted_kind INTEGER,                        -- kind and id of the record that was made of the drafts
+    accepted     TEXT,
+    bytes        INTEGER NOT NULL DEFAULT 0       -- of all texts of the row
+) STRICT;
+
+CREATE INDEX captures_by_home ON captures (home, purpose, number);
+CREATE INDEX captures_by_status ON captures (home, purpose, status, number);
+CREATE INDEX captures_by_end ON captures (expires_at);
+CREATE INDEX captures_to_expire ON captures (expires_at) WHERE status IN ('queued', 'running', 'ready', 'failed');
+CREATE INDEX captures_waiting ON captures (home) WHERE status IN ('queued', 'running');
+CREATE INDEX captures_to_draft ON captures (number) WHERE status IN ('queued', 'running') AND unread = 0;
+
+-- The files that jobs still need. A job lets go of its files when it is discarded or accepted, or expires.
+CREATE TABLE capture_files (
+    home    INTEGER NOT NULL REFERENCES homes (number),
+    sha256  TEXT NOT NULL,
+    capture INTEGER NOT NULL REFERENCES captures (number),
+    PRIMARY KEY (home, sha256, capture)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX capture_files_by_capture ON capture_files (capture);
 
 -- People who sign in to the console (contract 19). A person who was removed keeps the row, because a restore must not bring
 -- the person back.

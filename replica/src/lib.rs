@@ -8,7 +8,7 @@
 //!   sync after damage.
 //! - [`notification`]: tells other processes about a change of the database.
 //! - [`doctor`]: finds faults and names the next command; [`address`] adds the flags of the home to a command.
-//! - `opener`: opens a file on the desktop. `qr`: QR codes for a terminal. [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
+//! - `import_file`: reads the file of an import. `opener`: opens a file on the desktop. `qr`: QR codes for a terminal. [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
 //!
 //! The database is a public interface: a script with plain SQL can do all that this crate does.
 
@@ -18,6 +18,7 @@ mod control;
 pub mod core_dumps;
 mod decisions;
 pub mod doctor;
+mod import_file;
 pub mod log;
 mod maintenance;
 mod model;
@@ -38,6 +39,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
+pub use import_file::{ImportFileError, kind_by_name, read_import_file, read_import_source};
 pub use opener::{OpenError, open_file};
 pub use qr::qr_lines;
 use store::Connection;

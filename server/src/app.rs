@@ -93,6 +93,8 @@ pub struct App {
     pub exports: Exports,
     /// Wakes the worker of imports.
     pub new_import: Notify,
+    /// Wakes the worker that reads files and makes drafts.
+    pub new_capture: Notify,
     /// The files of homes.
     pub files: Arc<Files>,
     /// The uploads in progress per key.

@@ -64,6 +64,10 @@ pub struct Config {
     pub home_bytes_max: i64,
     /// Bytes of one file, at most (contract 21).
     pub file_bytes_max: i64,
+    /// The program that reads files (contract 22), called as `PROGRAM read-file --models DIR`. None: files are not read.
+    pub reader: Option<PathBuf>,
+    /// The longest time for the reading of one file.
+    pub reader_time_max: Duration,
     /// Bytes that the files of a home may take together.
     pub files_bytes_max: i64,
     /// Bytes of the stored responses to writes with an `Idempotency-Key`, per home, at which such writes are refused.
@@ -102,6 +106,8 @@ impl Config {
             search_time_max: Duration::from_secs(5),
             home_bytes_max: 10 << 30,
             file_bytes_max: 32 << 20,
+            reader: None,
+            reader_time_max: Duration::from_secs(60),
             files_bytes_max: 10 << 30,
             receipt_bytes_max: 1 << 30,
             clock_leap_max: CLOCK_LEAP_MAX,

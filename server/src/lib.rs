@@ -11,7 +11,7 @@
 //! - [`openapi`]: the description of the API, from the routes and the resource table.
 //! - [`portal`]: the pages for people under `/docs`.
 //! - [`exports`]: files with the records of a home, written in the background. [`imports`]: tables that become records.
-//! - [`files`]: the bytes of the files of homes.
+//! - `captures`: reads files, and makes drafts of records. [`files`]: the bytes of the files of homes.
 //! - [`partners`]: programs of others that an owner gives access to.
 //! - [`metrics`]: counters for Prometheus.
 //! - [`operate`]: the work of an operator beside serving: teams, keys, backup, restore, check.
@@ -31,6 +31,7 @@
 pub mod api;
 pub mod app;
 pub mod bench;
+mod captures;
 pub mod clock;
 mod compression;
 pub mod config;
@@ -140,6 +141,7 @@ pub struct Running {
     metrics_task: JoinHandle<()>,
     exports_task: JoinHandle<()>,
     imports_task: JoinHandle<()>,
+    captures_task: JoinHandle<()>,
     maintenance_task: JoinHandle<()>,
     _lock: File,
 }
@@ -161,6 +163,7 @@ impl Running {
         let _ = self.metrics_task.await;
         let _ = self.exports_task.await;
         let _ = self.imports_task.await;
+        let _ = self.captures_task.await;
         let _ = self.maintenance_task.await;
         if let Err(error) = self.app.usage.store(&self.app.db, self.app.clock.now()).await {
             tracing::warn!(%error, "the last counts of requests were not stored");
@@ -240,6 +243,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
         tokio::spawn(serve_metrics(metrics, Edge::new(app.clone(), &routes::OPERATIONS), metrics_rules, shutdown));
     let exports_task = tokio::spawn(exports::worker::run(app.clone()));
     let imports_task = tokio::spawn(imports::worker::run(app.clone()));
+    let captures_task = tokio::spawn(captures::worker::run(app.clone()));
     let maintenance_task = tokio::spawn(maintenance::run(app.clone()));
     Ok(Running {
         address,
@@ -251,6 +255,7 @@ pub async fn start_with(mut config: Config, clock: Clock, prepare: impl FnOnce(&
         metrics_task,
         exports_task,
         imports_task,
+        captures_task,
         maintenance_task,
         _lock: lock,
     })
@@ -319,6 +324,7 @@ fn assemble(config: Config, base_url: &str, db: Db, notifier: Notifier, clock: C
         passwords: Passwords::default(),
         exports: Exports::new(&config.data),
         new_import: Notify::new(),
+        new_capture: Notify::new(),
         files: Arc::new(Files::new(&config.data)),
         uploads: Streams::default(),
         metrics: Metrics::default(),

@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::app::App;
 use crate::home::retention;
-use crate::store::{HomeNumber, StoreError, homes, imports, keys, partners, receipts};
+use crate::store::{HomeNumber, StoreError, captures, homes, imports, keys, partners, receipts};
 
 /// Time between two checks for writes of other processes. A revoked key must stop working within a second.
 const DETECT_EVERY: Duration = Duration::from_millis(400);
@@ -31,6 +31,8 @@ const CLOCK_JUMP_MAX: Duration = Duration::from_secs(3600);
 const HOMES_PER_CLEANUP: usize = 10_000;
 /// Receipts that one transaction deletes.
 const RECEIPTS_PER_STEP: usize = 1000;
+/// Jobs with drafts that one transaction ends or deletes.
+const CAPTURES_PER_STEP: usize = 50;
 /// Rows of partners of each kind that one transaction deletes.
 const PARTNER_ROWS_PER_STEP: u32 = 1000;
 /// How long a grant without tokens is shown to owners after its last use, in milliseconds: 60 days.
@@ -124,6 +126,8 @@ enum CleanupTask {
     Exports,
     /// Removes imports that ended long ago.
     Imports,
+    /// Ends jobs with drafts that expire, and removes those that ended long ago.
+    Captures,
     /// Removes unused files, and the bytes of deleted files.
     Files,
     /// Removes expired codes and tokens of partners, and grants that hold nothing any more.
@@ -193,6 +197,7 @@ impl Maintenance {
         tasks.extend([
             CleanupTask::Files,
             CleanupTask::Imports,
+            CleanupTask::Captures,
             CleanupTask::Exports,
             CleanupTask::Partners,
             CleanupTask::Receipts,
@@ -236,9 +241,8 @@ impl Maintenance {
                 Ok(deleted.await? >= PARTNER_ROWS_PER_STEP as usize)
             }
             CleanupTask::Files => app.files.clean_up_step(&app.db, now).await,
-            CleanupTask::Imports => {
-                app.db.write(move |tx| imports::delete_finished(tx, now.plus_millis(-imports::KEPT_MS))).await
-            }
+            CleanupTask::Imports => app.db.write(move |tx| imports::delete_finished(tx, now)).await,
+            CleanupTask::Captures => app.db.write(move |tx| captures::clean_up(tx, now, CAPTURES_PER_STEP)).await,
             CleanupTask::Exports => app.exports.remove_expired(&app.db, now).await,
         }
     }

@@ -16,8 +16,8 @@ use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
-    CURSOR, DELETION_TYPES, DELETIONS_LIMIT, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, IMPORT, LIMIT,
-    REFERENCED, SEARCH_QUERY, SEARCH_TYPES, SINCE, STREAM_CURSOR, WIDTH, list_parameters,
+    CAPTURE_STATUS, CURSOR, DELETION_TYPES, DELETIONS_LIMIT, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS,
+    IMPORT, LIMIT, REFERENCED, SEARCH_QUERY, SEARCH_TYPES, SINCE, STREAM_CURSOR, WIDTH, list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::scopes::reading;
@@ -33,6 +33,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         exports(),
         imports(),
         files(),
+        captures(),
         calendars(),
         refill(),
         services(),
@@ -426,6 +427,86 @@ fn files() -> Vec<Route> {
             &[],
             |call| Box::pin(api::files::text(call)),
         ),
+    ]
+}
+
+/// Jobs that make drafts of records from files.
+fn captures() -> Vec<Route> {
+    let smart_add = drafting(
+        (paths::SMART_ADD, "smart_add", "photos", RequestBody::SmartAdd),
+        ("inventory:read documents:read", "inventory:write documents:write"),
+        [
+            |call| Box::pin(api::captures::create_smart_add(call)),
+            |call| Box::pin(api::captures::list_smart_add(call)),
+            |call| Box::pin(api::captures::read_smart_add(call)),
+            |call| Box::pin(api::captures::discard_smart_add(call)),
+            |call| Box::pin(api::capture_suggestions::put_smart_add(call)),
+            |call| Box::pin(api::captures::accept_smart_add(call)),
+        ],
+    );
+    let extract = drafting(
+        (paths::EXTRACT, "extract", "papers", RequestBody::Extract),
+        ("documents:read", "documents:write"),
+        [
+            |call| Box::pin(api::captures::create_extract(call)),
+            |call| Box::pin(api::captures::list_extract(call)),
+            |call| Box::pin(api::captures::read_extract(call)),
+            |call| Box::pin(api::captures::discard_extract(call)),
+            |call| Box::pin(api::capture_suggestions::put_extract(call)),
+            |call| Box::pin(api::captures::accept_extract(call)),
+        ],
+    );
+    smart_add.into_iter().chain(extract).collect()
+}
+
+/// The routes of the jobs of one purpose: create, list, read, discard, suggest, accept. `sort`: path, word of the operations, what the
+/// files are, body of the request.
+fn drafting(
+    (path, word, files, body): (&str, &str, &str, RequestBody),
+    (reads, writes): (&str, &str),
+    [create, list, read, discard, suggest, accept]: [fn(Call) -> HandlerFuture; 6],
+) -> [Route; 6] {
+    let one = format!("{path}/{{id}}");
+    let reading = |path: &str, verb: &str, summary: &str, handler| {
+        get(path, &format!("{verb}_{word}"), &format!("{summary} from {files}"), scope(reads), handler)
+    };
+    let writing = |method, path: &str, verb: &str, summary: &str, handler| Route {
+        method,
+        class: RateClass::Write,
+        response_body: ResponseBody::Capture,
+        ..get(path, &format!("{verb}_{word}"), &format!("{summary} from {files}"), scope(writes), handler)
+    };
+    [
+        Route {
+            request_body: body,
+            response_body: ResponseBody::CaptureAccepted,
+            ..writing(Method::POST, path, "create", "make drafts", create)
+        },
+        Route {
+            response_body: ResponseBody::Captures,
+            parameters: &[LIMIT, CURSOR, CAPTURE_STATUS],
+            ..reading(path, "list", "list jobs with drafts", list)
+        },
+        Route { response_body: ResponseBody::Capture, ..reading(&one, "get", "read a job with drafts", read) },
+        Route {
+            request_body: RequestBody::Empty,
+            response_body: ResponseBody::Deleted,
+            ..writing(Method::DELETE, &one, "discard", "discard drafts", discard)
+        },
+        Route {
+            request_body: RequestBody::Suggestion,
+            ..writing(
+                Method::PUT,
+                &format!("{one}/drafts/{{name}}"),
+                "suggest",
+                "add a draft of one's own to those",
+                suggest,
+            )
+        },
+        Route {
+            request_body: RequestBody::Accepted,
+            ..writing(Method::PUT, &format!("{one}/accepted"), "accept", "say which record was made of drafts", accept)
+        },
     ]
 }
 

@@ -1,6 +1,7 @@
 """Calls every tool with the official client, which checks each result against the tool's output schema."""
 
 import asyncio
+import hashlib
 import os
 
 from mcp import Client
@@ -24,6 +25,9 @@ CALLS = [
     ("svc_search", {"q": "boil", "types": ["inventory", "task"]}),
     ("svc_get_property", {}),
     ("svc_update_property", {"city": "Ulm"}),
+    ("svc_list_captures", {"status": "ready", "purpose": "smart_add"}),
+    ("svc_get_capture", {"id": "capture"}),
+    ("svc_suggest_draft", {"id": "capture", "name": "by-model", "type": "inventory", "fields": {"name": "Boiler"}}),
 ]
 
 
@@ -32,16 +36,26 @@ async def speak(mode: str) -> None:
     async with create_mcp_http_client(headers=headers) as http:
         transport = streamable_http_client(f"{os.environ['URL']}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
-            await call_all(client)
+            await call_all(client, await capture(http))
             print(f"{mode}: {client.protocol_version}, {len(CALLS)} tools called")
 
 
-async def call_all(client: Client) -> None:
+async def capture(http) -> str:
+    """Makes a job from a file of text. Returns its id."""
+    url, text = os.environ["URL"], b"Boiler WB6"
+    sha256 = hashlib.sha256(text).hexdigest()
+    (await http.put(f"{url}/v1/files/{sha256}", content=text)).raise_for_status()
+    asked = await http.post(f"{url}/v1/smart-add", json={"files": [sha256]})
+    asked.raise_for_status()
+    return asked.json()["data"]["id"]
+
+
+async def call_all(client: Client, capture_id: str) -> None:
     listed = {tool.name for tool in (await client.list_tools()).tools}
     assert listed == {name for name, _ in CALLS}, listed
-    made = {}
+    made = {"capture": capture_id}
     for name, arguments in CALLS:
-        # The id in CALLS is the name of the tool that created the record.
+        # The id in CALLS is the name of the tool that created the record, or the capture.
         if "id" in arguments:
             arguments = {**arguments, "id": made[arguments["id"]]}
         result = await client.call_tool(name, arguments)

@@ -10,6 +10,9 @@ use hearth_tests::process::{Process, wait_until};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+/// The scopes that a sync of rooms needs.
+const WITHOUT_DOCUMENTS: &str = "inventory:read,inventory:write,vehicles:read,vehicles:write,documents:read,tasks:read,tasks:write,rooms:read,rooms:write,property:read,property:write,search:read,events:read";
+
 const PHOTO: &[u8] = b"\xFF\xD8\xFF\xE0 a photo of the lamp";
 
 fn write(home: &Home, name: &str, bytes: &[u8]) -> String {
@@ -110,6 +113,57 @@ async fn file_over_the_limit_waits_for_a_person() {
     device.run_ok(&["attach", &write(&home, "small.txt", b"small"), "--to", "home"]);
     assert_eq!(device.sync(), 5);
     assert_eq!(client.list_all("/v1/documents").await.len(), 1);
+}
+
+#[tokio::test]
+async fn key_without_documents_refuses_a_file_once() {
+    let home = Home::new();
+    let (_server, client) = home.serve(&UNLIMITED);
+    let full = home.create_key("all", "all");
+    let device = Device { db: home.create_replica_with_key("first.db", &home.create_key("small", WITHOUT_DOCUMENTS)) };
+    assert_eq!(device.sync(), 0);
+    device.run_ok(&["attach", &write(&home, "lamp.jpg", PHOTO), "--to", "home"]);
+    assert_eq!(device.sync(), 5, "the document waits for a person");
+    assert_eq!(device.query_row("SELECT state, reason_code FROM edits"), ["rejected", "refused"]);
+    let refusal = device.query_row("SELECT state, problem ->> '$.type' FROM files");
+    assert_eq!(refusal, ["refused", "insufficient_scope"]);
+    assert_eq!(device.json(&["status"])["files"]["refused"], 1);
+    device.set_key(&full);
+    let _daemon = device.start_daemon();
+    wait_until("another key sends file and document", || device.count("edits") == 0);
+    assert_eq!((state(&device).as_str(), files(&client).await.len()), ("present", 1));
+}
+
+#[tokio::test]
+async fn damaged_bytes_are_not_sent_for_ever() {
+    let home = Home::new();
+    let (_server, client) = home.serve(&UNLIMITED);
+    let device = device(&home, "first.db");
+    let photo = write(&home, "lamp.jpg", PHOTO);
+    device.run_ok(&["attach", &photo, "--to", "home"]);
+    let hash = device.query_text("SELECT sha256 FROM files");
+    std::fs::write(folder(&device).join(&hash[..2]).join(&hash), b"other bytes").unwrap();
+    assert_eq!(device.sync(), 5, "the document waits for a person");
+    assert_eq!((state(&device).as_str(), files(&client).await.len()), ("damaged", 0));
+    // A person has the file elsewhere, and attaches it again.
+    device.run_ok(&["attach", &photo, "--to", "home"]);
+    device.run_ok(&["edits", "retry", &device.query_text("SELECT id FROM edits WHERE state = 'rejected'")]);
+    assert_eq!(device.sync(), 0);
+    assert_eq!((state(&device).as_str(), files(&client).await.len()), ("present", 1));
+}
+
+#[tokio::test]
+async fn one_sync_fetches_the_files_that_are_asked_for() {
+    let home = Home::new();
+    let (_server, _) = home.serve(&UNLIMITED);
+    let (first, second) = (device(&home, "first.db"), device(&home, "second.db"));
+    first.run_ok(&["attach", &write(&home, "lamp.jpg", PHOTO), "--to", "home"]);
+    assert_eq!((first.sync(), second.sync()), (0, 0));
+    assert_eq!(second.run(&["files", "fetch", "--all", "--timeout", "0s"]).status.code(), Some(6), "too short");
+    assert_eq!(second.json(&["status"])["files"]["requested"], 1);
+    assert_eq!(second.sync(), 0);
+    assert_eq!(state(&second), "present");
+    assert_eq!(second.json(&["status"])["files"]["requested"], 0);
 }
 
 #[tokio::test]

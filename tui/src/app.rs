@@ -2,7 +2,7 @@
 //! clock, the database or the terminal.
 //! [`App::update`] is in `update`, the state in `model`. `type_ahead` decides when a key is handled. `act`, `screens`,
 //! `records`, `decisions`, `layers`, `typing` and `mouse` carry out keys and clicks; `requests` asks for data;
-//! `answers` and `writes` take answers. `attach` opens and attaches files. `ending` takes the answers after the last picture; `sessions` restores and
+//! `answers` and `writes` take answers. `attach` opens and attaches files; `import` brings in the rows of a table. `ending` takes the answers after the last picture; `sessions` restores and
 //! saves the session.
 
 mod act;
@@ -10,6 +10,7 @@ mod answers;
 mod attach;
 mod decisions;
 mod ending;
+mod import;
 mod layers;
 mod model;
 mod mouse;

@@ -5,13 +5,14 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Conflict, Days, Edit, Figures, Hit, LogLine, Overview, RebuildReport, Resolution, Row, RowPage, RowQuery, Status,
-    Totals,
+    Conflict, Days, Edit, Figures, Hit, Imported, LogLine, Overview, RebuildReport, Resolution, Row, RowPage, RowQuery,
+    Status, Totals,
 };
 use time::Date;
 
 use crate::keys;
 use crate::state::detail::FullRecord;
+use crate::state::import_file::{ImportDraft, ImportFault, ImportPreview, ImportRequest};
 use crate::state::session::Session;
 use crate::words::Names;
 
@@ -151,6 +152,10 @@ pub enum Answer {
         /// Names that continue it, when there are several.
         choices: Vec<String>,
     },
+    /// The file of an import was read, or the reason why not; first the ticket.
+    ImportRead(u64, Result<Box<ImportPreview>, ImportFault>),
+    /// The end of an import: what each row did, or why nothing was written.
+    Imported(Write, Result<Imported, String>),
     /// The sync status.
     Status(Result<Status, String>),
     /// The number of records of each kind.
@@ -237,6 +242,8 @@ pub enum Effect {
     },
     /// Complete a typed path.
     CompletePath(u64, String),
+    /// Read the file of an import, and plan what its rows would do.
+    ReadImport(u64, ImportRequest),
     /// Copy a text to the clipboard.
     Copy(String),
     /// Write a list to a file; the date is today.
@@ -303,6 +310,17 @@ pub enum Write {
         /// The title of the record, for the answer.
         title: String,
     },
+    /// Import the rows of a file, all in one transaction.
+    Import {
+        /// The file that was read.
+        draft: ImportDraft,
+        /// The name of the file, for the answer.
+        name: String,
+        /// How many changes the preview has counted.
+        changes: usize,
+        /// Whether refused rows are left out; else one refused row stops the import.
+        partial: bool,
+    },
     /// Undo the last step.
     Undo,
     /// Redo the step that was undone last.
@@ -360,6 +378,7 @@ pub enum Slot {
     Edits,
     Log,
     Conflicts,
+    Path,
 }
 
 impl Effect {
@@ -385,7 +404,8 @@ impl Effect {
             Effect::Conflicts => Some(Slot::Conflicts),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
             Effect::Reopen | Effect::Suspend | Effect::TakeTerminal | Effect::Redraw | Effect::Quit => None,
-            Effect::Connect | Effect::OpenFile { .. } | Effect::CompletePath(..) => None,
+            Effect::CompletePath(..) => Some(Slot::Path),
+            Effect::Connect | Effect::OpenFile { .. } | Effect::ReadImport(..) => None,
         }
     }
 
@@ -399,6 +419,7 @@ impl Effect {
             | Effect::Record(ticket, ..)
             | Effect::Search(ticket, _)
             | Effect::Titles(ticket, ..)
+            | Effect::CompletePath(ticket, _)
             | Effect::RowPosition(ticket, ..) => Some(*ticket),
             _ => None,
         }
@@ -416,6 +437,7 @@ impl Answer {
             Answer::Hits { ticket, .. } => Some((Slot::Search, Some(*ticket))),
             Answer::Titles { ticket, .. } => Some((Slot::Titles, Some(*ticket))),
             Answer::RowPosition { ticket, .. } => Some((Slot::RowPosition, Some(*ticket))),
+            Answer::PathCompleted { ticket, .. } => Some((Slot::Path, Some(*ticket))),
             Answer::All(..) => Some((Slot::All, None)),
             Answer::Assignees(_) => Some((Slot::Assignees, None)),
             Answer::Edits(_) => Some((Slot::Edits, None)),
@@ -433,6 +455,7 @@ impl Answer {
                 | Answer::RecordDeleted(_)
                 | Answer::Decided(..)
                 | Answer::ManyWritten(..)
+                | Answer::Imported(..)
         )
     }
 }

@@ -32,6 +32,11 @@ fn json_text(row: &Row) -> String {
 
 /// The record as a JSON object, with the members and the order of the API.
 pub fn json_object(row: &Row) -> Value {
+    Value::Object(members(row))
+}
+
+/// The members of [`json_object`].
+pub fn members(row: &Row) -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("id".into(), row.id.clone().into());
     all.extend(row.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -39,7 +44,7 @@ pub fn json_object(row: &Row) -> Value {
     all.insert("updated_at".into(), row.updated_at.clone().into());
     all.insert("updated_by".into(), row.updated_by.clone().into());
     all.insert("rev".into(), row.rev.into());
-    Value::Object(all)
+    all
 }
 
 /// A curl command for bash or zsh that reads the record. The command takes the API key from the environment, never from the

@@ -27,7 +27,7 @@ pub fn kind_of_write(write: &Write) -> Option<Kind> {
         | Write::Many { kind, .. }
         | Write::Delete { kind, .. } => Some(*kind),
         Write::Attach { .. } => Some(Kind::Document),
-        Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => None,
+        Write::Import { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => None,
     }
 }
 
@@ -49,6 +49,7 @@ pub fn done_sentence(write: &Write) -> String {
         Write::Update { kind, fields, title, .. } => format!("Saved: {}", new_name(*kind, fields, title)),
         Write::Attach { title, .. } => format!("Attached to {title}"),
         Write::Delete { title, .. } => format!("Deleted: {title}"),
+        Write::Import { name, .. } => format!("the import of {name}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),
         Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => String::new(),
     }
@@ -58,6 +59,7 @@ pub fn done_sentence(write: &Write) -> String {
 pub fn progress_word(write: &Write) -> &'static str {
     match write {
         Write::Many { change: None, .. } | Write::Delete { .. } => "Deleting",
+        Write::Import { .. } => "Importing",
         Write::Undo => "Undoing",
         Write::Redo => "Doing again",
         _ => "Changing",

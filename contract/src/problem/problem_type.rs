@@ -33,6 +33,7 @@ pub enum ProblemType {
     IdempotencyKeyReused,
     RateLimited,
     TooManyStreams,
+    TooManyJobs,
     HeadersTooLarge,
     InternalError,
     NotImplemented,
@@ -43,7 +44,7 @@ use ProblemType as T;
 
 impl ProblemType {
     /// All types, by status.
-    pub const ALL: [ProblemType; 32] = [
+    pub const ALL: [ProblemType; 33] = [
         T::InvalidRequest,
         T::InvalidJson,
         T::InvalidCursor,
@@ -72,6 +73,7 @@ impl ProblemType {
         T::IdempotencyKeyReused,
         T::RateLimited,
         T::TooManyStreams,
+        T::TooManyJobs,
         T::HeadersTooLarge,
         T::InternalError,
         T::NotImplemented,
@@ -109,6 +111,7 @@ impl ProblemType {
             T::IdempotencyKeyReused => "idempotency_key_reused",
             T::RateLimited => "rate_limited",
             T::TooManyStreams => "too_many_streams",
+            T::TooManyJobs => "too_many_jobs",
             T::HeadersTooLarge => "headers_too_large",
             T::InternalError => "internal_error",
             T::NotImplemented => "not_implemented",
@@ -139,7 +142,7 @@ impl ProblemType {
             T::UnsupportedMediaType => 415,
             T::RangeNotSatisfiable => 416,
             T::ValidationFailed | T::IdempotencyKeyReused => 422,
-            T::RateLimited | T::TooManyStreams => 429,
+            T::RateLimited | T::TooManyStreams | T::TooManyJobs => 429,
             T::HeadersTooLarge => 431,
             T::InternalError => 500,
             T::NotImplemented => 501,
@@ -149,7 +152,10 @@ impl ProblemType {
 
     /// Whether the same request may succeed later, unchanged.
     pub const fn retryable(self) -> bool {
-        matches!(self, T::RequestTimeout | T::RateLimited | T::TooManyStreams | T::InternalError | T::Unavailable)
+        matches!(
+            self,
+            T::RequestTimeout | T::RateLimited | T::TooManyStreams | T::TooManyJobs | T::InternalError | T::Unavailable
+        )
     }
 
     /// The meaning of the type, in one sentence, for `GET /v1/_meta` and the documentation.
@@ -174,7 +180,9 @@ impl ProblemType {
             T::AlreadyExists => {
                 "The id was used before in this home, by a record that exists or by one that was deleted."
             }
-            T::InUse => "The file is still named by a document of this home, or the home to be refilled is not empty.",
+            T::InUse => {
+                "The file is still named by a document or a job of this home, or the home to be refilled is not empty."
+            }
             T::CursorExpired => "Events after this cursor are gone, or it belongs to another history of this home.",
             T::PreconditionFailed => {
                 "The record is at no revision that If-Match names, or at one that If-None-Match names."
@@ -187,6 +195,7 @@ impl ProblemType {
             T::IdempotencyKeyReused => "The Idempotency-Key was used for a different request.",
             T::RateLimited => "The key has used up its window of calls.",
             T::TooManyStreams => "The key has as many open streams as allowed.",
+            T::TooManyJobs => "The home has as many waiting jobs as allowed.",
             T::HeadersTooLarge => "The request's headers are over 32 KiB or 100 lines.",
             T::InternalError => "The service failed; the fault is logged under the request id.",
             T::NotImplemented => "The request uses a transfer coding that the service does not read.",
@@ -200,6 +209,7 @@ impl ProblemType {
             T::CursorExpired => &CURSOR_EXPIRED,
             T::RateLimited => &RATE_LIMITED,
             T::HashMismatch => &HASH_MISMATCH,
+            T::TooManyJobs => &TOO_MANY_JOBS,
             _ => &[],
         }
     }
@@ -236,7 +246,8 @@ impl ProblemType {
                  thing needs another id, with a new Idempotency-Key if there was one."
             }
             T::InUse => {
-                "Delete the documents that name the file, or set their `file_sha256` to null, then delete the file."
+                "Delete the documents that name the file, or set their `file_sha256` to null, and discard the jobs that need \
+                 it, then delete the file."
             }
             T::CursorExpired => {
                 "Keep the first details.resume_cursor, reconcile every collection, then continue from that cursor."
@@ -259,6 +270,7 @@ impl ProblemType {
             }
             T::RateLimited => "Wait for the seconds that Retry-After names.",
             T::TooManyStreams => "Close a stream, or wait for the seconds that Retry-After names.",
+            T::TooManyJobs => "Discard a job that nobody needs, or wait for the seconds that Retry-After names.",
             T::HeadersTooLarge => "Send fewer or shorter headers.",
             T::InternalError => {
                 "Send the same request again, a create with the same id or Idempotency-Key; if it fails again, report \
@@ -278,6 +290,12 @@ const RATE_LIMITED: [(&str, &str); 3] = [
     ("window", "The window that is used up: `reads`, `writes` or `bulk`; or `uploads`, the uploads of files at once."),
     ("limit", "The calls that the window allows in a minute, or the uploads at once."),
     ("retry_after_seconds", "Seconds until the window ends, as in Retry-After."),
+];
+
+/// The members of `error.details` for [`ProblemType::TooManyJobs`]: name and sentence (contract 22).
+const TOO_MANY_JOBS: [(&str, &str); 2] = [
+    ("limit", "The jobs of a home that may wait or run."),
+    ("retry_after_seconds", "Seconds after which the request may be tried again, as in Retry-After."),
 ];
 
 /// The members of `error.details` for [`ProblemType::HashMismatch`]: name and sentence (contract 21).

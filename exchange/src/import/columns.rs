@@ -19,7 +19,7 @@ const LISTED_MAX: usize = 12;
 
 /// The program whose columns a table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
+pub enum Product {
     /// The names of our own fields, or their labels.
     Hearth,
     /// The export of Homebox.
@@ -30,14 +30,14 @@ pub enum Profile {
     SnipeIt,
 }
 
-impl Profile {
+impl Product {
     /// The word in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Profile::Hearth => "hearth",
-            Profile::Homebox => "homebox",
-            Profile::Grocy => "grocy",
-            Profile::SnipeIt => "snipe_it",
+            Product::Hearth => "hearth",
+            Product::Homebox => "homebox",
+            Product::Grocy => "grocy",
+            Product::SnipeIt => "snipe_it",
         }
     }
 }
@@ -55,7 +55,7 @@ pub(super) struct Column {
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
     pub(super) kind: Kind,
-    pub(super) profile: Profile,
+    pub(super) product: Product,
     pub(super) columns: Vec<Column>,
 }
 
@@ -63,12 +63,12 @@ pub(super) struct Columns {
 /// tells which record a row is.
 pub(super) fn recognise(table: &Table, options: &Options) -> Result<Columns, ImportError> {
     let kind = table.kind.unwrap_or(Kind::Inventory);
-    let profile = if kind == Kind::Inventory && !table.is_export { profile(&table.columns) } else { Profile::Hearth };
-    let target = |name: &str| match profile {
-        Profile::Hearth => own(kind, name),
-        Profile::Homebox => homebox::target(name),
-        Profile::Grocy => grocy::target(name),
-        Profile::SnipeIt => snipe_it::target(name),
+    let product = if kind == Kind::Inventory && !table.is_export { product(&table.columns) } else { Product::Hearth };
+    let target = |name: &str| match product {
+        Product::Hearth => own(kind, name),
+        Product::Homebox => homebox::target(name),
+        Product::Grocy => grocy::target(name),
+        Product::SnipeIt => snipe_it::target(name),
     };
     let column = |name: &String| Column { name: name.clone(), target: target(name) };
     let mut columns: Vec<Column> = table.columns.iter().map(column).collect();
@@ -76,22 +76,22 @@ pub(super) fn recognise(table: &Table, options: &Options) -> Result<Columns, Imp
         let at = position(&table.columns, name, "mapping")?;
         columns[at].target = mapped(kind, name, field)?;
     }
-    let columns = Columns { kind, profile, columns };
+    let columns = Columns { kind, product, columns };
     columns.check(table)?;
     Ok(columns)
 }
 
-fn profile(headings: &[String]) -> Profile {
+fn product(headings: &[String]) -> Product {
     let folded: Vec<String> = headings.iter().map(|heading| folded(heading)).collect();
     let has = |name: &str| folded.iter().any(|heading| heading == name);
     if headings.iter().any(|heading| heading.starts_with(homebox::PREFIX)) {
-        Profile::Homebox
+        Product::Homebox
     } else if snipe_it::is(&has) {
-        Profile::SnipeIt
+        Product::SnipeIt
     } else if grocy::is(&has) {
-        Profile::Grocy
+        Product::Grocy
     } else {
-        Profile::Hearth
+        Product::Hearth
     }
 }
 

@@ -1,5 +1,7 @@
 //! The rows of a file with their values, before the records of the home are known. Must not know the home.
 
+use std::collections::HashMap;
+
 use hearth_contract::check::{Fields, Intent, check};
 use hearth_contract::formats::parse_id;
 use hearth_contract::problem::FaultCode;
@@ -8,7 +10,7 @@ use hearth_contract::schema::{Field, Format, Kind};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::columns::{self, Column, Columns, Profile};
+use super::columns::{self, Column, Columns, Product};
 use super::error::{Cause, ImportError};
 use super::fault::{RowCode, RowFault};
 use super::locale::{Evidence, Locale};
@@ -44,9 +46,16 @@ pub(super) struct DraftRow {
     /// The heading and the name of the room that the row names. The id of a room counts before.
     pub(super) room: Option<(String, String)>,
     pub(super) fault: Option<RowFault>,
+    /// Whether an earlier row has the amount and the notes of this row too.
+    pub(super) is_counted_before: bool,
 }
 
 impl DraftRow {
+    /// Whether the row says by id or import_ref which record it is.
+    pub(super) fn is_named(&self) -> bool {
+        self.id.is_some() || self.import_ref().is_some()
+    }
+
     pub(super) fn import_ref(&self) -> Option<&str> {
         self.body.get(IMPORT_REF).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
@@ -76,6 +85,13 @@ impl Draft {
         kinds
     }
 
+    /// Whether a row of a kind names no record by id, import_ref or key: it is recognised by its values alone.
+    pub fn has_nameless_rows(&self, kind: Kind) -> bool {
+        let of_kind = self.tables.iter().filter(|table| table.columns.kind == kind);
+        of_kind.flat_map(|table| &table.rows).any(|row| row.fault.is_none() && !row.is_named())
+            && self.tables.iter().any(|table| table.columns.kind == kind && table.key.is_empty())
+    }
+
     /// The ids that rows state for themselves: the caller says which of them were used ([`super::Existing::mark_used`]).
     pub fn ids(&self) -> impl Iterator<Item = (Kind, Uuid)> {
         self.tables.iter().flat_map(|table| table.rows.iter().filter_map(|row| Some((table.columns.kind, row.id?))))
@@ -87,7 +103,11 @@ fn draft_table(table: &Table, options: &Options) -> Result<DraftTable, ImportErr
     let (key, whole) = (key_fields(table, &columns, options)?, columns.plain_fields());
     let locales = locales(table, &columns, options);
     let rows = table.rows.iter().map(|row| draft_row(row, &columns, &locales)).collect();
-    Ok(DraftTable { columns, key, whole, rows })
+    let mut drafted = DraftTable { columns, key, whole, rows };
+    if drafted.columns.product == Product::Grocy && options.key.is_empty() {
+        drafted.add_up_entries();
+    }
+    Ok(drafted)
 }
 
 /// The fields of the stated key. Grocy's tables without ids have unique names.
@@ -96,7 +116,7 @@ fn key_fields(table: &Table, columns: &Columns, options: &Options) -> Result<Vec
         return Ok(Vec::new());
     }
     if options.key.is_empty() {
-        return Ok(if columns.profile == Profile::Grocy { vec!["name"] } else { Vec::new() });
+        return Ok(if columns.product == Product::Grocy { vec!["name"] } else { Vec::new() });
     }
     let field = |name: &String| {
         let at = columns::position(&table.columns, name, "key")?;
@@ -127,7 +147,14 @@ fn locales(table: &Table, columns: &Columns, options: &Options) -> Vec<Locale> {
 }
 
 fn draft_row(row: &TableRow, columns: &Columns, locales: &[Locale]) -> DraftRow {
-    let mut draft = DraftRow { number: row.number, id: None, body: Fields::new(), room: None, fault: None };
+    let mut draft = DraftRow {
+        number: row.number,
+        id: None,
+        body: Fields::new(),
+        room: None,
+        fault: None,
+        is_counted_before: false,
+    };
     if let Some(surplus) = &row.surplus {
         let message = format!("The row has more cells than the heading: {surplus}. Quote cells that hold a delimiter.");
         draft.fault = Some(RowFault::of_row(RowCode::Field(FaultCode::UnknownField), message));
@@ -135,7 +162,7 @@ fn draft_row(row: &TableRow, columns: &Columns, locales: &[Locale]) -> DraftRow 
     }
     let mut lines = Vec::new();
     for ((column, cell), locale) in columns.columns.iter().zip(&row.cells).zip(locales) {
-        let cell = foreign(columns.profile, &column.name, cell);
+        let cell = foreign(columns.product, &column.name, cell);
         if let Err(fault) = place(&mut draft, &mut lines, column, &cell, *locale) {
             draft.fault.get_or_insert(fault);
         }
@@ -145,16 +172,16 @@ fn draft_row(row: &TableRow, columns: &Columns, locales: &[Locale]) -> DraftRow 
     }
     let owns_notes = columns.used().any(|(_, field)| field == NOTES);
     notes::add(&mut draft.body, &lines, owns_notes);
-    complete(&mut draft, columns.profile);
+    complete(&mut draft, columns.product);
     judge(&mut draft, row, columns);
     draft
 }
 
 /// A cell of another program: without white space at its ends, and empty if the program means that nothing is known.
-fn foreign(profile: Profile, heading: &str, cell: &Cell) -> Cell {
-    match (profile, cell) {
-        (Profile::Hearth, cell) => cell.clone(),
-        (Profile::Homebox, Cell::Text(text)) if homebox::is_unset(heading, text.trim()) => Cell::Null,
+fn foreign(product: Product, heading: &str, cell: &Cell) -> Cell {
+    match (product, cell) {
+        (Product::Hearth, cell) => cell.clone(),
+        (Product::Homebox, Cell::Text(text)) if homebox::is_unset(heading, text.trim()) => Cell::Null,
         (_, Cell::Text(text)) if text.trim().is_empty() => Cell::Null,
         (_, Cell::Text(text)) => Cell::Text(text.trim().to_owned()),
         (_, cell) => cell.clone(),
@@ -222,6 +249,18 @@ fn place(
     Ok(())
 }
 
+/// Adds a further stock entry to the first row of its product. The sum and the notes are judged as a cell is.
+fn add_entry(kind: Kind, first: &mut DraftRow, entry: &DraftRow) {
+    let mut further = entry.body.clone();
+    if let Some((heading, room)) = entry.room.as_ref().filter(|room| first.room.as_ref() != Some(room)) {
+        notes::add(&mut further, &[notes::line(heading, room)], true);
+    }
+    grocy::add_entry(&mut first.body, &further);
+    let checked = check(kind, Intent::Patch, &Value::Object(std::mem::take(&mut first.body)));
+    first.body = checked.fields;
+    first.fault = checked.faults.into_iter().next().map(|fault| RowFault::of_field(fault, None, None));
+}
+
 fn choice(field: &Field, text: &str) -> Option<&'static str> {
     match field.format {
         Format::Choice(words) => values::choice(words, text),
@@ -230,11 +269,11 @@ fn choice(field: &Field, text: &str) -> Option<&'static str> {
 }
 
 /// Adds what another program leaves out.
-fn complete(row: &mut DraftRow, profile: Profile) {
-    match profile {
-        Profile::Grocy => drop(row.body.entry("category").or_insert(grocy::CATEGORY.into())),
+fn complete(row: &mut DraftRow, product: Product) {
+    match product {
+        Product::Grocy => drop(row.body.entry("category").or_insert(grocy::CATEGORY.into())),
         // An asset may have no name; then people know it by its model.
-        Profile::SnipeIt if row.body.get("name").is_none_or(Value::is_null) => {
+        Product::SnipeIt if row.body.get("name").is_none_or(Value::is_null) => {
             if let Some(model) = row.body.get("model").filter(|model| !model.is_null()).cloned() {
                 row.body.insert("name".to_owned(), model);
             }
@@ -260,6 +299,24 @@ fn judge(row: &mut DraftRow, cells: &TableRow, columns: &Columns) {
 }
 
 impl DraftTable {
+    /// Stock entries of Grocy: each delivery of a product is a row. The first row of a product gets the amounts and the notes of
+    /// the others; its other values stay.
+    fn add_up_entries(&mut self) {
+        let mut firsts: HashMap<String, usize> = HashMap::new();
+        for at in 0..self.rows.len() {
+            let row = &self.rows[at];
+            let Some(key) = self.row_key(row).filter(|_| row.fault.is_none() && !row.is_named()) else { continue };
+            let first = *firsts.entry(key).or_insert(at);
+            if first < at {
+                let (before, rest) = self.rows.split_at_mut(at);
+                rest[0].is_counted_before = true;
+                if before[first].fault.is_none() {
+                    add_entry(self.columns.kind, &mut before[first], &rest[0]);
+                }
+            }
+        }
+    }
+
     /// The key of a row, by the stated fields.
     pub(super) fn row_key(&self, row: &DraftRow) -> Option<String> {
         if self.key.is_empty() { None } else { keys::key(self.columns.kind, &self.key, &row.body) }
@@ -267,7 +324,7 @@ impl DraftTable {
 
     /// The values by which a row that names no record is recognised.
     pub(super) fn row_whole(&self, row: &DraftRow) -> Option<String> {
-        let is_nameless = row.id.is_none() && row.import_ref().is_none() && self.key.is_empty();
+        let is_nameless = !row.is_named() && self.key.is_empty();
         if is_nameless && !self.columns.kind.is_singleton() {
             keys::key(self.columns.kind, &self.whole, &row.body)
         } else {

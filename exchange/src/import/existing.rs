@@ -94,6 +94,16 @@ impl Existing {
         }
     }
 
+    /// Offers a former state of an offered record, such as the state in which it was made. A row that names no record and has
+    /// these values is a double of the record, although the record was changed since.
+    pub fn offer_former(&mut self, kind: Kind, id: Uuid, fields: &Fields) {
+        for table in self.tables.iter_mut().filter(|table| table.kind == kind) {
+            if let Some(whole) = keys::key(kind, &table.whole, fields) {
+                meet(&mut table.wholes, &whole, id);
+            }
+        }
+    }
+
     /// Says that an id was used in the home, also if its record was deleted since.
     pub fn mark_used(&mut self, id: Uuid) {
         self.used.insert(id);

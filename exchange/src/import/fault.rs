@@ -20,8 +20,12 @@ pub enum RowCode {
     SeveralMatch,
     /// The caller may not write what the row makes.
     InsufficientScope,
+    /// An earlier row of the file has the same key: both are the same record.
+    DuplicateKey,
     /// The home changed after the row was checked.
     ChangedMeanwhile,
+    /// The home has no room for the changes of the file.
+    NoRoom,
 }
 
 impl RowCode {
@@ -33,7 +37,9 @@ impl RowCode {
             RowCode::AlreadyExists => "already_exists",
             RowCode::SeveralMatch => "several_match",
             RowCode::InsufficientScope => "insufficient_scope",
+            RowCode::DuplicateKey => "duplicate_key",
             RowCode::ChangedMeanwhile => "changed_meanwhile",
+            RowCode::NoRoom => "no_room",
         }
     }
 }
@@ -63,8 +69,8 @@ impl RowFault {
         RowFault { column: Some(column.to_owned()), value, code, message: message.into() }
     }
 
-    /// A fault that the check of the API found in a field.
-    pub(super) fn of_field(fault: FieldFault, column: Option<&str>, value: Option<&str>) -> RowFault {
+    /// A fault that the API finds in a field. `column`: its heading; None: the name of the field.
+    pub fn of_field(fault: FieldFault, column: Option<&str>, value: Option<&str>) -> RowFault {
         RowFault {
             column: Some(column.unwrap_or(&fault.field).to_owned()),
             value: value.map(|value| shorten(value, VALUE_MAX).into_owned()),

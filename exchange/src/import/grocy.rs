@@ -1,12 +1,18 @@
 //! The columns of Grocy: the list of products (as its table or its database names them), the stock overview, the stock entries.
 //! Must not know rows. Names are those of the English interface; a mapping names others.
 
-use super::target::{Target, folded, item_field};
+use hearth_contract::check::Fields;
+use serde_json::Value;
+
+use super::target::{NOTES, Target, folded, item_field};
 
 /// The program in front of `import_ref`.
 const REFERENCE: &str = "grocy:";
 /// The category of all its products.
 pub(super) const CATEGORY: &str = "consumable";
+
+/// The field of the amount.
+const QUANTITY: &str = "quantity";
 
 /// Whether a heading is one of Grocy's.
 pub(super) fn is(has: &dyn Fn(&str) -> bool) -> bool {
@@ -32,5 +38,18 @@ pub(super) fn target(heading: &str) -> Target {
         "product_group" | "value" | "min_stock_amount" | "calories" | "due_date" | "next_due_date" => note(),
         "next_best_before_date" | "best_before_date" | "qu_stock" | "quantity_unit_stock" => note(),
         _ => Target::Out,
+    }
+}
+
+/// Adds the amount and the notes of a further stock entry to the item of the product.
+pub(super) fn add_entry(item: &mut Fields, entry: &Fields) {
+    let whole = |fields: &Fields| fields.get(QUANTITY).and_then(Value::as_i64);
+    if let Some(sum) = whole(item).map_or(whole(entry), |first| first.checked_add(whole(entry).unwrap_or(0))) {
+        item.insert(QUANTITY.to_owned(), sum.into());
+    }
+    let notes = |fields: &Fields| fields.get(NOTES).and_then(Value::as_str).map(str::to_owned);
+    if let Some(further) = notes(entry) {
+        let joined = notes(item).map_or_else(|| further.clone(), |first| format!("{first}\n{further}"));
+        item.insert(NOTES.to_owned(), joined.into());
     }
 }

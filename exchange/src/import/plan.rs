@@ -11,12 +11,13 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::columns::Profile;
 use super::draft::{Draft, DraftRow, DraftTable};
 use super::existing::{Existing, Found};
 use super::fault::{RowCode, RowFault};
 use super::keys;
 use super::target::{IMPORT_REF, ROOM_ID};
+
+pub use super::columns::Product;
 
 /// What a row does.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,7 +105,7 @@ pub struct TableReport {
     /// The kind of its rows.
     pub kind: Kind,
     /// The program whose columns it has.
-    pub profile: Profile,
+    pub product: Product,
     /// Columns that become something, each with the field.
     pub used: Vec<(String, &'static str)>,
     /// Columns that are kept out.
@@ -158,17 +159,19 @@ impl Draft {
             rooms: HashMap::new(),
             taken: HashMap::new(),
             references: HashMap::new(),
+            keys: HashMap::new(),
             rows: Vec::new(),
         };
         for (at, table) in self.tables.iter().enumerate() {
             planner.references = HashMap::new();
+            planner.keys = HashMap::new();
             for row in &table.rows {
                 planner.add(at, table, row);
             }
         }
         let report = |table: &DraftTable| TableReport {
             kind: table.columns.kind,
-            profile: table.columns.profile,
+            product: table.columns.product,
             used: table.columns.used().map(|(name, field)| (name.to_owned(), field)).collect(),
             kept_out: table.columns.kept_out().map(str::to_owned).collect(),
         };
@@ -181,11 +184,23 @@ struct Planner<'a> {
     new_id: &'a mut dyn FnMut() -> Uuid,
     /// The rooms that the plan makes by name, folded.
     rooms: HashMap<String, Uuid>,
-    /// The records that earlier rows make or change, with the row.
-    taken: HashMap<(Kind, Uuid), u32>,
+    /// The records that earlier rows make or change, with kind and row. An id belongs to one kind of a home.
+    taken: HashMap<Uuid, (Kind, u32)>,
     /// The references of the records that earlier rows of the table make, with the row.
     references: HashMap<String, u32>,
+    /// The keys of earlier rows of the table.
+    keys: HashMap<String, KeyOfRow>,
     rows: Vec<PlannedRow>,
+}
+
+/// The row that has a key.
+#[derive(Clone, Copy)]
+struct KeyOfRow {
+    number: u32,
+    /// The record of the row. None: the row is refused.
+    id: Option<Uuid>,
+    /// Whether the row has an id or an import_ref besides.
+    is_named: bool,
 }
 
 /// A room that a row needs and the home lacks.
@@ -216,7 +231,7 @@ impl Planner<'_> {
                     });
                 }
                 if let Some(id) = planned.id {
-                    self.taken.insert((kind, id), row.number);
+                    self.taken.insert(id, (kind, row.number));
                 }
                 if let Some(reference) = row.import_ref() {
                     self.references.insert(reference.to_owned(), row.number);
@@ -224,6 +239,7 @@ impl Planner<'_> {
             }
             Err(fault) => planned.action = Action::Fail(fault),
         }
+        self.keep_key(table, row, &planned);
         self.rows.push(planned);
     }
 
@@ -239,6 +255,10 @@ impl Planner<'_> {
             return Err(fault.clone());
         }
         let kind = table.columns.kind;
+        if row.is_counted_before {
+            return self.counted_before(table, row, planned);
+        }
+        self.refuse_double_key(table, row)?;
         let meant = self.meant(at, table, row)?;
         if let Some(id) = meant {
             planned.id = Some(id);
@@ -315,14 +335,52 @@ impl Planner<'_> {
     }
 
     fn refuse_double(&self, table: &DraftTable, row: &DraftRow, id: Option<Uuid>) -> Result<(), RowFault> {
-        let by_id = id.and_then(|id| self.taken.get(&(table.columns.kind, id)));
+        let by_id = id.and_then(|id| self.taken.get(&id));
+        if let Some((kind, first)) = by_id.filter(|(kind, _)| *kind != table.columns.kind) {
+            let message =
+                format!("Row {first} of the kind {kind} has this id. Remove the id from one of the two rows.");
+            return Err(RowFault::of_row(RowCode::AlreadyExists, message));
+        }
         let by_reference = row.import_ref().and_then(|reference| self.references.get(reference));
-        match by_id.or(by_reference) {
+        match by_id.map(|(_, first)| first).or(by_reference) {
             Some(first) => {
                 let message = format!("Row {first} is the same record. Keep one of the two rows.");
                 Err(RowFault::of_row(RowCode::AlreadyExists, message))
             }
             None => Ok(()),
+        }
+    }
+
+    /// Rows with one key are one record. Two rows that both have an id or an import_ref are told apart by it.
+    fn refuse_double_key(&self, table: &DraftTable, row: &DraftRow) -> Result<(), RowFault> {
+        let first = table.row_key(row).and_then(|key| self.keys.get(&key));
+        let Some(first) = first.filter(|first| !(first.is_named && row.is_named())) else { return Ok(()) };
+        let (key, number) = (table.key.join(" and "), first.number);
+        let message = format!("Row {number} has the same {key}. Keep one of the two rows, or add a column to the key.");
+        Err(RowFault::of_row(RowCode::DuplicateKey, message))
+    }
+
+    fn keep_key(&mut self, table: &DraftTable, row: &DraftRow, planned: &PlannedRow) {
+        let Some(key) = table.row_key(row).filter(|_| row.fault.is_none()) else { return };
+        let id = planned.id.filter(|_| !matches!(planned.action, Action::Fail(_)));
+        self.keys.entry(key).or_insert(KeyOfRow { number: row.number, id, is_named: row.is_named() });
+    }
+
+    /// A row whose amount an earlier row has counted: the same record, without a change of its own.
+    fn counted_before(
+        &self,
+        table: &DraftTable,
+        row: &DraftRow,
+        planned: &mut PlannedRow,
+    ) -> Result<(Action, Option<NewRoom>), RowFault> {
+        let first = table.row_key(row).and_then(|key| self.keys.get(&key));
+        planned.id = first.and_then(|first| first.id);
+        match planned.id {
+            Some(_) => Ok((Action::Unchanged, None)),
+            None => {
+                let message = "The first row of this product is refused. Correct that row.";
+                Err(RowFault::of_row(RowCode::DuplicateKey, message))
+            }
         }
     }
 
@@ -365,7 +423,7 @@ impl Planner<'_> {
             if !is_named
                 && !is_new
                 && !self.existing.present.contains(&(kind, id))
-                && !self.taken.contains_key(&(kind, id))
+                && self.taken.get(&id).is_none_or(|(taken, _)| *taken != kind)
             {
                 let message = format!("There is no {kind} with this id.");
                 let code = RowCode::Field(FaultCode::NotFound);

@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::columns::Profile;
+use super::columns::Product;
 use super::locale::Locale;
 use super::*;
 
@@ -82,7 +82,7 @@ fn by_name() -> Options {
 fn homebox_export_is_read() {
     let (mut home, options) = (Home::default(), Options::default());
     let plan = home.import(HOMEBOX, &options);
-    assert_eq!((plan.tables[0].profile, counts(&plan)), (Profile::Homebox, [5, 0, 0, 0]), "{:?}", faults(&plan));
+    assert_eq!((plan.tables[0].product, counts(&plan)), (Product::Homebox, [5, 0, 0, 0]), "{:?}", faults(&plan));
     let drill = home.named(Kind::Inventory, "Cordless drill");
     assert_eq!(drill["purchase_price"], "189.90");
     assert_eq!(drill["warranty_expires_on"], "2024-10-13");
@@ -104,7 +104,7 @@ fn homebox_export_is_read() {
 fn grocy_tables_are_read_and_meet_by_name() {
     let (mut home, options) = (Home::default(), Options::default());
     let plan = home.import(GROCY_PRODUCTS, &options);
-    assert_eq!((plan.tables[0].profile, counts(&plan)), (Profile::Grocy, [5, 0, 0, 0]), "{:?}", faults(&plan));
+    assert_eq!((plan.tables[0].product, counts(&plan)), (Product::Grocy, [5, 0, 0, 0]), "{:?}", faults(&plan));
     assert_eq!(counts(&home.import(GROCY_PRODUCTS, &options)), [0, 0, 3, 0]);
     let plan = home.import(GROCY_STOCK, &options);
     assert_eq!(counts(&plan), [2, 1, 0, 0], "{:?}", faults(&plan));
@@ -120,7 +120,7 @@ fn grocy_tables_are_read_and_meet_by_name() {
 fn snipe_it_assets_are_read() {
     let mut home = Home::default();
     let plan = home.import(SNIPE_IT, &Options::default());
-    assert_eq!((plan.tables[0].profile, counts(&plan)), (Profile::SnipeIt, [3, 0, 0, 0]), "{:?}", faults(&plan));
+    assert_eq!((plan.tables[0].product, counts(&plan)), (Product::SnipeIt, [3, 0, 0, 0]), "{:?}", faults(&plan));
     let laptop = home.named(Kind::Inventory, "Study laptop");
     assert_eq!((&laptop["category"], &laptop["make"]), (&json!("electronics"), &json!("Lenovo")));
     assert_eq!((&laptop["purchase_price"], &laptop["serial_number"]), (&json!("1420.00"), &json!("PF-39XK1")));
@@ -289,4 +289,57 @@ fn apostrophe_before_a_formula_is_taken_from_csv_alone() {
         found.map(|fields| fields["name"].clone()).unwrap()
     };
     assert_eq!((name("j"), name("c")), (json!("'=1+1"), json!("=1+1")));
+}
+
+#[test]
+fn rows_with_one_key_are_one_record() {
+    let mut home = Home::default();
+    let text = b"name,quantity,import_ref\nChair,1,\nLamp,1,\nChair,2,\n".as_slice();
+    let plan = home.plan(text, &by_name());
+    assert_eq!(counts(&plan), [2, 0, 0, 1]);
+    assert_eq!(faults(&plan)[0][..41], *"4 duplicate_key Row 2 has the same name. ");
+    home.import(b"name\nChair\n", &by_name());
+    assert_eq!(counts(&home.plan(text, &by_name())), [1, 0, 1, 1]);
+    // An import_ref in both rows tells them apart.
+    let named = b"name,import_ref\nDesk,a\nDesk,b\n".as_slice();
+    assert_eq!(counts(&home.plan(named, &by_name())), [2, 0, 0, 0]);
+    let half_named = b"name,import_ref\nDesk,\nDesk,b\n".as_slice();
+    assert_eq!(counts(&home.plan(half_named, &by_name())), [1, 0, 0, 1]);
+}
+
+#[test]
+fn stock_entries_of_a_product_are_added_up() {
+    let (mut home, options) = (Home::default(), Options::default());
+    let text = b"Product,Amount,Due date,Location\nMilk,2 Packs,2027-01-01,Fridge\nRice,1,,Cellar\nMilk,3 Packs,2027-02-01,Cellar\n";
+    let plan = home.import(text, &options);
+    // Two items and their two rooms.
+    assert_eq!((plan.tables[0].product, counts(&plan)), (Product::Grocy, [4, 0, 1, 0]), "{:?}", faults(&plan));
+    let milk = home.named(Kind::Inventory, "Milk");
+    assert_eq!((&milk["quantity"], home.room_of("Milk")), (&json!(5), json!("Fridge")));
+    let notes = "Amount: 2 Packs\nDue date: 2027-01-01\nAmount: 3 Packs\nDue date: 2027-02-01\nLocation: Cellar";
+    assert_eq!(milk["notes"], notes);
+    assert_eq!(counts(&home.import(text, &options)), [0, 0, 3, 0]);
+    // A sum that no field takes is a fault, and the further row is not counted alone.
+    let large = format!("Product,Amount\nNails,{0}\nNails,{0}\n", i64::MAX);
+    assert_eq!(counts(&home.plan(large.as_bytes(), &options)), [0, 0, 0, 2]);
+}
+
+#[test]
+fn one_id_in_rows_of_two_kinds_is_refused_in_the_plan() {
+    let id = Uuid::from_u128(7);
+    let file = json!({ "rooms": [{ "id": id, "name": "Hall" }], "inventory": [{ "id": id, "name": "Chair" }] });
+    let plan = Home::default().plan(file.to_string().as_bytes(), &Options::default());
+    assert_eq!((counts(&plan), plan.rows[0].kind), ([1, 0, 0, 1], Kind::Room), "{:?}", faults(&plan));
+}
+
+#[test]
+fn former_state_of_a_record_makes_a_nameless_row_a_double() {
+    let draft = read(b"name,quantity\nChair,1\n", &Options::default()).expect("a draft");
+    assert!(draft.has_nameless_rows(Kind::Inventory) && !draft.has_nameless_rows(Kind::Room));
+    let (id, mut existing) = (Uuid::from_u128(5), Existing::new(&draft));
+    let fields = |quantity: u8| json!({ "name": "Chair", "quantity": quantity }).as_object().cloned().expect("fields");
+    existing.offer(Kind::Inventory, id, &fields(2));
+    existing.offer_former(Kind::Inventory, id, &fields(1));
+    assert_eq!(faults(&draft.plan(&existing, &mut || id))[0][..16], *"2 already_exists");
+    assert!(!read(b"name,quantity\nChair,1\n", &by_name()).expect("a draft").has_nameless_rows(Kind::Inventory));
 }

@@ -1,4 +1,6 @@
-//! Sums of money, exact in cents. Must not know currencies.
+//! Sums of money, exact in cents. Must not know where the currency stands.
+
+use hearth_contract::amounts;
 
 /// An amount in cents.
 pub(super) type Cents = u128;
@@ -10,12 +12,9 @@ pub(super) fn cents(text: &str) -> Option<Cents> {
     Some(whole.parse::<Cents>().ok()? * 100 + decimals.parse::<Cents>().ok()?)
 }
 
-/// Cents as a sum with grouped thousands: `1,299.00`.
-pub(super) fn sum(cents: Cents) -> String {
-    let whole = (cents / 100).to_string();
-    let groups: Vec<&str> =
-        whole.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    format!("{}.{:02}", groups.join(","), cents % 100)
+/// Cents as people read them, with the decimals of a currency: `1,299.00`.
+pub(super) fn sum(cents: Cents, currency: &str) -> String {
+    amounts::sum(&amounts::stored(i128::try_from(cents).unwrap_or(i128::MAX)), Some(currency))
 }
 
 #[cfg(test)]
@@ -24,15 +23,15 @@ mod tests {
 
     #[test]
     fn sums_are_exact() {
-        for (text, expected) in [
-            ("1299.00", Some("1,299.00")),
-            ("0.5", Some("0.50")),
-            ("1234567", Some("1,234,567.00")),
-            ("999999999999.99", Some("999,999,999,999.99")),
-            ("1.299,00", None),
-            ("", None),
+        for (text, currency, expected) in [
+            ("1299.00", "EUR", Some("1,299.00")),
+            ("0.5", "", Some("0.50")),
+            ("1234567", "JPY", Some("1,234,567")),
+            ("999999999999.99", "USD", Some("999,999,999,999.99")),
+            ("1.299,00", "EUR", None),
+            ("", "", None),
         ] {
-            assert_eq!(cents(text).map(sum).as_deref(), expected, "{text}");
+            assert_eq!(cents(text).map(|cents| sum(cents, currency)).as_deref(), expected, "{text}");
         }
     }
 }

@@ -161,12 +161,12 @@ impl Total {
         self.worth += thing.worth().unwrap_or(0);
     }
 
-    fn price(&self) -> String {
-        sum(self.price)
+    fn price(&self, currency: &str) -> String {
+        sum(self.price, currency)
     }
 
-    fn worth(&self) -> String {
-        sum(self.worth)
+    fn worth(&self, currency: &str) -> String {
+        sum(self.worth, currency)
     }
 }
 
@@ -189,16 +189,16 @@ impl Page<'_> {
 
 /// Amounts as cells; "" when they are unknown.
 impl Thing {
-    fn price_cell(&self) -> String {
-        self.price.map(sum).unwrap_or_default()
+    fn price_cell(&self, currency: &str) -> String {
+        self.price.map(|cents| sum(cents, currency)).unwrap_or_default()
     }
 
-    fn price_of_all_cell(&self) -> String {
-        self.price_of_all().map(sum).unwrap_or_default()
+    fn price_of_all_cell(&self, currency: &str) -> String {
+        self.price_of_all().map(|cents| sum(cents, currency)).unwrap_or_default()
     }
 
-    fn worth_cell(&self) -> String {
-        self.worth().map(sum).unwrap_or_default()
+    fn worth_cell(&self, currency: &str) -> String {
+        self.worth().map(|cents| sum(cents, currency)).unwrap_or_default()
     }
 }
 

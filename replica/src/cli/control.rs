@@ -41,13 +41,13 @@ impl Reconcile {
             Err(failure) => {
                 let now = replica.status().ok();
                 if let Some(now) = now.as_ref().filter(|_| context.json) {
-                    status::write_status(context, now)?;
+                    status::write_status(context, &replica, now)?;
                 }
                 return Err(note_pending_reconcile(failure, now.is_some_and(|now| now.phase == Phase::Paused)));
             }
         };
         if context.json {
-            status::write_status(context, &now)?;
+            status::write_status(context, &replica, &now)?;
         } else {
             output::line(&format!("Compared with the server; in step at position {}.", now.position))?;
         }
@@ -77,7 +77,7 @@ fn answer_held_changes(context: &Context, replica: &Replica, is_accepted: bool) 
     };
     let now = replica.status()?;
     if context.json {
-        status::write_status(context, &now)?;
+        status::write_status(context, replica, &now)?;
     } else {
         output::line(&sentence)?;
     }
@@ -101,7 +101,7 @@ pub(super) fn pause(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let changed = replica.pause()?;
     if context.json {
-        return status::write_status(context, &replica.status()?);
+        return status::write_status(context, &replica, &replica.status()?);
     }
     let state = if changed { "Paused" } else { "Already paused" };
     Ok(output::line(&output::with_home_flags(&format!("{state}; edits wait until `hearth-replica resume`.")))?)
@@ -113,7 +113,7 @@ pub(super) fn resume(context: &Context) -> Result<(), Failure> {
     let changed = replica.resume()?;
     let now = replica.status()?;
     if context.json {
-        return status::write_status(context, &now);
+        return status::write_status(context, &replica, &now);
     }
     output::line(if changed { "Resumed." } else { "It was not paused." })?;
     if now.daemon_pid.is_none() && now.phase != Phase::Local {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::{duration, lock_holder, output, runtime, signals, sync, text};
+use super::{duration, lock_holder, output, runtime, signals, sync_goal, text};
 
 /// The default for `--limit`.
 const LIST_LIMIT: usize = 1000;
@@ -236,7 +236,7 @@ impl Fetch {
 
 /// Waits until no requested file is left. The files are fetched here, or by the process that syncs.
 fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Result<(), Failure> {
-    let config = sync::sync_config(context)?;
+    let config = sync_goal::sync_config(context)?;
     let before = replica.files(LIST_LIMIT)?;
     let asked: Vec<&FileRow> = before.iter().filter(|file| file.is_requested).collect();
     match lock_holder::try_lock(&context.profile.db)? {
@@ -259,6 +259,27 @@ fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Res
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(Exit::NotFound, failed.join("\n  ")).hint("hearth-replica files")),
+    }
+}
+
+/// Waits for files that are asked for, until the deadline. The failure says how many are left.
+pub(super) fn finish_requested(context: &Context, replica: &Replica, deadline: Instant) -> Result<(), Failure> {
+    if replica.file_counts()?.requested == 0 {
+        return Ok(());
+    }
+    let (config, limit) = (sync_goal::sync_config(context)?, deadline.saturating_duration_since(Instant::now()));
+    let ended = match lock_holder::try_lock(&context.profile.db)? {
+        Some(lock) => fetch_here(&config, &lock, limit),
+        None => wait_for_daemon(context, replica, limit),
+    };
+    match (replica.file_counts()?.requested, ended) {
+        (0, _) => Ok(()),
+        (_, Err(failure)) if matches!(failure.exit, Exit::Interrupted | Exit::Terminated) => Err(failure),
+        (left, ended) => {
+            let why = ended.err().map(|failure| format!(": {}", failure.text)).unwrap_or_default();
+            let text = format!("in step; {} still to download{why}", text::count(left, "file"));
+            Err(Failure::new(Exit::StillWaiting, text).hint("hearth-replica sync --timeout 10m"))
+        }
     }
 }
 

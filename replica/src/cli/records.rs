@@ -2,6 +2,7 @@
 //! everywhere. Must not know SQL.
 
 use clap::Args;
+use hearth_contract::amounts;
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, Presence};
@@ -269,11 +270,19 @@ pub(super) fn api_members(row: &Row) -> Map<String, Value> {
 /// A field's value for people: for a reference the title of the record, if known. The worth is computed.
 fn display_value(row: &Row, field: &str) -> Value {
     if field == WORTH {
-        return row.worth_cents().map_or(Value::Null, |cents| text::money(cents).into());
+        return row.worth_cents().map_or(Value::Null, |cents| minor_units(row, &amounts::stored(cents.into())).into());
     }
-    row.names
-        .get(field)
-        .map_or_else(|| row.fields.get(field).cloned().unwrap_or(Value::Null), |name| name.clone().into())
+    let is_sum = resource(row.kind).field(field).is_some_and(|field| field.format == Format::Money);
+    match (row.names.get(field), row.fields.get(field)) {
+        (Some(name), _) => name.clone().into(),
+        (None, Some(Value::String(sum))) if is_sum => minor_units(row, sum).into(),
+        (None, value) => value.cloned().unwrap_or(Value::Null),
+    }
+}
+
+/// A sum with the decimals of the home's currency.
+fn minor_units<'a>(row: &Row, sum: &'a str) -> &'a str {
+    amounts::with_minor_units(sum, row.units.currency)
 }
 
 /// The name of a field above its column. Sums name the home's currency.
@@ -288,7 +297,7 @@ fn text_with_unit(row: &Row, name: &str, text: &str) -> String {
     let Some(field) = resource(row.kind).field(name) else { return text.to_owned() };
     let area = row.fields.get(name).and_then(Value::as_i64).filter(|_| field.is_area());
     match (field.format, row.units.area, area) {
-        (Format::Money, ..) => row.units.sum(text),
+        (Format::Money, ..) => row.units.sum(minor_units(row, text)),
         (_, unit @ AreaUnit::SquareMetres, Some(area)) => {
             format!("{text}  {}", output::dim(&format!("{} {}", unit.number(area), unit.sign())))
         }
@@ -332,7 +341,7 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
     // The fields tell the worth of one piece.
     if let (Some(cents), true) = (row.worth_cents(), row.fields.get("quantity").is_some_and(|quantity| *quantity != 1))
     {
-        line(WORTH, &row.units.sum(&text::money(cents)))?;
+        line(WORTH, &row.units.sum(minor_units(row, &amounts::stored(cents.into()))))?;
     }
     match row.rev {
         Some(rev) => line("rev", &rev.to_string())?,

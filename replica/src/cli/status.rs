@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 use hearth_replica::doctor::{DELETION_ADVICE, HELD_CHANGES_ADVICE, new_key_advice, other_process_key_advice};
-use hearth_replica::{FileCounts, Phase, notification};
-use serde_json::{Map, Value};
+use hearth_replica::{FileCounts, Phase, Replica, notification};
+use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::failure::Failure;
@@ -28,10 +28,7 @@ impl Status {
         let replica = context.open_existing()?;
         let mut last = replica.status()?;
         hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
-        write_status(context, &last)?;
-        if !context.json {
-            write_files(&replica.file_counts()?)?;
-        }
+        write_status(context, &replica, &last)?;
         if !self.watch {
             return Ok(());
         }
@@ -54,7 +51,7 @@ impl Status {
                 if !context.json {
                     output::line("")?;
                 }
-                write_status(context, &now)?;
+                write_status(context, &replica, &now)?;
             }
             if !output::is_stdout_open() {
                 return Ok(());
@@ -71,6 +68,7 @@ fn write_files(counts: &FileCounts) -> Result<(), Failure> {
         (here, "here"),
         (counts.waiting, "not yet on the server"),
         (counts.wanted, "only on the server"),
+        (counts.requested, "asked for"),
         (counts.missing, "missing"),
         (counts.refused, "refused by the server"),
         (counts.damaged, "damaged"),
@@ -83,10 +81,23 @@ fn write_files(counts: &FileCounts) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a status as text or JSON.
-pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -> Result<(), Failure> {
-    let members = members(status);
+/// Numbers of files, by their state. `requested`: of those that are not here, the ones that are asked for.
+fn files_json(counts: &FileCounts) -> Value {
+    json!({
+        "present": counts.present, "waiting": counts.waiting, "wanted": counts.wanted, "missing": counts.missing,
+        "refused": counts.refused, "damaged": counts.damaged, "requested": counts.requested,
+    })
+}
+
+/// Prints a status as text or JSON, with the numbers of files.
+pub(super) fn write_status(
+    context: &Context,
+    replica: &Replica,
+    status: &hearth_replica::Status,
+) -> Result<(), Failure> {
+    let mut members = members(status);
     if context.json {
+        members.insert("files".to_owned(), files_json(&replica.file_counts()?));
         return Ok(output::json(&Value::Object(members))?);
     }
     let sentence = summary(status);
@@ -94,6 +105,7 @@ pub(super) fn write_status(context: &Context, status: &hearth_replica::Status) -
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         output::line(&format!("{:<24}{}", name.replace('_', " "), text::cell_text(value)))?;
     }
+    write_files(&replica.file_counts()?)?;
     if status.phase == Phase::Blocked && status.asks_about_deletions {
         output::next_step(DELETION_ADVICE);
     }

@@ -13,10 +13,11 @@ use super::context::Context;
 use super::failure::{Exit, Failure, NextStep};
 use super::progress::Progress;
 use super::runtime::block_on;
+pub(super) use super::sync_goal::sync_config;
 use super::sync_goal::{
     EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
 };
-use super::{duration, lock_holder, output, signals, status};
+use super::{duration, files, lock_holder, output, signals, status};
 
 /// After a refusal the daemon has this long to take up a new key.
 const NEW_KEY_WAIT: Duration = Duration::from_secs(3);
@@ -57,15 +58,20 @@ impl Sync {
             Ok(config) => config,
             Err(failure) => {
                 if context.json && hearth_replica::database_exists(&context.profile.db) {
-                    status::write_status(context, &context.open_or_create()?.status()?)?;
+                    let replica = context.open_or_create()?;
+                    status::write_status(context, &replica, &replica.status()?)?;
                 }
                 return Err(failure);
             }
         };
         let replica = context.open_or_create()?;
+        let deadline = Instant::now() + self.timeout;
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
             Ok(Attempt::Reached(now)) => {
-                let ended = check_synced(until, &now);
+                let mut ended = check_synced(until, &now);
+                if ended.is_ok() && until == Until::Pushed {
+                    ended = files::finish_requested(context, &replica, deadline);
+                }
                 if let Some(held) = now.held_changes.as_ref().filter(|_| ended.is_ok()) {
                     output::message(&held.question());
                     output::next_step(HELD_CHANGES_ADVICE);
@@ -85,7 +91,7 @@ impl Sync {
         };
         match now {
             // A script needs the status most when the goal was missed.
-            Some(now) if context.json => status::write_status(context, &now)?,
+            Some(now) if context.json => status::write_status(context, &replica, &now)?,
             Some(now) if ended.is_ok() => {
                 output::line(&format!("In step with the server at position {}.", now.position))?
             }
@@ -292,19 +298,6 @@ async fn server_head(config: &SyncConfig, left: Duration) -> Result<Option<i64>,
         None => Ok(None),
         Some(Err(error)) => Err(error.into()),
     }
-}
-
-/// The settings of the sync. An incomplete profile is a failure with the command to type.
-pub(super) fn sync_config(context: &Context) -> Result<SyncConfig, Failure> {
-    let profile = &context.profile;
-    profile.sync_config().ok_or_else(|| {
-        let failure = match (&profile.server, profile.key_error()) {
-            (None, _) => Failure::new(Exit::NotFound, profile.no_server_text()),
-            (Some(_), Some(error)) => return error.into(),
-            (Some(_), None) => Failure::new(Exit::Key, profile.no_key_text()),
-        };
-        failure.hint("hearth-replica init --server URL")
-    })
 }
 
 #[cfg(test)]

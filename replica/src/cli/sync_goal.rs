@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hearth_replica::doctor::{HELD_CHANGES_ADVICE, block_advice, is_stopped, other_process_key_advice};
-use hearth_replica::sync::Until;
+use hearth_replica::sync::{SyncConfig, Until};
 use hearth_replica::{BlockCause, Phase, Status};
 
 use super::context::Context;
@@ -103,6 +103,19 @@ pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
             Failure::new(Exit::Unreachable, text).hint("hearth-replica status")
         }
     }
+}
+
+/// The settings of the sync. An incomplete profile is a failure with the command to type.
+pub(super) fn sync_config(context: &Context) -> Result<SyncConfig, Failure> {
+    let profile = &context.profile;
+    profile.sync_config().ok_or_else(|| {
+        let failure = match (&profile.server, profile.key_error()) {
+            (None, _) => Failure::new(Exit::NotFound, profile.no_server_text()),
+            (Some(_), Some(error)) => return error.into(),
+            (Some(_), None) => Failure::new(Exit::Key, profile.no_key_text()),
+        };
+        failure.hint("hearth-replica init --server URL")
+    })
 }
 
 /// The command that shows the edits.

@@ -1,16 +1,12 @@
 //! Text for a terminal: values, counts, and foreign text on one line. Must not print.
 
-use hearth_contract::{printed_text, typed_text};
+use hearth_contract::printed_text;
+use hearth_exchange::table;
 use serde_json::Value;
 
 /// A number with its noun.
 pub(super) fn count(number: i64, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
-}
-
-/// Cents as the API writes money: `1299.00`.
-pub(super) fn money(cents: i64) -> String {
-    format!("{}.{:02}", cents / 100, cents % 100)
 }
 
 /// A JSON value as plain text: a string without quotes; null is empty.
@@ -22,23 +18,19 @@ pub(super) fn value_text(value: &Value) -> String {
     }
 }
 
-/// A JSON value as a CSV cell for spreadsheets, without characters that steer a terminal. Null is empty. A text that a
-/// spreadsheet would compute gets a `'` in front.
+/// A JSON value as a CSV cell for spreadsheets, without characters that steer a terminal. Null is empty, and an empty text is
+/// `""`. A text that a spreadsheet would compute gets a `'` in front.
 pub(super) fn printed_csv_cell(value: &Value) -> String {
     match value {
         // The guard comes last: an invisible character may precede a formula.
-        Value::String(text) => typed_text::csv_text(&printed_text::clean_lines(text)),
-        other => value_text(other),
+        Value::String(text) => table::cell(&printed_text::clean_lines(text).into()),
+        other => table::cell(other),
     }
 }
 
 /// A line of CSV (RFC 4180) without its end.
 pub(super) fn csv_line(cells: impl IntoIterator<Item = String>) -> String {
-    let quote = |text: String| match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    };
-    cells.into_iter().map(quote).collect::<Vec<_>>().join(",")
+    cells.into_iter().collect::<Vec<_>>().join(",")
 }
 
 /// A JSON value on one line, without terminal control characters.

@@ -242,9 +242,12 @@ impl Sender {
     /// Sends the file that a document names before the document. A document whose file is not here goes without it.
     async fn send_file(&self, record: &mut Fields, report: &mut RefillReport) -> Result<(), RefillError> {
         let Some(hash) = record.get(FILE).and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
-        if !bytes::is_here(&self.db, &hash) {
+        let mut go_without = || {
             record.shift_remove(FILE);
             report.without_file += 1;
+        };
+        if !bytes::is_here(&self.db, &hash) {
+            go_without();
             return Ok(());
         }
         let (mut attempts, mut lost) = (0, 0);
@@ -252,9 +255,12 @@ impl Sender {
             attempts += 1;
             let failure = match upload(&self.client, &self.db, &hash).await {
                 TransferEnd::Done => return Ok(()),
+                TransferEnd::NotHere | TransferEnd::WrongBytes => {
+                    go_without();
+                    return Ok(());
+                }
                 TransferEnd::Refused(refusal) => Failure::Refused(refusal),
                 TransferEnd::NoAnswer(why) => Failure::NoAnswer(why),
-                TransferEnd::WrongBytes => Failure::NoAnswer("the file is damaged".to_owned()),
             };
             pause_after(&failure, attempts, &mut lost).await.map_err(|()| match failure {
                 Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),

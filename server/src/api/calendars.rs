@@ -4,10 +4,10 @@
 use hearth_contract::envelope::Page;
 use hearth_contract::paths::CALENDAR_ENDING;
 use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten};
-use hearth_contract::schema::Kind;
 use hearth_exchange::calendar::KINDS;
 use ipnet::IpNet;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use super::once::once;
 use crate::app::limits::RateClass;
@@ -15,27 +15,41 @@ use crate::home::calendar;
 use crate::http::call::Call;
 use crate::http::reply::{Payload, Refusal, Reply, ResponseContext};
 use crate::http::web::{WebRequest, html};
-use crate::operate::calendars::{self, DEFAULT_NAME, Viewer};
-use crate::operate::{Error, NAME_RULE, is_valid_name};
+use crate::operate::calendars::{self, CreatedCalendar, DEFAULT_NAME, Viewer};
+use crate::operate::{NAME_RULE, is_valid_name};
+use crate::random::random_bytes;
 use crate::scopes::reading;
 use crate::store::calendars::{Calendar, Maker, Scope, remove};
 use crate::store::homes;
 
-/// `POST /v1/calendars` (`name`): makes a calendar of the kinds that the key may read. The url stands in this answer alone, so the
-/// answer is not kept for a repeated request.
+/// `POST /v1/calendars` (`name`): makes a calendar of the kinds that the key may read. The url is a secret: it stands in the first
+/// answer alone. The stored answer has null in its place, and a repeated request gets that one.
 pub async fn create(call: Call) -> Result<Reply, Refusal> {
     let name = parse_name(&call.body).map_err(|faults| Problem::validation(&faults))?;
-    let key = &call.principal.key;
-    let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| key.scopes.contains(&reading(*kind))).collect();
-    let now = call.app.clock_guard.now(&call.app.clock)?;
-    let maker = Maker::Key(key.id.clone());
-    let created = match calendars::create(&call.app.db, now, key.home, &name, kinds, maker).await {
-        Ok(created) => created,
-        Err(Error::StoreError(fault)) => return Err(fault.into()),
-        Err(Error::Refused(_)) => return Err(too_many().into()),
-    };
-    let url = created.url(&call.context.base_url);
-    Ok(call.context.data_reply(201, &calendar_json(&created.calendar, Some(&url)).to_string(), ""))
+    let context = call.context.clone();
+    let (keep, made) = oneshot::channel();
+    let answer = once(call, move |tx, call, home, now| {
+        let key = &call.principal.key;
+        let kinds = KINDS.into_iter().filter(|kind| key.scopes.contains(&reading(*kind))).collect();
+        let new = CreatedCalendar::new(now, home, name, kinds, Maker::Key(key.id.clone()), random_bytes());
+        if !new.insert(tx)? {
+            let problem = too_many();
+            return Ok((call.context.problem_reply(&problem), Some(problem.kind)));
+        }
+        let stored = call.context.data_reply(201, &calendar_json(&new.calendar, None).to_string(), "");
+        // Without a receiver the client has left.
+        let _ = keep.send(new);
+        Ok((stored, None))
+    });
+    let answer = answer.await?;
+    // A value: this request has made the calendar, and its transaction is committed if the answer says so.
+    match made.await {
+        Ok(new) if answer.status == 201 => {
+            let url = new.url(&context.base_url);
+            Ok(context.data_reply(201, &calendar_json(&new.calendar, Some(&url)).to_string(), ""))
+        }
+        _ => Ok(answer),
+    }
 }
 
 /// `GET /v1/calendars`: the calendars that the key made, the oldest first.

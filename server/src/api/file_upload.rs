@@ -12,12 +12,12 @@ use super::files::{file_json, hash_of, home_full};
 use crate::app::App;
 use crate::files::UPLOADS_MAX;
 use crate::files::disk::{Partial, Whole};
-use crate::files::room::Reservation;
+use crate::files::reservation::Reservation;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::random::random_bytes;
 use crate::store::stored_files::{self, FileHash, StoredFile};
-use crate::store::{HomeNumber, StoreError, Tx, homes};
+use crate::store::{HomeNumber, StoreError, Tx, homes, readings};
 use hearth_contract::media::MediaType;
 
 /// Bytes that are collected before they are written.
@@ -125,7 +125,7 @@ impl Incoming {
         // A file without a known hash begins in any directory of the home.
         let hash = hash.cloned().unwrap_or_else(|| FileHash::from_bytes(&random_bytes()));
         let mut incoming = Incoming {
-            reservation: (!is_known).then(|| place.app.files.room.begin(number)),
+            reservation: (!is_known).then(|| place.app.files.reservations.begin(number)),
             free: (most.files - used.files).min(most.home - used.home),
             used,
             most,
@@ -246,9 +246,14 @@ async fn store(
     now: Timestamp,
     most: Most,
 ) -> Result<Result<(StoredFile, bool), Problem>, StoreError> {
-    app.db
+    let reads = app.config.reader.is_some();
+    let stored = app
+        .db
         .write_for(number, move |tx| {
             let (file, is_new) = stored_files::put(tx, number, &file, now)?;
+            if reads && MediaType::parse(&file.content_type) != MediaType::Other {
+                readings::want(tx, number, &file.sha256, false, false)?;
+            }
             let used = Used::read(tx, number)?;
             if is_new && (used.files > most.files || used.home > most.home) {
                 tx.roll_back();
@@ -256,7 +261,9 @@ async fn store(
             }
             Ok(Ok((file, is_new)))
         })
-        .await
+        .await;
+    app.new_capture.notify_one();
+    stored
 }
 
 /// Runs file operations on a thread that may block.

@@ -6,6 +6,7 @@ use hearth_contract::envelope::Page;
 use hearth_contract::paths;
 use hearth_contract::problem::{Problem, ProblemType, QUOTED_NAME_MAX, shorten};
 use hearth_contract::schema::Kind;
+use hearth_reader::reading::Reading;
 use serde_json::{Value, json};
 use tokio::io::AsyncSeekExt;
 
@@ -17,6 +18,7 @@ use crate::http::call::Call;
 use crate::http::parameters::{RECORDS_PAGE, REFERENCED_WORDS, WIDTH_WORDS};
 use crate::http::range::{Chosen, choose};
 use crate::http::reply::{Payload, Refusal, Reply};
+use crate::store::readings::{self, State};
 use crate::store::stored_files::{self, FileHash, Removal, StoredFile};
 use crate::store::{HomeNumber, StoreError};
 use hearth_contract::media::MediaType;
@@ -141,10 +143,27 @@ pub async fn thumbnail(call: Call) -> Result<Reply, Refusal> {
     Err(refusal.into())
 }
 
-/// `GET /v1/files/{sha256}/text`: the text of a file. No reader exists yet.
+/// `GET /v1/files/{sha256}/text`: the text that was read in a file, page by page.
 pub async fn text(call: Call) -> Result<Reply, Refusal> {
-    find(&call).await?;
-    Err(nothing_made("The text of this file was not read.", "none").into())
+    let (number, hash) = (call.principal.key.home, find(&call).await?.sha256);
+    let state = call.app.db.read(move |tx| readings::state(tx, number, &hash)).await?;
+    let reading = match state {
+        Some(State::Read(reading)) => reading,
+        Some(State::Waiting) => {
+            let problem = nothing_made("The file waits to be read.", "waiting");
+            return Err(problem.with_fix("Ask again in some seconds.").into());
+        }
+        Some(State::Failed(failure)) => return Err(nothing_made(&failure.message, "failed").into()),
+        None => return Err(nothing_made("The text of this file was not read.", "none").into()),
+    };
+    let pages = tokio::task::spawn_blocking(move || {
+        let reading: Reading = serde_json::from_str(&reading).ok()?;
+        let pages = reading.pages.iter().map(|page| json!({ "text": page.text() })).collect::<Vec<_>>();
+        Some(json!({ "pages": pages }).to_string())
+    });
+    let pages = pages.await.map_err(|_| StoreError::Panicked)?;
+    let pages = pages.ok_or_else(|| StoreError::Corrupt("the reading of a file".to_owned()))?;
+    Ok(call.context.data_reply(200, &pages, ""))
 }
 
 /// The refusal of a request for something that is not made from the file. `state`: `none`, `waiting` or `failed`.
@@ -176,10 +195,12 @@ fn file_not_found(name: &str) -> Problem {
 
 fn in_use(hash: &FileHash) -> Problem {
     let documents = paths::collection(Kind::Document);
-    Problem::new(ProblemType::InUse, "A document names this file.").with_fix(format!(
-        "GET {documents}?file_sha256={} lists the documents. Delete them, or set their file_sha256 to null, then delete the \
-         file.",
-        hash.as_str()
+    Problem::new(ProblemType::InUse, "A document or a job names this file.").with_fix(format!(
+        "GET {documents}?file_sha256={} lists the documents. Delete them, or set their file_sha256 to null. Discard the jobs \
+         under {} and {} that name the file. Then delete the file.",
+        hash.as_str(),
+        paths::SMART_ADD,
+        paths::EXTRACT,
     ))
 }
 

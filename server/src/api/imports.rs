@@ -10,7 +10,7 @@ use hearth_exchange::import::{Cause, Form, ImportError};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::once::{home_full, once};
+use super::once::{MAKE_ROOM, home_full, once};
 use crate::files::UPLOADS_MAX;
 use crate::home::cursor::{ImportCursor, ImportRowsCursor};
 use crate::home::feed::cursor_problem;
@@ -19,7 +19,7 @@ use crate::http::parameters::{FLAG_WORDS, RECORDS_PAGE};
 use crate::http::reply::{Refusal, Reply};
 use crate::imports::request::{PARAMETERS, Request};
 use crate::random::fresh_id;
-use crate::store::imports::{self, Job, Status};
+use crate::store::imports::{self, FailureCause, Job, Status};
 use crate::store::{StoreError, homes};
 
 /// Jobs of a home that wait or run, at most: their files lie in the database.
@@ -66,13 +66,15 @@ pub async fn create(mut call: Call) -> Result<Reply, Refusal> {
             id: fresh_id(now),
             home,
             request: Value::Object(texts).to_string(),
+            is_dry_run: request.dry_run,
+            key: call.principal.key.id.clone(),
             scopes: call.principal.key.scopes.clone(),
             author: call.author(),
             status: Status::Queued,
             counts: imports::Counts::default(),
             created_at: now,
             finished_at: None,
-            error: None,
+            failure: None,
         };
         imports::insert(tx, &job, &body)?;
         let text = job_json(&job, &call.app.base_url).to_string();
@@ -225,14 +227,14 @@ fn not_found(id: impl std::fmt::Display) -> Problem {
 /// A job without the results of its rows.
 fn job_json(job: &Job, base_url: &str) -> Value {
     let texts: Map<String, Value> = serde_json::from_str(&job.request).unwrap_or_default();
-    let error = job.error.as_ref().map(|why| {
-        let fix = "Look at the rows with the action fail, correct the file, and import it again.";
-        Problem::new(ProblemType::InvalidRequest, why.as_str()).with_fix(fix).to_value(base_url)
+    let error = job.failure.as_ref().map(|failure| {
+        let problem = Problem::new(ProblemType::InvalidRequest, failure.sentence.as_str());
+        problem.with_fix(fix(failure.cause)).to_value(base_url)
     });
     json!({
         "id": job.id,
         "status": job.status.as_str(),
-        "dry_run": texts.get("dry_run").is_some_and(|flag| flag == "true"),
+        "dry_run": job.is_dry_run,
         "kind": texts.get("kind"),
         "counts": {
             "created": job.counts.created,
@@ -244,4 +246,22 @@ fn job_json(job: &Job, base_url: &str) -> Value {
         "finished_at": job.finished_at,
         "error": error,
     })
+}
+
+/// What to do about a failed job.
+fn fix(cause: FailureCause) -> &'static str {
+    match cause {
+        FailureCause::File => "Correct the file or the parameters of the request, and import it again.",
+        FailureCause::Rows => {
+            "Look at the rows with the action fail, correct the file, and import it again. partial=true writes the other rows."
+        }
+        FailureCause::Changed => {
+            "Import the file again: its rows are compared with the records as they are then. Rows with an id, an import_ref or \
+             a key are recognised."
+        }
+        FailureCause::Full => MAKE_ROOM,
+        FailureCause::Key => "Import the file again with a key that is valid and has the scopes.",
+        FailureCause::Interrupted => "Import the file again: rows with an id, an import_ref or a key are recognised.",
+        FailureCause::Service => "Import the file again. If it fails again, the operator finds the reason in the log.",
+    }
 }

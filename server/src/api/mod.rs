@@ -4,6 +4,10 @@
 pub(crate) mod assets;
 pub mod bulk;
 pub mod calendars;
+mod capture_bodies;
+pub(crate) mod capture_json;
+pub mod capture_suggestions;
+pub mod captures;
 pub mod deletions;
 pub mod discovery;
 pub mod docs;

@@ -97,11 +97,12 @@ pub(super) fn home_full(limit: i64) -> Problem {
     Problem::new(ProblemType::PayloadTooLarge, "This home has reached the most bytes that it may take.")
         .with("limit_bytes", limit)
         .with("of", "home")
-        .with_fix(
-            "Delete records or exports that nobody needs; older texts of records leave the feed with its retention. \
-             Or ask the operator to raise --max-home.",
-        )
+        .with_fix(MAKE_ROOM)
 }
+
+/// What to do when a home has no room.
+pub(super) const MAKE_ROOM: &str = "Delete records, exports or imports that nobody needs; older texts of records leave the feed \
+    with its retention. Or ask the operator to raise --max-home.";
 
 /// Seconds after which a client may try again when a home has too many stored responses. The cleanup runs once a minute.
 const RETRY_SECONDS: u64 = 60;

@@ -6,7 +6,7 @@ use hearth_contract::envelope::Page;
 use hearth_contract::problem::{Problem, ProblemType};
 use hearth_contract::record::Record;
 use hearth_contract::schema::Kind;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::records::as_of_meta;
 use crate::home::cursor::SearchCursor;
@@ -16,7 +16,8 @@ use crate::http::call::Call;
 use crate::http::parameters::RECORDS_PAGE;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::search::Hit;
-use crate::store::{StoreError, homes, search};
+use crate::store::stored_files::FileHash;
+use crate::store::{HomeNumber, StoreError, Tx, homes, readings, search};
 
 /// Finds records by the beginnings of their words.
 pub async fn find(call: Call) -> Result<Reply, Refusal> {
@@ -55,7 +56,7 @@ pub async fn find(call: Call) -> Result<Reply, Refusal> {
                 if Instant::now() > deadline {
                     return Err(StoreError::TimeUp);
                 }
-                texts.push(hit_json(&hit, &asked)?);
+                texts.push(hit_json(tx, number, &hit, &asked)?);
             }
             Ok((texts, last, homes::load(tx, number)?.head))
         })
@@ -76,11 +77,13 @@ fn time_limit_problem(time_max: Duration) -> Problem {
         .with_fix("Ask for fewer or longer words, or send the request again after the seconds that Retry-After names.")
 }
 
-fn hit_json(hit: &Hit, terms: &[String]) -> Result<String, StoreError> {
+fn hit_json(tx: &Tx<'_>, home: HomeNumber, hit: &Hit, terms: &[String]) -> Result<String, StoreError> {
     let Hit { kind, json, fit, .. } = hit;
     let record = Record::from_json(*kind, json)
         .ok_or_else(|| StoreError::Corrupt(format!("image of a {kind} that was found")))?;
-    let (title, snippet) = shown(&record, terms);
+    let file = record.fields.get("file_sha256").and_then(Value::as_str).and_then(FileHash::parse);
+    let read = || file.map(|hash| readings::beginning(tx, home, &hash)).transpose().map(Option::unwrap_or_default);
+    let (title, snippet) = shown(&record, read, terms)?;
     let hit = json!({
         "type": kind.as_str(),
         "id": record.id,

@@ -152,6 +152,7 @@ pub(super) async fn serve(args: Serve, data: PathBuf, as_json: bool) -> anyhow::
         home_bytes_max: args.max_home,
         file_bytes_max: args.max_file,
         files_bytes_max: args.max_files,
+        reader: std::env::current_exe().ok(),
         trusted_proxies: args.trusted_proxy,
         allow_origins: args.allow_origin,
         base_url: args.base_url,

@@ -3,13 +3,13 @@
 //!
 //! - [`disk`]: where the bytes lie, and how they get there safely. [`sweep`]: removes bytes that no row names. `copies`: bytes
 //!   for backups and checks.
-//! - [`room`]: how many bytes the uploads in progress may still take.
+//! - [`reservation`]: how many bytes the uploads in progress may still take.
 //! - [`thumbnails`]: small pictures, which `picture` makes.
 
 mod copies;
 pub mod disk;
 mod picture;
-pub mod room;
+pub mod reservation;
 pub mod sweep;
 pub mod thumbnails;
 
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore};
 
 use self::disk::Disk;
-use self::room::Room;
+use self::reservation::Reservations;
 use crate::store::directory::FILES_DIR;
 use crate::store::stored_files::FileHash;
 
@@ -37,7 +37,7 @@ pub struct Files {
     /// The bytes on the disk.
     pub disk: Disk,
     /// The bytes that uploads in progress have reserved.
-    pub room: Room,
+    pub reservations: Reservations,
     locks: Vec<Arc<Mutex<()>>>,
     /// The right to make a small picture.
     workers: Arc<Semaphore>,
@@ -48,7 +48,7 @@ impl Files {
     pub fn new(data: &Path) -> Files {
         Files {
             disk: Disk::new(data.join(FILES_DIR)),
-            room: Room::default(),
+            reservations: Reservations::default(),
             workers: Arc::new(Semaphore::new(PICTURES_AT_ONCE)),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
         }

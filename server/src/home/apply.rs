@@ -385,6 +385,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         let old = before.as_ref().map(|before| &before.fields);
         field_values::replace(self.tx, self.home.number, kind, created, old, Some(&record.fields))?;
         document_file::note_use(self.tx, self.home.number, kind, old, Some(&record.fields), self.machine_now)?;
+        document_file::index_reading(self.tx, self.home.number, created, kind, old, &record.fields)?;
         Ok(Image { rev, json })
     }
 
@@ -445,7 +446,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     ) -> Result<(), StoreError> {
         let idempotency_key = self.key.clone();
         let event = StoredEvent { id, event_type, kind, record, payload, created_at: self.now, idempotency_key };
-        events::append(self.tx, self.home.number, &event)
+        events::append(self.tx, self.home.number, &event, &self.author)
     }
 
     fn next_event(&mut self) -> i64 {

@@ -14,6 +14,7 @@ use uuid::Uuid;
 pub use self::list::ListCursor;
 pub use self::sealed::CursorError;
 use self::sealed::{Usage, seal_numbers, unseal_numbers};
+use crate::store::captures::{Purpose, Status};
 use crate::store::search::Fit;
 
 /// A place in a home's feed (contract 9.3). A run is an epoch of the home's history. The default is before all events.
@@ -88,6 +89,44 @@ pub struct DeletionsCursor {
     pub kinds: Vec<Kind>,
     /// The revision of the last deletion shown.
     pub after: i64,
+}
+
+/// A place in the list of jobs with drafts of one purpose, the latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CaptureCursor {
+    /// The number of the last job shown.
+    pub before: i64,
+    /// Only jobs in this state. None: all jobs.
+    pub status: Option<Status>,
+}
+
+impl CaptureCursor {
+    /// The text of the cursor, for a home and a purpose.
+    pub fn encode(&self, home: Uuid, purpose: Purpose) -> String {
+        let status = self.status.map_or(0, |status| status as i64 + 1);
+        seal_numbers(Usage::Captures, home, &[self.before, purpose as i64, status])
+    }
+
+    /// The cursor in a text that was given to a client of this home for the same purpose. `chosen`: the filter of the request;
+    /// None: that of the cursor.
+    pub fn decode(
+        text: &str,
+        home: Uuid,
+        purpose: Purpose,
+        chosen: Option<Status>,
+    ) -> Result<CaptureCursor, CursorError> {
+        let [before, of, status] = unseal_numbers(Usage::Captures, text, home)?[..] else {
+            return Err(CursorError::Altered);
+        };
+        let known = Status::ALL.into_iter().find(|known| *known as i64 + 1 == status);
+        if known.is_none() && status != 0 {
+            return Err(CursorError::Altered);
+        }
+        match of != purpose as i64 || chosen.is_some() && chosen != known {
+            true => Err(CursorError::OtherUse),
+            false => Ok(CaptureCursor { before, status: known }),
+        }
+    }
 }
 
 impl FeedCursor {

@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 use serde_json::Value;
 
 use crate::store::stored_files::{self, FileHash};
-use crate::store::{HomeNumber, StoreError, Tx};
+use crate::store::{HomeNumber, StoreError, Tx, readings, search};
 
 /// The field that names a file.
 const FILE_SHA256: &str = "file_sha256";
@@ -18,7 +18,7 @@ const CONTENT_TYPE: &str = "content_type";
 
 /// Checks the file that a record names, and fills size and type from it. `sent`: the fields of the request, None for those of `after`; `before` and
 /// `after`: the record around the write. Gives the faults.
-pub(super) fn complete(
+pub(crate) fn complete(
     tx: &Tx<'_>,
     home: HomeNumber,
     sent: Option<&Fields>,
@@ -63,6 +63,27 @@ pub(super) fn note_use(
         return Ok(());
     }
     [old, new].iter().flatten().try_for_each(|hash| stored_files::note_use(tx, home, hash, now))
+}
+
+/// Indexes the text that was read in the file which a record names, when the file has changed. `created`: the event that created the
+/// record.
+pub(super) fn index_reading(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    created: i64,
+    kind: Kind,
+    before: Option<&Fields>,
+    after: &Fields,
+) -> Result<(), StoreError> {
+    let (old, new) = (before.and_then(named), named(after));
+    if kind != Kind::Document || old == new {
+        return Ok(());
+    }
+    let text = new.map(|hash| readings::searched(tx, home, &hash)).transpose()?.unwrap_or_default();
+    if old.is_some() || !text.is_empty() {
+        search::index_reading(tx, home, created, &text);
+    }
+    Ok(())
 }
 
 /// The file that a record names. None: none, or a kind without files.

@@ -22,7 +22,7 @@ pub struct LatestEvent {
     pub record: Uuid,
     /// The title of the record after the event. None: the record was deleted, or has no title.
     pub title: Option<String>,
-    /// The name of the person or key. None: the record was deleted, and the feed does not name the author of a delete.
+    /// The name of the person or key. None: the stored event names nobody.
     pub by: Option<String>,
     /// The moment of the event.
     pub at: Timestamp,
@@ -31,7 +31,7 @@ pub struct LatestEvent {
 /// The latest events of a home, the newest first.
 pub fn latest_events(tx: &Tx<'_>, home: HomeNumber, count: usize) -> Result<Vec<LatestEvent>, StoreError> {
     let stored = events::latest(tx, home, count)?.into_iter();
-    let event = |event: StoredEvent| {
+    let event = |(event, deleted_by): (StoredEvent, Option<String>)| {
         let record = event.payload.as_deref().and_then(|json| Record::from_json(event.kind, json));
         let title = record.as_ref().map(|record| title_and_rest(event.kind, &record.fields).0.to_owned());
         LatestEvent {
@@ -40,7 +40,7 @@ pub fn latest_events(tx: &Tx<'_>, home: HomeNumber, count: usize) -> Result<Vec<
             kind: event.kind,
             record: event.record,
             title: title.filter(|title| !title.is_empty()),
-            by: record.map(|record| record.updated_by),
+            by: record.map(|record| record.updated_by).or(deleted_by),
             at: event.created_at,
         }
     };

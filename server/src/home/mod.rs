@@ -20,7 +20,7 @@ pub mod audit;
 pub mod calendar;
 pub mod clock_reset;
 pub mod cursor;
-mod document_file;
+pub(crate) mod document_file;
 pub mod feed;
 pub mod lag;
 pub mod latest;

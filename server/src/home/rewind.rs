@@ -5,6 +5,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::record::Record;
 use hearth_contract::search_text::indexed_texts;
 
+use super::document_file;
 use crate::store::copies::GAP;
 use crate::store::rewind::{self, ChangedRecord};
 use crate::store::{HomeNumber, StoreError, Tx, field_values, homes, records, search, stored_files};
@@ -102,6 +103,7 @@ fn rewind_record(tx: &Tx<'_>, number: HomeNumber, changed: &ChangedRecord) -> Re
             if !kind.is_singleton() {
                 let (title, rest) = indexed_texts(kind, &record.fields);
                 search::index(tx, number, created, false, (kind, id), &title, &rest);
+                document_file::index_reading(tx, number, created, kind, old, &record.fields)?;
             }
         }
     }

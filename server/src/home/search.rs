@@ -69,13 +69,21 @@ fn without_redundant(terms: &[String]) -> Vec<String> {
     terms.iter().enumerate().filter(|(index, _)| is_needed(*index)).map(|(_, term)| term.clone()).collect()
 }
 
-/// Title and snippet of a record that was found by these terms. The snippet shows the title when the terms stand behind the
-/// first [`SNIPPET_TEXT_MAX`] bytes of the other texts.
-pub fn shown(record: &Record, terms: &[String]) -> (String, String) {
+/// Title and snippet of a record that was found by these terms. `read` gives the text that was read in its file, and is asked when
+/// neither the title nor the other texts have the terms. The snippet shows the title when the terms stand behind the first
+/// [`SNIPPET_TEXT_MAX`] bytes of all texts.
+pub fn shown<E>(
+    record: &Record,
+    read: impl FnOnce() -> Result<String, E>,
+    terms: &[String],
+) -> Result<(String, String), E> {
     let (title, rest) = search_text::title_and_rest(record.kind, &record.fields);
-    let beginning = &rest[..rest.floor_char_boundary(SNIPPET_TEXT_MAX)];
-    let snippet = marked(beginning, terms, SNIPPET_WORDS).or_else(|| marked(title, terms, usize::MAX));
-    (title.to_owned(), snippet.unwrap_or_else(|| title.to_owned()))
+    let beginning = |text: &str| marked(&text[..text.floor_char_boundary(SNIPPET_TEXT_MAX)], terms, SNIPPET_WORDS);
+    let snippet = match beginning(&rest).or_else(|| marked(title, terms, usize::MAX)) {
+        Some(snippet) => Some(snippet),
+        None => beginning(&read()?),
+    };
+    Ok((title.to_owned(), snippet.unwrap_or_else(|| title.to_owned())))
 }
 
 #[cfg(test)]

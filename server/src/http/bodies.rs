@@ -44,6 +44,14 @@ pub enum RequestBody {
     File,
     /// A table to import. The handler reads it in pieces.
     Import,
+    /// The files of a job that drafts items or vehicles.
+    SmartAdd,
+    /// The files of a job that drafts documents.
+    Extract,
+    /// A client's own draft.
+    Suggestion,
+    /// The record that was made of drafts.
+    Accepted,
     /// A JSON-RPC message of the Model Context Protocol.
     Rpc,
     /// The fields of an HTML form, for a route outside of the API. The body may be absent.
@@ -70,6 +78,10 @@ impl RequestBody {
             | RequestBody::Export
             | RequestBody::Calendar
             | RequestBody::Refill
+            | RequestBody::SmartAdd
+            | RequestBody::Extract
+            | RequestBody::Suggestion
+            | RequestBody::Accepted
             | RequestBody::Rpc
             | RequestBody::WebJson => &["application/json"],
         }
@@ -121,6 +133,12 @@ pub enum ResponseBody {
     ImportAccepted,
     /// A page of import jobs.
     Imports,
+    /// A job that makes drafts.
+    Capture,
+    /// A job that makes drafts, after it was queued.
+    CaptureAccepted,
+    /// A page of jobs that make drafts.
+    Captures,
     /// The file of an export.
     File,
     /// A new calendar with its url.
@@ -172,7 +190,7 @@ impl ResponseBody {
     pub const fn status(self) -> u16 {
         match self {
             ResponseBody::Created | ResponseBody::CalendarCreated => 201,
-            ResponseBody::ExportAccepted | ResponseBody::ImportAccepted => 202,
+            ResponseBody::ExportAccepted | ResponseBody::ImportAccepted | ResponseBody::CaptureAccepted => 202,
             ResponseBody::Bulk => 207,
             _ => 200,
         }

@@ -29,6 +29,8 @@ pub struct Call {
     pub kind: Option<Kind>,
     /// The open segment of the path, such as `{id}`, decoded but not validated.
     pub id: Option<String>,
+    /// The second open segment of the path, such as `{name}`, decoded but not validated.
+    pub name: Option<String>,
     /// The query parameters.
     pub query: Query,
     /// The JSON body; null when the route has none.

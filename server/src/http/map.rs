@@ -28,6 +28,8 @@ pub struct RouteMatch<'m> {
     pub entry: &'m PathEntry,
     /// The text in the open segment, percent-decoded. None: the path has no open segment, or the text is not UTF-8.
     pub segment: Option<String>,
+    /// The text in the second open segment, as `segment`.
+    pub second: Option<String>,
 }
 
 impl PathEntry {
@@ -77,8 +79,9 @@ impl RouteMap {
     /// Finds the path of a request target. The target is the path of the URL, still percent-encoded.
     pub fn find(&self, target: &str) -> Option<RouteMatch<'_>> {
         let found = self.router.at(target).ok()?;
-        let name = found.params.iter().next().and_then(|(_, value)| decoded(value));
-        Some(RouteMatch { entry: found.value, segment: name })
+        let mut names = found.params.iter().map(|(_, value)| decoded(value));
+        let (segment, second) = (names.next().flatten(), names.next().flatten());
+        Some(RouteMatch { entry: found.value, segment, second })
     }
 }
 

@@ -38,6 +38,13 @@ pub enum ParameterType {
         /// The words. The first is the default.
         words: &'static [&'static str],
     },
+    /// One of several words; absent: no restriction.
+    Word {
+        /// The name of the schema in the OpenAPI document.
+        schema: &'static str,
+        /// The words.
+        words: &'static [&'static str],
+    },
     /// Some of these kinds, separated by commas.
     Kinds(&'static [Kind]),
     /// Fields of the route's kind, separated by commas.
@@ -157,6 +164,15 @@ pub const REFERENCED: Parameter = parameter(
     "referenced",
     "Only files that a document names (`true`), or only the others (`false`)",
     ParameterType::Flag,
+);
+/// The states of jobs that make drafts.
+pub const CAPTURE_STATUS: Parameter = parameter(
+    "status",
+    "Only jobs in this state",
+    ParameterType::Word {
+        schema: "CaptureStatus",
+        words: &["queued", "running", "ready", "failed", "discarded", "expired", "accepted"],
+    },
 );
 /// The words of the flags of an import with their meanings.
 pub const FLAG_WORDS: [(&str, bool); 2] = [("true", true), ("false", false)];

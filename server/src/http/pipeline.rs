@@ -114,7 +114,8 @@ impl Pipeline<'_> {
             return Ok(reply);
         }
         let route = find_route(found.as_ref(), &parts)?;
-        let (path, segment) = found.map_or(("", None), |found| (found.entry.path, found.segment));
+        let (path, segment, second) =
+            found.map_or(("", None, None), |found| (found.entry.path, found.segment, found.second));
         self.facts.operation = &route.operation;
         if let Some(ForcedRefusal { problem, rate_window }) = ForcedRefusal::find(&parts.extensions) {
             self.facts.rate_window = rate_window;
@@ -134,7 +135,8 @@ impl Pipeline<'_> {
             }
             Handler::Keyed(handler) => {
                 let principal = self.authenticate(route, &parts).await?;
-                handler(self.parse_call(route, parts, body, segment, principal).await?).await
+                let call = self.parse_call(route, parts, body, principal).await?;
+                handler(Call { id: segment, name: second, ..call }).await
             }
         }
     }
@@ -201,13 +203,12 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Reads the body and parses all parts of the request, upgraded to the current version.
+    /// Reads the body and parses all parts of the request but the path, upgraded to the current version.
     async fn parse_call(
         &mut self,
         route: &Route,
         mut parts: Parts,
         body: Body,
-        segment: Option<String>,
         principal: Arc<Principal>,
     ) -> Result<Call, Problem> {
         check_accept(route, &parts.headers)?;
@@ -247,7 +248,8 @@ impl Pipeline<'_> {
             app: self.app.clone(),
             principal,
             kind: route.kind,
-            id: segment,
+            id: None,
+            name: None,
             query,
             body,
             upload,

@@ -155,7 +155,10 @@ impl ResponseContext {
                 let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
                 reply.headers.push(("allow", allowed.join(", ")));
             }
-            ProblemType::RateLimited | ProblemType::TooManyStreams | ProblemType::Unavailable => {
+            ProblemType::RateLimited
+            | ProblemType::TooManyStreams
+            | ProblemType::TooManyJobs
+            | ProblemType::Unavailable => {
                 let seconds = problem.details.get("retry_after_seconds").and_then(Value::as_u64).unwrap_or(1);
                 reply.headers.push(("retry-after", seconds.to_string()));
             }

@@ -26,7 +26,7 @@ pub enum Access {
     Open,
     /// Any valid key.
     Key,
-    /// A valid key with this scope.
+    /// A valid key with this scope, or with each of these scopes, separated by spaces.
     Scope(String),
 }
 
@@ -97,7 +97,7 @@ impl Route {
     /// Refuses a key without the scope of the route.
     pub fn check_scope(&self, principal: &Principal) -> Result<(), Problem> {
         match &self.access {
-            Access::Scope(scope) => principal.require_scope(scope),
+            Access::Scope(scopes) => scopes.split(' ').try_for_each(|scope| principal.require_scope(scope)),
             Access::Open | Access::Key => Ok(()),
         }
     }
@@ -107,9 +107,14 @@ impl Route {
         self.request_body == RequestBody::Patch || self.response_body == ResponseBody::Deleted && self.kind.is_some()
     }
 
-    /// Whether the path ends with the id of a record.
+    /// Whether the path has the id of a record or a job.
     pub fn has_id(&self) -> bool {
-        self.path.ends_with("{id}")
+        self.path.contains("{id}")
+    }
+
+    /// Whether the path has a name behind the id.
+    pub fn has_name(&self) -> bool {
+        self.path.contains("{name}")
     }
 
     /// Whether the route reads one record or a file of the service, which `If-None-Match` may answer with 304.
@@ -130,8 +135,7 @@ impl Route {
     /// Whether an idempotency key applies to the route (contract 6.4). A PUT is idempotent by itself, and a response with a
     /// secret is never stored.
     pub fn takes_ticket(&self) -> bool {
-        let has_secret = self.response_body == ResponseBody::CalendarCreated;
-        self.is_write() && self.method != Method::PUT && !has_secret
+        self.is_write() && self.method != Method::PUT
     }
 
     /// Whether the route changes something for a key.

@@ -1,47 +1,47 @@
 //! Runs import jobs, one after the other: reads the file, plans its rows from one read, applies the plan, and stores the results.
-//! Must not know who asked.
+//! Each job gets an end, whatever fails. Must not know who asked.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_exchange::import::{self, Counts, Draft, Plan, PlannedRow};
 
-use super::planning;
+use super::permission;
+use super::planning::{self, Planned};
 use super::request::Request;
-use super::writing::{self, Written};
+use super::writing::{self, Written, give_up};
 use crate::app::App;
-use crate::random::fresh_id;
 use crate::store::StoreError;
-use crate::store::imports::{self, Job, Status};
+use crate::store::imports::{self, Failure, FailureCause, Job, Status, Stored};
 
 /// Time before a step that the database refused is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Results that one transaction stores.
 const RESULTS_PER_STEP: usize = 2000;
-/// The failure of a job whose process ended between two steps.
-const INTERRUPTED: &str = "The service stopped during the import. Import the file again: rows with an id, an import_ref or a key \
-                           are recognised.";
 
 /// Runs waiting jobs in their order until the shutdown.
 pub(crate) async fn run(app: Arc<App>) {
     let mut shutdown = app.shutdown.clone();
-    let mut is_ready = false;
+    // The failure of the jobs that are marked as running although nothing works on them. At the start these are the jobs of an
+    // earlier process.
+    let mut unended = Some(Failure::new(FailureCause::Interrupted, "The service stopped during the import."));
     while !shutdown.is_requested() {
-        let step = async {
-            if !is_ready {
-                let now = app.clock_guard.now_or_expected(&app.clock);
-                app.db.write(move |tx| imports::end_interrupted(tx, now, INTERRUPTED)).await?;
+        let (now, failure) = (app.clock_guard.now_or_expected(&app.clock), unended.clone());
+        let claimed = app.db.write(move |tx| {
+            if let Some(failure) = &failure {
+                imports::end_running(tx, now, failure)?;
             }
-            app.db.write(imports::claim).await
-        };
-        let claimed = step.await;
-        is_ready |= claimed.is_ok();
-        let wait = match claimed {
+            imports::claim(tx)
+        });
+        let wait = match claimed.await {
             Ok(Some(job)) => {
-                run_job(&app, job).await;
+                unended = run_job(&app, job).await;
                 continue;
             }
-            Ok(None) => None,
+            Ok(None) => {
+                unended = None;
+                None
+            }
             Err(fault) => {
                 tracing::warn!(%fault, "cannot start an import; trying again");
                 Some(RETRY_AFTER)
@@ -55,75 +55,108 @@ pub(crate) async fn run(app: Arc<App>) {
     }
 }
 
-/// Carries out a job. A fault of the database fails the job; a job that has written nothing runs again after a restart.
-async fn run_job(app: &Arc<App>, job: Job) {
-    let (id, number) = (job.id, job.number);
-    let outcome = carry_out(app, job.clone()).await;
-    let Err(fault) = outcome else { return };
+/// Carries out a job. None: the job has its end. Else the failure with which it must be ended.
+async fn run_job(app: &Arc<App>, job: Job) -> Option<Failure> {
+    let (id, of_job) = (job.id, app.clone());
+    // A task of its own: a panic ends the job, and not this worker.
+    let done = tokio::spawn(async move { carry_out(&of_job, job).await }).await;
+    let fault = match done {
+        Ok(Ok(())) => return None,
+        Ok(Err(fault)) => fault,
+        Err(_) => StoreError::Panicked,
+    };
     tracing::error!(import = %id, %fault, "an import failed");
-    let failed = ended(app, job, Status::Failed, Some("The service could not carry out the import.".to_owned()));
-    if let Err(fault) = app.db.write(move |tx| imports::finish(tx, &failed)).await {
-        tracing::error!(import = number, %fault, "the end of an import cannot be stored");
-    }
+    Some(Failure::new(FailureCause::Service, "The service could not carry out the import."))
 }
 
 async fn carry_out(app: &Arc<App>, job: Job) -> Result<(), StoreError> {
-    let number = job.number;
-    let Some(body) = app.db.read(move |tx| imports::body(tx, number)).await? else { return Ok(()) };
+    let (number, now) = (job.number, app.clock_guard.now_or_expected(&app.clock));
+    let of_key = job.clone();
+    let found = app.db.read(move |tx| Ok((permission::scopes(tx, &of_key, now)?, imports::body(tx, number)?)));
+    let (scopes, Some(body)) = found.await? else { return Ok(()) };
+    let scopes = match scopes {
+        Ok(scopes) => scopes,
+        Err(sentence) => {
+            let sentence = format!("{sentence} Nothing was written.");
+            return end(app, job, Some(Failure::new(FailureCause::Key, sentence))).await;
+        }
+    };
+    let (request, draft) = match read(&job, body).await? {
+        Ok(read) => read,
+        Err(error) => return end(app, job, Some(Failure::new(FailureCause::File, error.message))).await,
+    };
+    // The results need the room of the file.
+    app.db.write(move |tx| imports::forget_body(tx, number)).await?;
+    let (of_plan, limit) = (job.clone(), app.config.home_bytes_max);
+    let planned =
+        app.db.read_on_own_thread(move |tx| planning::plan(tx, &of_plan, &draft, &scopes, limit, now)).await?;
+    let Planned { mut plan, bytes, bytes_left } = planned;
+    let failed = plan.counts().failed;
+    let failure = if failed > 0 && !request.partial && !request.dry_run {
+        let sentence = format!("{failed} of the rows are refused, so nothing was written.");
+        Some(Failure::new(FailureCause::Rows, sentence))
+    } else if bytes > bytes_left {
+        let left = bytes_left.max(0);
+        let sentence = format!(
+            "The home has no room: the import takes about {bytes} bytes, and {left} are left. Nothing was written."
+        );
+        if !request.dry_run {
+            let all = plan.steps();
+            give_up(&mut plan, &all, import::RowCode::NoRoom, "The home has no room for this import.");
+        }
+        Some(Failure::new(FailureCause::Full, sentence))
+    } else if request.dry_run {
+        None
+    } else {
+        match writing::apply(app, &job, &mut plan, request.partial).await? {
+            Written::All => None,
+            Written::Stopped { done, cause, why } => Some(Failure::new(cause, late_sentence(done, &why))),
+            Written::Deleted => return Ok(()),
+        }
+    };
+    store(app, job, &plan, failure).await
+}
+
+/// Reads the file of a job. The inner error is a fault of the file or of a parameter.
+async fn read(job: &Job, body: Vec<u8>) -> Result<Result<(Request, Draft), import::ImportError>, StoreError> {
     let texts = serde_json::from_str(&job.request).unwrap_or_default();
     let read = tokio::task::spawn_blocking(move || {
         let request = Request::parse(&texts)?;
         let draft = import::read(&body, &request.options)?;
-        Ok::<_, import::ImportError>((request, draft))
+        Ok((request, draft))
     });
-    let (request, draft): (Request, Draft) = match read.await.map_err(|_| StoreError::Panicked)? {
-        Ok(read) => read,
-        Err(error) => {
-            let failed = ended(app, job, Status::Failed, Some(error.message));
-            app.db.write(move |tx| imports::finish(tx, &failed)).await?;
-            return Ok(());
-        }
-    };
-    let (home, now) = (job.home, app.clock_guard.now_or_expected(&app.clock));
-    let mut plan = app.db.read_on_own_thread(move |tx| planning::plan(tx, home, &draft, &mut || fresh_id(now))).await?;
-    planning::refuse_out_of_scope(&mut plan, &job.scopes);
-    let failed = plan.counts().failed;
-    let refused = (failed > 0 && !request.partial && !request.dry_run)
-        .then(|| format!("{failed} of the rows are refused, so nothing was written."));
-    let error = match refused {
-        Some(error) => Some(error),
-        None if request.dry_run => None,
-        None => match writing::apply(app, &job, &mut plan, request.partial).await? {
-            Written::All => None,
-            Written::Stopped(done) => {
-                Some(late_sentence(done, "A row could not be written, because the home has changed."))
-            }
-            Written::Full(done) => Some(late_sentence(done, "The home has reached the most bytes that it may take.")),
-            Written::Deleted => return Ok(()),
-        },
-    };
-    store(app, job, &plan, error).await
+    read.await.map_err(|_| StoreError::Panicked)
 }
 
 fn late_sentence(done: usize, why: &str) -> String {
     match done {
         0 => format!("{why} Nothing was written."),
-        _ => format!("{why} {done} changes were written before; import the file again for the rest."),
+        _ => format!("{why} {done} changes were written before."),
     }
 }
 
-/// Stores the results, then the end of the job.
-async fn store(app: &App, job: Job, plan: &Plan, error: Option<String>) -> Result<(), StoreError> {
-    let number = job.number;
+/// Stores the results, then the end of the job. Results for which the home has no room are left out.
+async fn store(app: &App, mut job: Job, plan: &Plan, mut failure: Option<Failure>) -> Result<(), StoreError> {
+    let limit = app.config.home_bytes_max;
     for (at, rows) in plan.rows.chunks(RESULTS_PER_STEP).enumerate() {
         let results: Vec<String> = rows.iter().map(PlannedRow::to_json).map(|row| row.to_string()).collect();
-        let stored = app.db.write(move |tx| imports::add_results(tx, number, at * RESULTS_PER_STEP, &results)).await?;
-        if !stored {
-            return Ok(());
+        let of_results = job.clone();
+        let stored = app
+            .db
+            .write(move |tx| imports::add_results(tx, &of_results, at * RESULTS_PER_STEP, &results, limit))
+            .await?;
+        match stored {
+            Stored::All => (),
+            Stored::Deleted => return Ok(()),
+            // A dry run is its results. What an import has written stays written.
+            Stored::Full if job.is_dry_run => {
+                let full = || Failure::new(FailureCause::Full, "The home has no room for the results of the rows.");
+                failure.get_or_insert_with(full);
+                break;
+            }
+            Stored::Full => break,
         }
     }
-    let status = if error.is_some() { Status::Failed } else { Status::Succeeded };
-    let mut job = ended(app, job, status, error);
     let Counts { created, updated, unchanged, failed } = plan.counts();
     let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     job.counts = imports::Counts {
@@ -132,9 +165,13 @@ async fn store(app: &App, job: Job, plan: &Plan, error: Option<String>) -> Resul
         unchanged: whole(unchanged),
         failed: whole(failed),
     };
-    app.db.write(move |tx| imports::finish(tx, &job)).await.map(drop)
+    end(app, job, failure).await
 }
 
-fn ended(app: &App, job: Job, status: Status, error: Option<String>) -> Job {
-    Job { status, error, finished_at: Some(app.clock_guard.now_or_expected(&app.clock)), ..job }
+/// Stores the end of a job.
+async fn end(app: &App, job: Job, failure: Option<Failure>) -> Result<(), StoreError> {
+    let status = if failure.is_some() { Status::Failed } else { Status::Succeeded };
+    let finished_at = Some(app.clock_guard.now_or_expected(&app.clock));
+    let ended = Job { status, failure, finished_at, ..job };
+    app.db.write(move |tx| imports::finish(tx, &ended)).await
 }

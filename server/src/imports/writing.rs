@@ -1,6 +1,6 @@
 //! Applies the plan of an import. Up to [`ONE_TRANSACTION_MAX`] changes are one transaction: all or none. More changes go in steps,
 //! because one transaction would hold up the writes of all homes: everything was checked before, and a row that fails late,
-//! because the home has changed meanwhile, is told. Must not know files.
+//! because the home or the key has changed meanwhile, is told. Must not know files.
 
 use hearth_contract::check::CheckedBody;
 use hearth_contract::command::{Command, Preconditions};
@@ -8,10 +8,11 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::Problem;
 use hearth_exchange::import::{Action, Plan, PlannedRow, RowCode, RowFault};
 
+use super::permission;
 use crate::app::App;
 use crate::home::apply::HomeWriter;
 use crate::random::fresh_id;
-use crate::store::imports::{self, Job};
+use crate::store::imports::{self, FailureCause, Job};
 use crate::store::{StoreError, Tx, homes};
 
 /// The most changes in one transaction.
@@ -23,10 +24,15 @@ const STEP: usize = 500;
 pub(super) enum Written {
     /// All changes are committed; refused rows are marked in the plan.
     All,
-    /// A row failed late. So many changes were committed before.
-    Stopped(usize),
-    /// The home has no room.
-    Full(usize),
+    /// A step was refused. Rows that are not written are marked in the plan.
+    Stopped {
+        /// Changes that were committed before.
+        done: usize,
+        /// What the refusal lies in.
+        cause: FailureCause,
+        /// One sentence.
+        why: String,
+    },
     /// The job was deleted.
     Deleted,
 }
@@ -37,7 +43,10 @@ enum Step {
     Done(Vec<(usize, Problem)>),
     /// Nothing is committed, because of the row at this position in the step.
     Refused(usize, Problem),
+    /// Nothing is committed: the home has no room.
     Full,
+    /// Nothing is committed: the key may not write any more. One sentence.
+    Forbidden(String),
     Deleted,
 }
 
@@ -62,11 +71,18 @@ pub(super) async fn apply(app: &App, job: &Job, plan: &mut Plan, partial: bool) 
             }
             Step::Refused(at, problem) => {
                 stop(plan, &changes[done..], step[at], &problem);
-                return Ok(Written::Stopped(done));
+                let why = "A row could not be written, because the home has changed.".to_owned();
+                return Ok(Written::Stopped { done, cause: FailureCause::Changed, why });
             }
             Step::Full => {
-                give_up(plan, &changes[done..], "The home was full before this row was written.");
-                return Ok(Written::Full(done));
+                let code = RowCode::NoRoom;
+                give_up(plan, &changes[done..], code, "The home was full before this row was written.");
+                let why = "The home has reached the most bytes that it may take.".to_owned();
+                return Ok(Written::Stopped { done, cause: FailureCause::Full, why });
+            }
+            Step::Forbidden(why) => {
+                give_up(plan, &changes[done..], RowCode::InsufficientScope, &why);
+                return Ok(Written::Stopped { done, cause: FailureCause::Key, why });
             }
             Step::Deleted => return Ok(Written::Deleted),
         }
@@ -82,14 +98,14 @@ fn refuse(plan: &mut Plan, at: usize, problem: &Problem) {
 
 /// Marks the row at `at`, which failed late, and the rest, which is not written for that reason.
 fn stop(plan: &mut Plan, rest: &[usize], at: usize, problem: &Problem) {
-    give_up(plan, rest, "The import stopped at another row before this row was written.");
+    give_up(plan, rest, RowCode::ChangedMeanwhile, "The import stopped at another row before this row was written.");
     refuse(plan, at, problem);
 }
 
 /// Marks rows that are not written.
-fn give_up(plan: &mut Plan, rest: &[usize], why: &str) {
+pub(super) fn give_up(plan: &mut Plan, rest: &[usize], code: RowCode, why: &str) {
     for at in rest {
-        plan.rows[*at].action = Action::Fail(RowFault::of_row(RowCode::ChangedMeanwhile, why));
+        plan.rows[*at].action = Action::Fail(RowFault::of_row(code, why));
     }
 }
 
@@ -102,6 +118,13 @@ fn write_step(
     home_bytes_max: i64,
     partial: bool,
 ) -> Result<Step, StoreError> {
+    let scopes = match permission::scopes(tx, job, now)? {
+        Ok(scopes) => scopes,
+        Err(why) => return Ok(Step::Forbidden(why)),
+    };
+    if let Some(lacking) = rows.iter().map(|row| permission::needed(row.kind)).find(|scope| !scopes.contains(scope)) {
+        return Ok(Step::Forbidden(format!("The key of this import lacks the scope {lacking} now.")));
+    }
     if !imports::add_applied(tx, job.number, rows.len())? {
         return Ok(Step::Deleted);
     }

@@ -6,7 +6,7 @@ use hearth_contract::paths;
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
-use super::{examples, files, imports};
+use super::{captures, examples, files, imports};
 use crate::http::bodies::ResponseBody;
 use crate::http::route::Route;
 use crate::scopes::SCOPES;
@@ -40,6 +40,9 @@ fn envelope(route: &Route) -> Value {
         return json!({ "data": data, "meta": meta });
     }
     if let Some((data, meta)) = imports::answer(route.response_body, &meta, &page) {
+        return json!({ "data": data, "meta": meta });
+    }
+    if let Some((data, meta)) = captures::answer(route, &meta, &page) {
         return json!({ "data": data, "meta": meta });
     }
     let is_write = route.takes_ticket();

@@ -8,6 +8,7 @@
 //! - `examples`: an example record of each kind. `answers`: the example answer of each operation.
 
 mod answers;
+mod captures;
 mod envelopes;
 mod examples;
 mod files;

@@ -6,7 +6,7 @@ use hearth_contract::schema::{Field, Format, Kind};
 use serde_json::{Map, Value, json};
 
 use super::schema::{name, reference};
-use super::{examples, imports, responses};
+use super::{captures, examples, imports, responses};
 use crate::app::limits::RateClass;
 use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::parameters::{NULL, Parameter, ParameterType};
@@ -14,7 +14,7 @@ use crate::http::route::{Access, Route};
 use crate::store::filter::FILTER_VALUES_MAX;
 
 /// The groups of operations, with descriptions.
-pub(super) const TAGS: [(&str, &str); 16] = [
+pub(super) const TAGS: [(&str, &str); 18] = [
     ("Inventory", "Things the household owns"),
     ("Vehicles", "Cars, bikes, trailers"),
     ("Documents", "Papers and their details"),
@@ -24,6 +24,8 @@ pub(super) const TAGS: [(&str, &str); 16] = [
     ("Search", "Full-text search in all records"),
     ("Events", "The change feed, by poll and by stream"),
     ("Files", "The bytes of photos and papers, named by their SHA-256"),
+    ("Smart-add", "Drafts of items and vehicles that the server reads from photos"),
+    ("Extract", "Drafts of documents that the server reads from papers"),
     ("Exports", "All records as a file"),
     ("Imports", "Tables of other programs that become records"),
     ("Calendars", "Due and expiring days for calendar programs"),
@@ -52,7 +54,7 @@ fn operation(route: &Route) -> Value {
         "security": match &route.access {
             Access::Open => json!([]),
             Access::Key => json!([{ "apiKey": [] }]),
-            Access::Scope(scope) => json!([{ "apiKey": [scope] }]),
+            Access::Scope(scopes) => json!([{ "apiKey": scopes.split(' ').collect::<Vec<_>>() }]),
         },
         "responses": responses::responses(route),
     });
@@ -70,7 +72,10 @@ fn description(route: &Route) -> String {
     let access = match &route.access {
         Access::Open => "Needs no key.".to_owned(),
         Access::Key => "Needs a key, of any scope.".to_owned(),
-        Access::Scope(scope) => format!("Needs the scope `{scope}`."),
+        Access::Scope(scopes) => match scopes.split_once(' ') {
+            Some((one, other)) => format!("Needs the scopes `{one}` and `{other}`."),
+            None => format!("Needs the scope `{scopes}`."),
+        },
     };
     let window = match route.class {
         RateClass::Free => "",
@@ -110,6 +115,9 @@ fn parameters(route: &Route) -> Vec<Value> {
         let (about, schema, example) = match segment {
             "id" => ("The id", json!({ "type": "string", "format": "uuid" }), id.as_str()),
             "sha256" => ("The SHA-256 of the bytes", reference("FileHash"), examples::FILE_HASH),
+            "name" => {
+                ("The name of the draft", json!({ "type": "string", "pattern": "^[a-z0-9-]{1,40}$" }), "item-by-agent")
+            }
             "section" => ("The name of the page", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "tasks"),
             "guide" => ("The name of the guide", json!({ "type": "string", "pattern": "^[a-z-]+$" }), "paging"),
             _ => ("The error type", reference("ErrorType"), "not_found"),
@@ -155,7 +163,7 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
             json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
         }
         ParameterType::Cursor => json!({ "type": "string", "minLength": 1 }),
-        ParameterType::Choice { schema, .. } => reference(schema),
+        ParameterType::Choice { schema, .. } | ParameterType::Word { schema, .. } => reference(schema),
         ParameterType::Kinds(kinds) if kinds.len() == Kind::ALL.len() => list(reference("ResourceType")),
         ParameterType::Kinds(_) => list(reference("CollectionType")),
         ParameterType::Fields => list(reference(&format!("{kind}Field"))),
@@ -243,6 +251,10 @@ fn body(route: &Route) -> Option<Value> {
             );
         }
         RequestBody::Import => return Some(imports::request()),
+        RequestBody::SmartAdd | RequestBody::Extract | RequestBody::Suggestion | RequestBody::Accepted => {
+            let (schema, example) = captures::request(route.request_body);
+            (schema.to_owned(), example)
+        }
         RequestBody::Export => {
             ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"], "names": true }))
         }

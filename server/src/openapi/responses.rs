@@ -91,7 +91,11 @@ fn success_headers(route: &Route, shared: &Map<String, Value>) -> Map<String, Va
     }
     if matches!(
         route.response_body,
-        ResponseBody::Created | ResponseBody::ExportAccepted | ResponseBody::ImportAccepted | ResponseBody::FileStored
+        ResponseBody::Created
+            | ResponseBody::ExportAccepted
+            | ResponseBody::ImportAccepted
+            | ResponseBody::CaptureAccepted
+            | ResponseBody::FileStored
     ) {
         headers.extend(header_references(&[("Location", "Location")]));
     }
@@ -176,6 +180,9 @@ fn success_description(body: ResponseBody) -> &'static str {
         ResponseBody::Import => "The job with the results of its rows",
         ResponseBody::ImportAccepted => "The job is queued",
         ResponseBody::Imports => "A page of jobs",
+        ResponseBody::Capture => "The job with its drafts",
+        ResponseBody::CaptureAccepted => "The job is queued",
+        ResponseBody::Captures => "A page of jobs; it ends early at 4 MiB",
         ResponseBody::File => "The file",
         ResponseBody::CalendarCreated => "The calendar with its url, which is shown only here",
         ResponseBody::Calendars => "The calendars, at most 100",
@@ -218,6 +225,8 @@ fn success_schema(route: &Route, media: &str) -> Value {
         ResponseBody::Import => "ImportResultResponse".to_owned(),
         ResponseBody::ImportAccepted => "ImportResponse".to_owned(),
         ResponseBody::Imports => "ImportList".to_owned(),
+        ResponseBody::Capture | ResponseBody::CaptureAccepted => "CaptureResponse".to_owned(),
+        ResponseBody::Captures => "CaptureList".to_owned(),
         ResponseBody::FileStored => "FileResponse".to_owned(),
         ResponseBody::Files => "FileList".to_owned(),
         ResponseBody::FileText => "FileTextResponse".to_owned(),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use hearth_contract::resources::RESOURCES;
 use serde_json::{Map, Value, json};
 
-use super::{envelopes, files, imports, operations, parts, records, rpc, services};
+use super::{captures, envelopes, files, imports, operations, parts, records, rpc, services};
 use crate::http::parameters::{Parameter, ParameterType};
 use crate::http::route::Route;
 
@@ -25,6 +25,7 @@ pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
             .chain(rpc::all())
             .chain(files::all())
             .chain(imports::all())
+            .chain(captures::all())
             .map(|(name, schema)| (name.to_owned(), schema)),
     );
     prune(&mut schemas, routes);
@@ -34,7 +35,9 @@ pub(super) fn all(routes: &[Route]) -> Map<String, Value> {
 /// The named word lists of query parameters.
 fn choices(routes: &[Route]) -> impl Iterator<Item = (String, &'static [&'static str])> {
     routes.iter().flat_map(|route| route.parameters).filter_map(|parameter: &Parameter| match parameter.value_type {
-        ParameterType::Choice { schema, words } => Some((schema.to_owned(), words)),
+        ParameterType::Choice { schema, words } | ParameterType::Word { schema, words } => {
+            Some((schema.to_owned(), words))
+        }
         _ => None,
     })
 }

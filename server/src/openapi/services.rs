@@ -87,7 +87,7 @@ fn calendars() -> Named {
                 json!({
                     "id": reference("Id"),
                     "name": { "type": "string" },
-                    "url": { "type": ["string", "null"], "description": "The address for calendar programs; only in the answer that makes the calendar" },
+                    "url": { "type": ["string", "null"], "description": "The address for calendar programs; only in the first answer to the request that makes the calendar" },
                     "created_at": moment(),
                     "last_used_at": nullable_moment(),
                 }),

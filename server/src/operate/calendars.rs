@@ -13,7 +13,7 @@ use super::people::reachable;
 use super::teams::{NAME_RULE, is_valid_name};
 use crate::random::{fresh_id, random_bytes};
 use crate::store::calendars::{self, Calendar, Maker, Scope};
-use crate::store::{Db, HomeNumber, StoreError};
+use crate::store::{Db, HomeNumber, StoreError, Tx};
 
 /// Calendars of a home, at most.
 pub const CALENDARS_MAX: usize = 100;
@@ -36,6 +36,32 @@ impl CreatedCalendar {
     }
 }
 
+impl CreatedCalendar {
+    /// A new calendar that is not stored yet. `token`: random bytes of its secret.
+    pub fn new(
+        now: Timestamp,
+        home: HomeNumber,
+        name: String,
+        kinds: Vec<Kind>,
+        maker: Maker,
+        token: [u8; 32],
+    ) -> CreatedCalendar {
+        let token = token_text(TokenKind::Calendar, token);
+        let (id, hash) = (fresh_id(now).to_string(), hash_of(&token));
+        let calendar = Calendar { id, hash, home, name, kinds, maker, created_at: now, last_used_at: None };
+        CreatedCalendar { calendar, token }
+    }
+
+    /// Stores the calendar. False: its home has [`CALENDARS_MAX`].
+    pub fn insert(&self, tx: &Tx<'_>) -> Result<bool, StoreError> {
+        if calendars::count(tx, self.calendar.home)? >= CALENDARS_MAX {
+            return Ok(false);
+        }
+        calendars::insert(tx, &self.calendar)?;
+        Ok(true)
+    }
+}
+
 /// Makes a calendar. Refused: the name is no name, or the home has [`CALENDARS_MAX`].
 pub async fn create(
     db: &Db,
@@ -48,18 +74,10 @@ pub async fn create(
     if !is_valid_name(name) {
         return Err(Error::Refused(NAME_RULE.to_owned()));
     }
-    let token = token_text(TokenKind::Calendar, random_bytes::<32>());
-    let (id, name, created_at) = (fresh_id(now).to_string(), name.to_owned(), now);
-    let calendar = Calendar { id, hash: hash_of(&token), home, name, kinds, maker, created_at, last_used_at: None };
-    let made = db.write_for(home, move |tx| {
-        if calendars::count(tx, home)? >= CALENDARS_MAX {
-            return Ok(None);
-        }
-        calendars::insert(tx, &calendar)?;
-        Ok(Some(calendar))
-    });
+    let calendar = CreatedCalendar::new(now, home, name.to_owned(), kinds, maker, random_bytes());
+    let made = db.write_for(home, move |tx| Ok(calendar.insert(tx)?.then_some(calendar)));
     match made.await? {
-        Some(calendar) => Ok(CreatedCalendar { calendar, token }),
+        Some(calendar) => Ok(calendar),
         None => Err(Error::Refused(format!("the home has {CALENDARS_MAX} calendars; remove one that nobody reads"))),
     }
 }

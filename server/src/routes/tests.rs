@@ -65,8 +65,8 @@ fn routes_have_unique_names_and_known_scopes() {
     for route in ROUTES.iter() {
         assert!(names.insert(&route.operation), "{}", route.operation);
         assert!(!route.summary.is_empty());
-        if let Access::Scope(scope) = &route.access {
-            assert!(SCOPES.contains(&scope.as_str()), "{scope}");
+        if let Access::Scope(scopes) = &route.access {
+            assert!(scopes.split(' ').all(|scope| SCOPES.contains(&scope)), "{scopes}");
         }
     }
 }

@@ -38,7 +38,7 @@ pub fn count(tx: &Tx<'_>, home: HomeNumber) -> Result<(i64, i64), StoreError> {
 
 /// Contradictions between `events`, `tombstones`, `records` and `homes`: a description, and a query for the ids of the
 /// events or records. `?1` is the home, `?2` the row id of position 0, `?3` the row id after the last event, `?4` the head.
-const CONTRADICTIONS: [(&str, &str); 17] = [
+const CONTRADICTIONS: [(&str, &str); 19] = [
     ("event after the head", "SELECT event_rowid - ?2 FROM events WHERE event_rowid > ?2 + ?4 AND event_rowid < ?3"),
     (
         "head after the last event, which is",
@@ -77,9 +77,23 @@ const CONTRADICTIONS: [(&str, &str); 17] = [
              AND h.file_bytes <> (SELECT coalesce(sum(size_bytes), 0) FROM files WHERE home = ?1)",
     ),
     (
-        "file whose row does not say whether a document names the file",
-        "SELECT sha256 FROM files WHERE home = ?1 AND (unused_since IS NULL) <> EXISTS
-             (SELECT 1 FROM field_values v WHERE v.home = ?1 AND v.kind = 3 AND v.field = 7 AND v.value = sha256)",
+        "home whose imports have another size",
+        "SELECT h.id FROM homes h WHERE h.number = ?1 AND h.import_bytes <>
+             (SELECT coalesce(sum(octet_length(request) + coalesce(octet_length(body), 0)), 0) FROM imports WHERE home = ?1)
+             + (SELECT coalesce(sum(octet_length(r.result)), 0) FROM import_rows r JOIN imports i ON i.number = r.import
+                WHERE i.home = ?1)",
+    ),
+    (
+        "home whose readings and jobs have another size",
+        "SELECT h.id FROM homes h WHERE h.number = ?1 AND h.capture_bytes <>
+             (SELECT coalesce(sum(bytes), 0) FROM readings WHERE home = ?1)
+             + (SELECT coalesce(sum(bytes), 0) FROM captures WHERE home = ?1)",
+    ),
+    (
+        "file whose row does not say whether a document or a job names the file",
+        "SELECT sha256 FROM files WHERE home = ?1 AND (unused_since IS NULL) <> (EXISTS
+             (SELECT 1 FROM field_values v WHERE v.home = ?1 AND v.kind = 3 AND v.field = 7 AND v.value = sha256)
+             OR EXISTS (SELECT 1 FROM capture_files c WHERE c.home = ?1 AND c.sha256 = files.sha256))",
     ),
     (
         "home whose oldest event is of another moment",

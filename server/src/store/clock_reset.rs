@@ -41,6 +41,12 @@ pub fn set_back(tx: &Tx<'_>, home: HomeNumber, now: Timestamp) -> Result<(), Sto
         "UPDATE imports SET created_at = ?2, finished_at = min(finished_at, ?2) WHERE home = ?1 AND created_at > ?2",
         (home.0, now),
     )?;
+    tx.conn.execute(
+        "UPDATE captures SET created_at = ?2, finished_at = min(finished_at, ?2),
+                expires_at = expires_at - (created_at - ?2)
+         WHERE home = ?1 AND created_at > ?2",
+        (home.0, now),
+    )?;
     tx.conn.execute("UPDATE homes SET last_updated_at = ?2 WHERE number = ?1", (home.0, now))?;
     Ok(())
 }

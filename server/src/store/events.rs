@@ -12,11 +12,15 @@ use super::receipts;
 use super::records::{id, kind, number, text};
 use super::tx::Tx;
 
-/// Appends an event, whose id must be higher than the head of the home. The new head must be saved in the same job.
-pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent) -> Result<(), StoreError> {
+/// Appends an event, whose id must be higher than the head of the home. `author`: the name of the person or the key that
+/// writes; stored with a delete alone, because every other event names its author in its JSON. The new head must be saved
+/// in the same job.
+pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent, author: &str) -> Result<(), StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "INSERT INTO events (event_rowid, kind, event_type, record, at, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO events (event_rowid, kind, event_type, record, at, key, body, deleted_by)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
+    let deleted_by = (event.event_type == EventType::Deleted).then_some(author);
     statement.execute((
         home.event_rowid(event.id),
         number(event.kind),
@@ -25,6 +29,7 @@ pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent) -> Result<(), 
         event.created_at.millis(),
         &event.idempotency_key,
         &event.payload,
+        deleted_by,
     ))?;
     tx.pending.borrow_mut().events_appended += 1;
     tx.first_appended.set(tx.first_appended.get().or(Some(home.event_rowid(event.id))));
@@ -33,6 +38,12 @@ pub fn append(tx: &Tx<'_>, home: HomeNumber, event: &StoredEvent) -> Result<(), 
     }
     tx.is_head_unsaved.set(true);
     tx.commit_early_if(hearth_simulated::PlantedFault::EventInOwnTransaction)
+}
+
+/// The record JSON of an event. None: the event left the log, or deleted its record.
+pub fn payload(tx: &Tx<'_>, home: HomeNumber, event: i64) -> Result<Option<String>, StoreError> {
+    let mut statement = tx.conn.prepare_cached("SELECT body FROM events WHERE event_rowid = ?1")?;
+    Ok(statement.query_row([home.event_rowid(event)], |row| row.get(0)).optional()?.flatten())
 }
 
 /// Events of other kinds that one read skips at most. Without a limit, the search for a rare kind would read the whole
@@ -112,13 +123,16 @@ pub fn tombstones(
     rows.collect()
 }
 
-/// The latest events of a home, the newest first.
-pub fn latest(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+/// The latest events of a home, the newest first, each with the name of the person or the key that deleted its record.
+/// None: the event is no delete.
+pub fn latest(tx: &Tx<'_>, home: HomeNumber, limit: usize) -> Result<Vec<(StoredEvent, Option<String>)>, StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT event_rowid, kind, event_type, record, at, key, body FROM events
+        "SELECT event_rowid, kind, event_type, record, at, key, body, deleted_by FROM events
          WHERE event_rowid > ?1 AND event_rowid < ?2 ORDER BY event_rowid DESC LIMIT ?3",
     )?;
-    let rows = statement.query_and_then((home.event_rowid(0), home.rowid_end(), limit as i64), read_event)?;
+    let rows = statement.query_and_then((home.event_rowid(0), home.rowid_end(), limit as i64), |row| {
+        Ok::<_, StoreError>((read_event(row)?, row.get(7)?))
+    })?;
     rows.collect()
 }
 

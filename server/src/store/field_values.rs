@@ -12,7 +12,9 @@ use uuid::Uuid;
 
 use super::days::{NEXT_DUE, NEXT_END, ends};
 use super::error::StoreError;
+use super::file_hash::FileHash;
 use super::home_number::HomeNumber;
+use super::record_keys::{self, RecordKey};
 use super::records::{id, kind, number, text};
 use super::tx::Tx;
 use hearth_exchange::ends::due_day;
@@ -53,7 +55,8 @@ pub fn rows_of(kind: Kind, created: i64, fields: &Fields) -> impl Iterator<Item 
     let import_ref = fields.get(IMPORT_REF).and_then(Value::as_str);
     let import_ref = import_ref.map(|name| (kind, IMPORT_REF_NUMBER, name.to_owned(), created));
     let indexed = indexed.map(move |(field, number)| (kind, number, value(field), created));
-    indexed.chain(next).chain(ends).chain(import_ref)
+    let keys = record_keys::rows(kind, fields).into_iter().map(move |(field, value)| (kind, field, value, created));
+    indexed.chain(next).chain(ends).chain(import_ref).chain(keys)
 }
 
 /// The number of records of a kind with a value of an indexed field, at most `most`.
@@ -115,6 +118,27 @@ pub fn replace(
     Ok(())
 }
 
+/// The JSON of the documents that name a file, the oldest first, at most `limit`, of those created after an event.
+pub fn documents_of(
+    tx: &Tx<'_>,
+    home: HomeNumber,
+    file: &FileHash,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<(i64, String)>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT v.created, e.body FROM field_values v
+         CROSS JOIN records r INDEXED BY records_by_creation
+           ON r.home = v.home AND r.kind = v.kind AND r.deleted = 0 AND r.created = v.created
+         CROSS JOIN events e ON e.event_rowid = ?5 + r.rev
+         WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = ?4 AND v.created > ?6
+         ORDER BY v.created LIMIT ?7",
+    )?;
+    let file = file.as_str();
+    let values = (home.0, number(Kind::Document), FILE_SHA256, file, home.event_rowid(0), after, limit as i64);
+    Ok(statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+}
+
 /// Records that refer to a record, by kind, then by id. If there are more than `limit`, any `limit` of them.
 pub fn sources(tx: &Tx<'_>, home: HomeNumber, target: Uuid, limit: usize) -> Result<Vec<(Kind, Uuid)>, StoreError> {
     // CROSS JOIN: SQLite would otherwise begin with all records of the kind.
@@ -159,6 +183,9 @@ pub fn field_name(stored: i64) -> &'static str {
     }
     if stored == IMPORT_REF_NUMBER {
         return IMPORT_REF;
+    }
+    if let Some(key) = RecordKey::ALL.into_iter().find(|key| key.number() == stored) {
+        return key.field().1;
     }
     INDEXED.iter().find(|(_, number)| *number == stored).map_or("unknown field", |(name, _)| name)
 }

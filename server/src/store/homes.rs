@@ -131,13 +131,11 @@ pub fn try_write(tx: &Tx<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Bytes that the records, events, stored responses, files and export files of a home take.
+/// Bytes that the records, events, stored responses, files, what was read in them, imports and export files of a home take.
 pub fn used_bytes(tx: &Tx<'_>, number: HomeNumber) -> Result<i64, StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT event_bytes + receipt_bytes + file_bytes
+        "SELECT event_bytes + receipt_bytes + file_bytes + import_bytes + capture_bytes
                 + (SELECT coalesce(sum(size_bytes), 0) FROM exports WHERE home = ?1 AND status = 'succeeded')
-                + (SELECT coalesce(sum(length(body)), 0) FROM imports
-                   WHERE home = ?1 AND status IN ('queued', 'running'))
          FROM homes WHERE number = ?1",
     )?;
     Ok(statement.query_row([number.0], |row| row.get(0))?)

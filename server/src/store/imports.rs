@@ -1,98 +1,47 @@
-//! Import jobs: the request, the file while it waits, and the results of the rows. Must not know how a file is read.
+//! Import jobs: the request, the file while it waits, and the results of the rows. All of them count to the bytes of the home.
+//! Must not know how a file is read.
 
 use hearth_contract::formats::Timestamp;
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{OptionalExtension, named_params};
 use uuid::Uuid;
 
 use super::error::StoreError;
 use super::home_number::HomeNumber;
-use super::records::id;
+use super::homes;
+use super::import_job::{SELECT, read_job};
 use super::tx::Tx;
 
+pub use super::import_job::{Counts, Failure, FailureCause, Job, Status};
+
 /// How long an ended job is kept, in milliseconds: 30 days.
-pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+/// How long a dry run is kept after its end, in milliseconds: one day.
+const DRY_RUN_KEPT_MS: i64 = 24 * 3_600_000;
 /// Jobs that one step of the cleanup deletes. Each may have tens of thousands of results.
 const JOBS_PER_STEP: usize = 1;
 
-/// The state of a job.
+/// How results were stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// Waiting to be carried out.
-    Queued,
-    /// The file is being read, or its rows are being written.
-    Running,
-    /// All rows are done, or were looked at in a dry run.
-    Succeeded,
-    /// The file or a row was refused.
-    Failed,
+pub enum Stored {
+    /// All of them.
+    All,
+    /// None of them: the home has no room for them.
+    Full,
+    /// None of them: the job was deleted.
+    Deleted,
 }
-
-impl Status {
-    /// The word in the database and in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Status::Queued => "queued",
-            Status::Running => "running",
-            Status::Succeeded => "succeeded",
-            Status::Failed => "failed",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Status> {
-        let all = [Status::Queued, Status::Running, Status::Succeeded, Status::Failed];
-        all.into_iter().find(|status| status.as_str() == word)
-    }
-}
-
-/// The numbers of rows by what they do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "contract 23 names the counts")]
-pub struct Counts {
-    pub created: i64,
-    pub updated: i64,
-    pub unchanged: i64,
-    pub failed: i64,
-}
-
-/// An import job, without its file and its results.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
-    /// The position in the order of creation; 0 before the job is inserted.
-    pub number: i64,
-    /// The id in the API.
-    pub id: Uuid,
-    /// The home into which the file goes.
-    pub home: HomeNumber,
-    /// The parameters, as a JSON object of texts.
-    pub request: String,
-    /// The scopes of the key that asked.
-    pub scopes: Vec<String>,
-    /// The name of the key that asked, for `updated_by`.
-    pub author: String,
-    /// The state of the job.
-    pub status: Status,
-    /// The rows by what they do; zero until the file was read.
-    pub counts: Counts,
-    /// The moment of the request.
-    pub created_at: Timestamp,
-    /// The moment of the end. None: not ended.
-    pub finished_at: Option<Timestamp>,
-    /// Why the job failed: one sentence. None: not failed.
-    pub error: Option<String>,
-}
-
-const SELECT: &str = "SELECT number, id, home, request, scopes, author, status, created, updated, unchanged, failed,
-    created_at, finished_at, error FROM imports";
 
 /// Inserts a new job with its file; the database gives the number.
 pub fn insert(tx: &Tx<'_>, job: &Job, body: &[u8]) -> Result<(), StoreError> {
     tx.conn.execute(
-        "INSERT INTO imports (id, home, request, scopes, author, body, status, created_at)
-         VALUES (:id, :home, :request, :scopes, :author, :body, :status, :at)",
+        "INSERT INTO imports (id, home, request, is_dry_run, key, scopes, author, body, status, created_at)
+         VALUES (:id, :home, :request, :is_dry_run, :key, :scopes, :author, :body, :status, :at)",
         named_params! {
             ":id": job.id.to_string(),
             ":home": job.home.0,
             ":request": job.request,
+            ":is_dry_run": job.is_dry_run,
+            ":key": job.key,
             ":scopes": job.scopes.join(" "),
             ":author": job.author,
             ":body": body,
@@ -100,6 +49,17 @@ pub fn insert(tx: &Tx<'_>, job: &Job, body: &[u8]) -> Result<(), StoreError> {
             ":at": job.created_at.millis(),
         },
     )?;
+    add_bytes(tx, tx.conn.last_insert_rowid(), (job.request.len() + body.len()) as i64)
+}
+
+/// Adds to the bytes of a job, and of its home.
+fn add_bytes(tx: &Tx<'_>, number: i64, change: i64) -> Result<(), StoreError> {
+    let mut of_home = tx.conn.prepare_cached(
+        "UPDATE homes SET import_bytes = import_bytes + ?2 WHERE number = (SELECT home FROM imports WHERE number = ?1)",
+    )?;
+    of_home.execute((number, change))?;
+    let mut of_job = tx.conn.prepare_cached("UPDATE imports SET bytes = bytes + ?2 WHERE number = ?1")?;
+    of_job.execute((number, change))?;
     Ok(())
 }
 
@@ -123,10 +83,19 @@ pub fn count_waiting(tx: &Tx<'_>, home: HomeNumber) -> Result<i64, StoreError> {
     Ok(statement.query_row([home.0], |row| row.get(0))?)
 }
 
-/// The file of a job. None: the job was deleted.
+/// The file of a job. None: the job was deleted, or the file was forgotten.
 pub fn body(tx: &Tx<'_>, number: i64) -> Result<Option<Vec<u8>>, StoreError> {
     let mut statement = tx.conn.prepare_cached("SELECT body FROM imports WHERE number = ?1")?;
     Ok(statement.query_row([number], |row| row.get(0)).optional()?.flatten())
+}
+
+/// Forgets the file of a job: no job reads its file twice.
+pub fn forget_body(tx: &Tx<'_>, number: i64) -> Result<(), StoreError> {
+    let mut size = tx.conn.prepare_cached("SELECT octet_length(body) FROM imports WHERE number = ?1")?;
+    let size: Option<i64> = size.query_row([number], |row| row.get(0)).optional()?.flatten();
+    let Some(size) = size else { return Ok(()) };
+    tx.conn.execute("UPDATE imports SET body = NULL WHERE number = ?1", [number])?;
+    add_bytes(tx, number, -size)
 }
 
 /// Results of a job from a position on, at most `limit`, as JSON texts.
@@ -147,6 +116,12 @@ pub fn remove(tx: &Tx<'_>, home: HomeNumber, id: Uuid) -> Result<(), StoreError>
 
 fn forget(tx: &Tx<'_>, number: i64) -> Result<(), StoreError> {
     clear_results(tx, number)?;
+    forget_body(tx, number)?;
+    tx.conn.execute(
+        "UPDATE homes SET import_bytes = import_bytes - i.bytes FROM imports i
+         WHERE i.number = ?1 AND homes.number = i.home",
+        [number],
+    )?;
     tx.conn.execute("DELETE FROM imports WHERE number = ?1", [number])?;
     Ok(())
 }
@@ -156,37 +131,61 @@ pub fn claim(tx: &Tx<'_>) -> Result<Option<Job>, StoreError> {
     let mut statement = tx.conn.prepare_cached(&format!("{SELECT} WHERE status = 'queued' ORDER BY number LIMIT 1"))?;
     let Some(job) = statement.query_and_then([], read_job)?.next().transpose()? else { return Ok(None) };
     tx.conn.execute("UPDATE imports SET status = 'running' WHERE number = ?1", [job.number])?;
-    clear_results(tx, job.number)?;
     Ok(Some(Job { status: Status::Running, ..job }))
 }
 
-/// Fails the jobs that ran when the process ended, with a sentence. None runs again: a file that ends the process would end it
-/// at each start.
-pub fn end_interrupted(tx: &Tx<'_>, now: Timestamp, sentence: &str) -> Result<(), StoreError> {
-    tx.conn.execute(
-        "UPDATE imports SET status = 'failed', body = NULL, finished_at = ?1, error = ?2 WHERE status = 'running'",
-        (now.millis(), sentence),
-    )?;
+/// Fails the jobs that run although nothing works on them. None runs again: a file that ends the process would end it at each
+/// start.
+pub fn end_running(tx: &Tx<'_>, now: Timestamp, failure: &Failure) -> Result<(), StoreError> {
+    let mut statement = tx.conn.prepare_cached("SELECT number, applied FROM imports WHERE status = 'running'")?;
+    let running: Vec<(i64, i64)> =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    for (number, applied) in running {
+        clear_results(tx, number)?;
+        forget_body(tx, number)?;
+        let sentence = match applied {
+            0 => failure.sentence.clone(),
+            _ => format!("{} {applied} changes were written before.", failure.sentence),
+        };
+        tx.conn.execute(
+            "UPDATE imports SET status = 'failed', finished_at = ?2, error = ?3, cause = ?4 WHERE number = ?1",
+            (number, now.millis(), sentence, failure.cause.as_str()),
+        )?;
+    }
     Ok(())
 }
 
 /// Deletes the results of a job.
-pub fn clear_results(tx: &Tx<'_>, number: i64) -> Result<(), StoreError> {
+fn clear_results(tx: &Tx<'_>, number: i64) -> Result<(), StoreError> {
+    let sql = "SELECT coalesce(sum(octet_length(result)), 0) FROM import_rows WHERE import = ?1";
+    let size: i64 = tx.conn.prepare_cached(sql)?.query_row([number], |row| row.get(0))?;
     tx.conn.execute("DELETE FROM import_rows WHERE import = ?1", [number])?;
-    Ok(())
+    add_bytes(tx, number, -size)
 }
 
-/// Stores results, the first at a position. False: the job was deleted.
-pub fn add_results(tx: &Tx<'_>, number: i64, first: usize, results: &[String]) -> Result<bool, StoreError> {
+/// Stores results of a running job, the first at a position. `home_bytes_max`: the most bytes of its home.
+pub fn add_results(
+    tx: &Tx<'_>,
+    job: &Job,
+    first: usize,
+    results: &[String],
+    home_bytes_max: i64,
+) -> Result<Stored, StoreError> {
+    let number = job.number;
     if !is_running(tx, number)? {
-        return Ok(false);
+        return Ok(Stored::Deleted);
+    }
+    let bytes = results.iter().map(String::len).sum::<usize>() as i64;
+    if homes::used_bytes(tx, job.home)?.saturating_add(bytes) > home_bytes_max {
+        return Ok(Stored::Full);
     }
     let mut statement =
         tx.conn.prepare_cached("INSERT INTO import_rows (import, position, result) VALUES (?1, ?2, ?3)")?;
     for (at, result) in results.iter().enumerate() {
         statement.execute((number, (first + at) as i64, result))?;
     }
-    Ok(true)
+    add_bytes(tx, number, bytes)?;
+    Ok(Stored::All)
 }
 
 /// Adds to the number of committed changes. False: the job was deleted.
@@ -203,11 +202,12 @@ fn is_running(tx: &Tx<'_>, number: i64) -> Result<bool, StoreError> {
     Ok(statement.query_row([number], |row| row.get(0))?)
 }
 
-/// Stores the end of a running job, and forgets its file. False: the job was deleted.
-pub fn finish(tx: &Tx<'_>, job: &Job) -> Result<bool, StoreError> {
-    let changed = tx.conn.execute(
-        "UPDATE imports SET status = :status, body = NULL, created = :created, updated = :updated,
-           unchanged = :unchanged, failed = :failed, finished_at = :at, error = :error
+/// Stores the end of a running job, and forgets its file. A deleted job has no end.
+pub fn finish(tx: &Tx<'_>, job: &Job) -> Result<(), StoreError> {
+    forget_body(tx, job.number)?;
+    tx.conn.execute(
+        "UPDATE imports SET status = :status, created = :created, updated = :updated,
+           unchanged = :unchanged, failed = :failed, finished_at = :at, error = :error, cause = :cause
          WHERE number = :number AND status = 'running'",
         named_params! {
             ":status": job.status.as_str(),
@@ -216,44 +216,33 @@ pub fn finish(tx: &Tx<'_>, job: &Job) -> Result<bool, StoreError> {
             ":unchanged": job.counts.unchanged,
             ":failed": job.counts.failed,
             ":at": job.finished_at.map(Timestamp::millis),
-            ":error": job.error,
+            ":error": job.failure.as_ref().map(|failure| &failure.sentence),
+            ":cause": job.failure.as_ref().map(|failure| failure.cause.as_str()),
             ":number": job.number,
         },
     )?;
-    Ok(changed == 1)
+    Ok(())
 }
 
 /// Deletes all jobs.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.conn.execute("DELETE FROM import_rows", [])?;
     tx.conn.execute("DELETE FROM imports", [])?;
+    tx.conn.execute("UPDATE homes SET import_bytes = 0", [])?;
     Ok(())
 }
 
-/// Deletes jobs that ended before a moment. True: there may be more.
-pub fn delete_finished(tx: &Tx<'_>, before: Timestamp) -> Result<bool, StoreError> {
+/// Deletes jobs that ended long enough before a moment. True: there may be more.
+pub fn delete_finished(tx: &Tx<'_>, now: Timestamp) -> Result<bool, StoreError> {
     let mut statement = tx.conn.prepare_cached(
-        "SELECT number FROM imports WHERE status IN ('succeeded', 'failed') AND finished_at < ?1 LIMIT ?2",
+        "SELECT number FROM imports WHERE is_dry_run = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3",
     )?;
-    let numbers: Vec<i64> =
-        statement.query_map((before.millis(), JOBS_PER_STEP as i64), |row| row.get(0))?.collect::<Result<_, _>>()?;
-    numbers.iter().try_for_each(|number| forget(tx, *number))?;
-    Ok(numbers.len() == JOBS_PER_STEP)
-}
-
-fn read_job(row: &Row<'_>) -> Result<Job, StoreError> {
-    let (scopes, status): (String, String) = (row.get(4)?, row.get(6)?);
-    Ok(Job {
-        number: row.get(0)?,
-        id: id(row.get_ref(1)?.as_str().unwrap_or_default())?,
-        home: HomeNumber(row.get(2)?),
-        request: row.get(3)?,
-        scopes: scopes.split_whitespace().map(str::to_owned).collect(),
-        author: row.get(5)?,
-        status: Status::parse(&status).ok_or_else(|| StoreError::Corrupt(format!("status `{status}` of an import")))?,
-        counts: Counts { created: row.get(7)?, updated: row.get(8)?, unchanged: row.get(9)?, failed: row.get(10)? },
-        created_at: Timestamp::from_millis(row.get(11)?),
-        finished_at: row.get::<_, Option<i64>>(12)?.map(Timestamp::from_millis),
-        error: row.get(13)?,
-    })
+    let mut is_more = false;
+    for (is_dry_run, kept) in [(false, KEPT_MS), (true, DRY_RUN_KEPT_MS)] {
+        let parameters = (is_dry_run, now.plus_millis(-kept).millis(), JOBS_PER_STEP as i64);
+        let numbers: Vec<i64> = statement.query_map(parameters, |row| row.get(0))?.collect::<Result<_, _>>()?;
+        numbers.iter().try_for_each(|number| forget(tx, *number))?;
+        is_more |= numbers.len() == JOBS_PER_STEP;
+    }
+    Ok(is_more)
 }

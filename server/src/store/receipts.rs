@@ -192,7 +192,7 @@ mod tests {
                     created_at: at,
                     idempotency_key: Some(KEY.to_owned()),
                 };
-                events::append(tx, HOME, &event)?;
+                events::append(tx, HOME, &event, "phone")?;
             }
             let receipt =
                 Receipt { fingerprint: [0; 32], at, status: 207, headers: String::new(), body: body.to_owned() };

@@ -37,26 +37,37 @@ pub enum Fit {
     Title,
     /// At least one word begins a word of the title; the other words begin words elsewhere.
     PartOfTitle,
-    /// All words begin words elsewhere.
+    /// All words begin words elsewhere, such as in the text that was read in a document's file.
     Text,
 }
 
-const INSERT: &str = "INSERT INTO search (rowid, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5)";
-const REPLACE: &str = "INSERT OR REPLACE INTO search (rowid, title, body, kind, record) VALUES (?1, ?2, ?3, ?4, ?5)";
+const INSERT: &str = "INSERT INTO search (rowid, title, body, reading, kind, record)
+    VALUES (?1, ?2, ?3, coalesce(?6, ''), ?4, ?5)";
+const UPDATE: &str = "UPDATE search SET title = ?2, body = ?3, reading = coalesce(?6, reading), kind = ?4, record = ?5
+    WHERE rowid = ?1";
+const REPLACE: &str = "INSERT OR REPLACE INTO search (rowid, title, body, reading, kind, record)
+    VALUES (?1, ?2, ?3, coalesce(?6, ''), ?4, ?5)";
 
 /// Indexes a record at the end of the batch, under a folded title and folded other texts. `created` is the event that created
 /// the record; `is_new`: the record is not in the index yet.
 pub fn index(tx: &Tx<'_>, home: HomeNumber, created: i64, is_new: bool, record: (Kind, Uuid), title: &str, body: &str) {
     let code = home_code(home);
     let [title, body] = [title, body].map(|text| with_code(&code, text));
-    let change = SearchChange::Put { rowid: home.event_rowid(created), is_new, record, title, body };
+    let change = SearchChange::Put { rowid: home.event_rowid(created), is_new, record, title, body, reading: None };
     tx.pending.borrow_mut().search_changes.push(change);
 }
 
 /// Replaces the folded title of an indexed record at the end of the batch. `created` is the event that created the record.
 pub fn index_title(tx: &Tx<'_>, home: HomeNumber, created: i64, title: &str) {
-    let title = with_code(&home_code(home), title);
-    tx.pending.borrow_mut().search_changes.push(SearchChange::Title { rowid: home.event_rowid(created), title });
+    let (rowid, title) = (home.event_rowid(created), Some(with_code(&home_code(home), title)));
+    tx.pending.borrow_mut().search_changes.push(SearchChange::Texts { rowid, title, reading: None });
+}
+
+/// Replaces the folded text that was read in the file of an indexed document, at the end of the batch. `created` is the event that
+/// created the record.
+pub fn index_reading(tx: &Tx<'_>, home: HomeNumber, created: i64, reading: &str) {
+    let (rowid, reading) = (home.event_rowid(created), Some(with_code(&home_code(home), reading)));
+    tx.pending.borrow_mut().search_changes.push(SearchChange::Texts { rowid, title: None, reading });
 }
 
 /// Removes a record from the index at the end of the batch. `created` is the event that created the record.
@@ -102,8 +113,16 @@ const fn is_new(change: &SearchChange) -> bool {
 /// One change with the effect of two changes of a row.
 fn in_one(first: SearchChange, second: SearchChange) -> SearchChange {
     match (first, second) {
-        (SearchChange::Put { rowid, is_new, record, body, .. }, SearchChange::Title { title, .. }) => {
-            SearchChange::Put { rowid, is_new, record, title, body }
+        (
+            SearchChange::Put { rowid, is_new, record, title: old, body, reading: read },
+            SearchChange::Texts { title, reading, .. },
+        ) => SearchChange::Put { rowid, is_new, record, title: title.unwrap_or(old), body, reading: reading.or(read) },
+        (
+            SearchChange::Texts { reading: read, .. } | SearchChange::Put { reading: read, .. },
+            SearchChange::Put { rowid, is_new, record, title, body, reading },
+        ) => SearchChange::Put { rowid, is_new, record, title, body, reading: reading.or(read) },
+        (SearchChange::Texts { title: old, reading: read, .. }, SearchChange::Texts { rowid, title, reading }) => {
+            SearchChange::Texts { rowid, title: title.or(old), reading: reading.or(read) }
         }
         (_, second) => second,
     }
@@ -124,8 +143,11 @@ pub(super) fn merge_step(conn: &Connection) -> rusqlite::Result<bool> {
 
 fn apply_change(conn: &Connection, change: SearchChange, is_new_row: bool) -> rusqlite::Result<()> {
     match change {
-        SearchChange::Put { rowid, record: (kind, id), title, body, .. } => {
-            let values = params![rowid, title, body, number(kind), text(&id)];
+        SearchChange::Put { rowid, record: (kind, id), title, body, reading, .. } => {
+            let values = params![rowid, title, body, number(kind), text(&id), reading];
+            if !is_new_row && conn.prepare_cached(UPDATE)?.execute(values)? == 1 {
+                return Ok(());
+            }
             // REPLACE costs three lookups, INSERT costs one. A rewound home may still have the row of a discarded record;
             // INSERT then fails, and REPLACE follows.
             if is_new_row {
@@ -138,8 +160,9 @@ fn apply_change(conn: &Connection, change: SearchChange, is_new_row: bool) -> ru
             }
             conn.prepare_cached(REPLACE)?.execute(values)?;
         }
-        SearchChange::Title { rowid, title } => {
-            conn.prepare_cached("UPDATE search SET title = ?2 WHERE rowid = ?1")?.execute((rowid, title))?;
+        SearchChange::Texts { rowid, title, reading } => {
+            let sql = "UPDATE search SET title = coalesce(?2, title), reading = coalesce(?3, reading) WHERE rowid = ?1";
+            conn.prepare_cached(sql)?.execute((rowid, title, reading))?;
         }
         SearchChange::Remove { rowid } => {
             conn.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([rowid])?;
@@ -150,7 +173,7 @@ fn apply_change(conn: &Connection, change: SearchChange, is_new_row: bool) -> ru
 
 const fn rowid(change: &SearchChange) -> i64 {
     match change {
-        SearchChange::Put { rowid, .. } | SearchChange::Title { rowid, .. } | SearchChange::Remove { rowid } => *rowid,
+        SearchChange::Put { rowid, .. } | SearchChange::Texts { rowid, .. } | SearchChange::Remove { rowid } => *rowid,
     }
 }
 

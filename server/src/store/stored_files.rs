@@ -1,7 +1,6 @@
 //! The files of a home (contract 21): size, type, and whether a document names each. Must not know where the bytes lie, or how
 //! they come.
 
-use data_encoding::HEXLOWER;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{OptionalExtension, Row, named_params};
@@ -12,31 +11,9 @@ use super::field_values::FILE_SHA256;
 use super::home_number::HomeNumber;
 use super::records::number;
 use super::tx::Tx;
+use super::{capture_files, readings};
 
-/// Bytes of a SHA-256.
-const HASH_BYTES: usize = 32;
-
-/// The SHA-256 of a file: its name in a home. 64 lower-case hexadecimal digits, so the text is safe as a file name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FileHash(String);
-
-impl FileHash {
-    /// The hash in a text; upper case is folded. None: not 64 hexadecimal digits.
-    pub fn parse(text: &str) -> Option<FileHash> {
-        let is_hash = text.len() == 2 * HASH_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_hash.then(|| FileHash(text.to_ascii_lowercase()))
-    }
-
-    /// The hash with these bytes.
-    pub fn from_bytes(bytes: &[u8; HASH_BYTES]) -> FileHash {
-        FileHash(HEXLOWER.encode(bytes))
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+pub use super::file_hash::FileHash;
 
 /// A file whose bytes are on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +37,7 @@ pub enum Removal {
     Removed,
     /// No such file.
     Absent,
-    /// A document names the file, which stays.
+    /// A document names the file, or a job needs it: the file stays.
     InUse,
 }
 
@@ -123,7 +100,7 @@ pub fn put(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile, now: Timestamp) -> 
     Ok((file.clone(), true))
 }
 
-/// Deletes a file of a home that no document names. The bytes are noted for removal.
+/// Deletes a file of a home that no document names and no job needs. The bytes are noted for removal.
 pub fn remove(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Removal, StoreError> {
     let Some(file) = find(tx, home, hash)? else { return Ok(Removal::Absent) };
     if is_named(tx, home, hash)? {
@@ -141,15 +118,16 @@ pub fn remove_unused(tx: &Tx<'_>, before: Timestamp, limit: usize) -> Result<usi
     let found: Vec<(i64, String)> = statement
         .query_map((before.millis(), limit as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    for (home, hash) in &found {
-        if let Some(file) = find(tx, HomeNumber(*home), &FileHash(hash.clone()))? {
+    for (home, text) in &found {
+        let Some(hash) = FileHash::parse(text) else { continue };
+        if let Some(file) = find(tx, HomeNumber(*home), &hash)? {
             forget(tx, HomeNumber(*home), &file)?;
         }
     }
     Ok(found.len())
 }
 
-/// Stores whether a document names a file now. A file that was named until now counts as unused from `now` on. A file that is
+/// Stores whether a document or a job names a file now. A file that was named until now counts as unused from `now` on. A file that is
 /// not there is left out: a document may have come from a backup that lost the file.
 pub fn note_use(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash, now: Timestamp) -> Result<(), StoreError> {
     let is_named = is_named(tx, home, hash)?;
@@ -163,8 +141,11 @@ pub fn note_use(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash, now: Timestamp) 
     Ok(())
 }
 
-/// Whether a current document names a file.
+/// Whether a current document names a file, or a job needs it.
 fn is_named(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<bool, StoreError> {
+    if capture_files::needs(tx, home, hash)? {
+        return Ok(true);
+    }
     let mut statement = tx.conn.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM field_values WHERE home = ?1 AND kind = ?2 AND field = ?3 AND value = ?4)",
     )?;
@@ -177,6 +158,7 @@ pub fn note_all_uses(tx: &Tx<'_>, home: HomeNumber, now: Timestamp) -> Result<()
     tx.conn.execute(
         "UPDATE files SET unused_since = CASE WHEN EXISTS
              (SELECT 1 FROM field_values v WHERE v.home = ?1 AND v.kind = ?2 AND v.field = ?3 AND v.value = sha256)
+             OR EXISTS (SELECT 1 FROM capture_files c WHERE c.home = ?1 AND c.sha256 = files.sha256)
              THEN NULL ELSE coalesce(unused_since, ?4) END
          WHERE home = ?1",
         (home.0, number(Kind::Document), FILE_SHA256, now.millis()),
@@ -184,8 +166,10 @@ pub fn note_all_uses(tx: &Tx<'_>, home: HomeNumber, now: Timestamp) -> Result<()
     Ok(())
 }
 
-/// Deletes all files of a home. The bytes are noted for removal.
+/// Deletes all files of a home, what was read in them, and the jobs that need them. The bytes are noted for removal.
 pub fn remove_all(tx: &Tx<'_>, home: HomeNumber) -> Result<(), StoreError> {
+    capture_files::forget_all(tx, home)?;
+    readings::forget_all(tx, home)?;
     tx.conn.execute(
         "INSERT OR IGNORE INTO removed_files (home, sha256) SELECT home, sha256 FROM files WHERE home = ?1",
         [home.0],
@@ -239,6 +223,7 @@ fn forget(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile) -> Result<(), StoreE
 
 /// Deletes the row of a file without bytes.
 pub(super) fn forget_row(tx: &Tx<'_>, home: HomeNumber, file: &StoredFile) -> Result<(), StoreError> {
+    readings::forget(tx, home, &file.sha256)?;
     let mut delete = tx.conn.prepare_cached("DELETE FROM files WHERE home = ?1 AND sha256 = ?2")?;
     delete.execute((home.0, file.sha256.as_str()))?;
     add_bytes(tx, home, -file.size_bytes)

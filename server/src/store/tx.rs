@@ -40,10 +40,10 @@ pub(super) struct Pending {
 /// A change of the full-text index. All changes wait for the end of the batch: FTS5 writes its whole memory to disk
 /// whenever a savepoint opens, and each job has a savepoint.
 pub(super) enum SearchChange {
-    /// Insert or replace the row of a record. `is_new`: the record had no row before.
-    Put { rowid: i64, is_new: bool, record: (Kind, Uuid), title: String, body: String },
-    /// Replace the title in the row of a record.
-    Title { rowid: i64, title: String },
+    /// Insert or replace the row of a record. `is_new`: the record had no row before. `reading`: None keeps what was read.
+    Put { rowid: i64, is_new: bool, record: (Kind, Uuid), title: String, body: String, reading: Option<String> },
+    /// Replace some texts in the row of a record.
+    Texts { rowid: i64, title: Option<String>, reading: Option<String> },
     /// Delete the row of a record.
     Remove { rowid: i64 },
 }

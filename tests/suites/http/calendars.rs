@@ -177,11 +177,7 @@ async fn invalid_calendar_is_refused_and_a_home_has_a_hundred() {
         let refused = client.post("/v1/calendars", &body).await;
         assert_eq!((refused.status, refused.faults()), (422, vec![fault.to_owned()]), "{body}");
     }
-    // An Idempotency-Key is ignored: a stored response would keep the url.
-    let again = || client.request(Method::POST, "/v1/calendars").header("idempotency-key", "k").json(&json!({}));
-    let (first, second) = (client.send(again()).await, client.send(again()).await);
-    assert!(first.data()["url"] != second.data()["url"] && second.header("idempotency-replayed").is_empty());
-    for _ in 2..100 {
+    for _ in 0..100 {
         assert_eq!(client.post("/v1/calendars", &json!({})).await.status, 201);
     }
     assert_eq!(client.post("/v1/calendars", &json!({})).await.status, 429);
@@ -209,4 +205,26 @@ async fn people_make_and_remove_calendars_in_the_console() {
     let id = of_member.text.split("/console/calendars/").nth(1).and_then(|rest| rest.split('/').next()).unwrap();
     assert_eq!(owner.submit(&format!("/console/calendars/{id}/remove"), &[]).await.status, 303);
     assert_eq!(read(&server, &path).await.status, 404);
+}
+
+#[tokio::test]
+async fn retried_request_makes_one_calendar() {
+    let server = Server::start().await;
+    let client = Client::new(&server.url, &server.live_key);
+    let request = |name: &str| {
+        let request = client.request(Method::POST, "/v1/calendars").header("idempotency-key", "k");
+        request.json(&json!({ "name": name }))
+    };
+    let first = client.send(request("Family")).await;
+    let url = first.data()["url"].as_str().unwrap().to_owned();
+    let second = client.send(request("Family")).await;
+    assert_eq!((second.status, second.id(), &second.data()["url"]), (201, first.id(), &Value::Null));
+    assert_eq!(second.header("idempotency-replayed"), "true");
+    assert_eq!(client.send(request("Other")).await.status, 422);
+    assert_eq!(client.list_all("/v1/calendars").await.len(), 1);
+    assert_eq!(read(&server, &path_of(&server, &url)).await.status, 200);
+    // The stored answer does not hold the secret.
+    let db = rusqlite::Connection::open(server.data().join("hearth.db")).unwrap();
+    let stored: String = db.query_row("SELECT body FROM receipts", [], |row| row.get(0)).unwrap();
+    assert!(stored.contains("Family") && !stored.contains("svc_cal_"), "{stored}");
 }

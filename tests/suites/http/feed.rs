@@ -188,7 +188,7 @@ async fn rare_type_scan_is_bounded_per_request() {
          CREATE TEMP TABLE room AS SELECT e.*, r.home, r.rev FROM records r
              JOIN events e ON e.record = r.id WHERE r.id = '{hall}';
          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
-         INSERT INTO events SELECT event_rowid + i, kind, 1, record, at, key, replace(body, '\"rev\":' || rev, '\"rev\":' || (rev + i))
+         INSERT INTO events SELECT event_rowid + i, kind, 1, record, at, key, deleted_by, replace(body, '\"rev\":' || rev, '\"rev\":' || (rev + i))
          FROM room, n;
          UPDATE records SET rev = rev + 25000 WHERE id = '{hall}';
          UPDATE homes SET head = head + 25000 WHERE number = (SELECT home FROM room);

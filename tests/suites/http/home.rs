@@ -229,6 +229,31 @@ async fn refused_files_lose_nothing() {
 }
 
 #[tokio::test]
+async fn form_with_too_many_parts_is_refused_at_once() {
+    let (server, mia, api) = start().await;
+    let form = hidden(&mia.open("/home/add").await, "form");
+    let fields = [("form", &*form), ("name", "Lamp"), ("quantity", "1")];
+    // Refused files count to the files of a form.
+    let refused: Vec<(&str, &[u8])> = vec![("x.txt", b"x"); 12];
+    let page = mia.submit_files("/home/add", &fields, &refused).await;
+    assert_eq!(page.text.matches("is no photo").count(), 10, "{}", page.text);
+    assert_eq!(page.text.matches("was left out").count(), 2);
+    let many: Vec<(&str, &[u8])> = vec![("x.txt", b"x"); 200_000];
+    let page = mia.submit_files("/home/add", &fields, &many).await;
+    assert_eq!(page.status, 413);
+    has(&page, &["The form has more than 100 parts", "value=\"Lamp\""]);
+    assert_eq!(api.get("/v1/inventory").await.data().as_array().unwrap().len(), 0);
+    let files = server.data().join("files");
+    assert!(!files.exists() || !has_files(&files), "files of a refused form are left");
+}
+
+/// Whether a directory holds a file at any depth.
+fn has_files(dir: &std::path::Path) -> bool {
+    let mut entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.any(|path| path.is_file() || has_files(&path))
+}
+
+#[tokio::test]
 async fn papers_are_added_to_an_item() {
     let (_server, mia, api) = start().await;
     let item = make(&api, "/v1/inventory", json!({ "name": "Oven" })).await;

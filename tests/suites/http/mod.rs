@@ -6,6 +6,7 @@ mod account;
 mod authors;
 mod bulk;
 mod calendars;
+mod captures;
 mod clock;
 mod console;
 mod cors;

@@ -30,7 +30,7 @@ async fn create(client: &Client, collection: &str, operations: &[Value]) -> Vec<
 /// Another key of the same home.
 async fn other_key(server: &Server, scopes: &[&str]) -> Client {
     let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
-    let key = NewKey { name: "other".into(), scopes, ..new_key("My home", Environment::Live) };
+    let key = NewKey { name: Some("other".to_owned()), scopes, ..new_key("My home", Environment::Live) };
     let made = operate::create_key(&server.running.app.db, &server.running.app.clock, key).await.unwrap();
     Client::new(&server.url, &made.secret)
 }
@@ -107,7 +107,8 @@ async fn refill_keeps_other_keys_from_writing() {
     let client = Client::new(&server.url, &server.live_key);
     let other = other_key(&server, &["all"]).await;
     assert_eq!(begin(&client).await.status, 200);
-    let write = || other.post("/v1/rooms", &json!({ "name": "Hall" }));
+    let room = json!({ "name": "Hall" });
+    let write = || other.post("/v1/rooms", &room);
     let refused = write().await;
     assert_eq!((refused.status, refused.error(), refused.header("retry-after")), (503, "unavailable", "60"));
     assert_eq!((begin(&other).await.status, other.delete("/v1/refill").await.status), (503, 503));

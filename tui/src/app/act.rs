@@ -86,6 +86,7 @@ impl App {
             (Action::Copy(what), _) => self.copy(now, what),
             (Action::OpenFile, _) => self.open_current_file(),
             (Action::Attach, _) => self.attach(),
+            (Action::OpenImport, _) => self.open_import(),
             (action, Context::List | Context::Filter) => self.act_in_list(action),
             (action, Context::Home) => self.act_in_home(action),
             (action, Context::Detail) => self.act_in_detail(action),
@@ -99,6 +100,7 @@ impl App {
             (action, Context::Palette) => self.act_in_palette(now, action),
             (action, Context::Columns) => self.act_in_columns(action),
             (action, Context::Attach) => self.act_in_attach(action),
+            (action, Context::ImportPath | Context::Import) => self.act_in_import(action),
         }
     }
 
@@ -145,6 +147,7 @@ impl App {
             Action::Duplicate => self.shown_kind().is_some_and(|kind| kind != Kind::Property),
             Action::OpenFile => self.current_file().is_some(),
             Action::Attach => self.takes_files(),
+            Action::Import | Action::ImportKind | Action::ImportFormat => self.applies_in_import(action),
             Action::SaveAndNext => matches!(self.top_layer(), Some(Layer::Form(form)) if form.is_new()),
             Action::Edit => self.current_record().is_some() || marks || self.is_profile_unset(),
             Action::PaletteCopy | Action::Copy(_) => self.current_record().is_some(),

@@ -58,11 +58,18 @@ impl App {
                 Ok(Vec::new())
             }
             Answer::PathCompleted { ticket, path, choices } => {
-                if let Some(Layer::Attach(prompt)) = self.layers.last_mut() {
-                    prompt.complete(ticket, &path, choices);
+                match self.layers.last_mut() {
+                    Some(Layer::Attach(prompt)) => prompt.complete(ticket, &path, choices),
+                    Some(Layer::Import(screen)) => screen.complete(ticket, &path, choices),
+                    _ => {}
                 }
                 Ok(Vec::new())
             }
+            Answer::ImportRead(ticket, read) => {
+                self.import_is_read(ticket, read.map(|preview| *preview));
+                Ok(Vec::new())
+            }
+            Answer::Imported(_, result) => Ok(self.after_import(now, result)),
             Answer::Status(status) => status.map(|status| self.take_status(now, status)),
             Answer::Counts(counts) => {
                 self.counts = counts.into_iter().collect();
@@ -74,6 +81,7 @@ impl App {
                 self.log = log;
                 Vec::new()
             }),
+            Answer::Progress(_, done, _) if self.take_import_progress(done) => Ok(Vec::new()),
             Answer::Progress(verb, done, total) => {
                 let text = format!("{verb}: {} of {}", words::figure(done), words::figure(total));
                 self.notify(now, Tone::Notice, text);

@@ -32,6 +32,11 @@ fn not_done(answer: &Answer) -> Vec<String> {
             vec![format!("{}: the record was changed by someone else", crate::write_text::step_name(write))]
         }
         Answer::RecordDeleted(write) => vec![format!("{}: {}", crate::write_text::step_name(write), words::GONE)],
+        Answer::Imported(write, result) => match result {
+            Ok(imported) if imported.applied => Vec::new(),
+            Ok(_) => vec![format!("{}: the home changed meanwhile", crate::write_text::step_name(write))],
+            Err(sentence) => vec![format!("{}: {sentence}", crate::write_text::step_name(write))],
+        },
         Answer::ManyWritten(_, each) => {
             let failed = each.iter().filter_map(|(title, result)| Some((title, result.as_ref().err()?)));
             failed.map(|(title, sentence)| format!("“{title}”: {sentence}")).collect()

@@ -104,6 +104,7 @@ impl App {
                 if matches!(*write, Write::Delete { .. }) && matches!(self.layers.last(), Some(Layer::Detail(_))) {
                     self.layers.pop();
                 }
+                self.import_begins(&write);
                 vec![Effect::Write(*write)]
             }
             (Action::Yes, Then::Leave) => self.close(),

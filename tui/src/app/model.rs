@@ -20,6 +20,7 @@ use crate::state::detail::Detail;
 use crate::state::edits::Edits;
 use crate::state::form::Form;
 use crate::state::home::Home;
+use crate::state::import::ImportScreen;
 use crate::state::list::List;
 use crate::state::palette::Palette;
 use crate::state::quick::QuickLine;
@@ -144,6 +145,8 @@ pub enum Layer {
     Columns(ColumnChoice),
     /// The path of a file to attach.
     Attach(AttachPrompt),
+    /// The import of a table.
+    Import(Box<ImportScreen>),
 }
 
 /// A sentence that disappears after some seconds.
@@ -173,6 +176,8 @@ impl App {
             Some(Layer::Palette(_)) => Context::Palette,
             Some(Layer::Columns(_)) => Context::Columns,
             Some(Layer::Attach(_)) => Context::Attach,
+            Some(Layer::Import(screen)) if screen.is_typing() => Context::ImportPath,
+            Some(Layer::Import(_)) => Context::Import,
             None if self.tab == Kind::Property => Context::Home,
             None if self.is_filtering => Context::Filter,
             None => Context::List,
@@ -183,10 +188,10 @@ impl App {
     pub(super) fn is_typing(&self) -> bool {
         match self.context() {
             Context::Form | Context::Choice | Context::Notes | Context::Options | Context::Quick => true,
-            Context::Attach => true,
+            Context::Attach | Context::ImportPath => true,
             Context::Filter | Context::Search | Context::ConflictValue | Context::Palette | Context::Confirm => true,
             Context::Home | Context::List | Context::Detail | Context::Edits | Context::Conflict => false,
-            Context::Sync | Context::Results | Context::Columns => false,
+            Context::Sync | Context::Results | Context::Columns | Context::Import => false,
         }
     }
 
@@ -263,6 +268,7 @@ impl Layer {
             Layer::Form(form) => form.saving.is_some() || form.making.is_some(),
             Layer::Quick(quick) => quick.saving.is_some(),
             Layer::Attach(prompt) => prompt.saving.is_some(),
+            Layer::Import(screen) => screen.saving.is_some(),
             Layer::Conflict(screen) => screen.saving.is_some(),
             _ => false,
         }
@@ -274,6 +280,7 @@ impl Layer {
             Layer::Form(form) => form.saving.as_ref() == Some(write),
             Layer::Quick(quick) => quick.saving.as_deref() == Some(write),
             Layer::Attach(prompt) => prompt.saving.as_deref() == Some(write),
+            Layer::Import(screen) => screen.saving.as_deref() == Some(write),
             Layer::Conflict(screen) => screen.saving.as_ref() == Some(write),
             _ => false,
         }

@@ -49,7 +49,7 @@ impl App {
             Some(Layer::Sync(_)) => vec![Effect::Log],
             None if self.tab == Kind::Property => self.ask_home(),
             Some(Layer::Form(_) | Layer::Quick(_) | Layer::Confirm(_) | Layer::Palette(_))
-            | Some(Layer::Results(_) | Layer::Columns(_) | Layer::Attach(_))
+            | Some(Layer::Results(_) | Layer::Columns(_) | Layer::Attach(_) | Layer::Import(_))
             | None => {
                 if self.tab == Kind::Property {
                     self.ask_home()

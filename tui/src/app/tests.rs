@@ -21,6 +21,7 @@ use crate::state::session::Session;
 mod concurrent_changes;
 mod ended;
 mod files;
+mod import;
 mod journeys;
 mod late;
 mod lists;

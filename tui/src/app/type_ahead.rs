@@ -113,7 +113,9 @@ impl App {
             Some(Layer::Conflict(_)) => !is_free && (writes || awaits(Slot::Conflicts)),
             Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_)) => false,
             Some(Layer::Palette(_) | Layer::Columns(_)) => false,
-            Some(Layer::Attach(prompt)) => prompt.saving.is_some(),
+            // A letter typed before the completion has come belongs behind it.
+            Some(Layer::Attach(prompt)) => prompt.saving.is_some() || awaits(Slot::Path),
+            Some(Layer::Import(_)) => awaits(Slot::Path),
             None if self.tab == Kind::Property => {
                 action.is_some_and(is_about_row) && (writes || awaits(Slot::Overview))
             }

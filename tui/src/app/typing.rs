@@ -114,6 +114,12 @@ impl App {
                 }
                 return Vec::new();
             }
+            Some(Layer::Import(screen)) => {
+                if screen.is_typing() && screen.line.key(key) {
+                    screen.text_changed();
+                }
+                return Vec::new();
+            }
             Some(Layer::Search(search)) => {
                 let changed = search.words.key(key);
                 return if changed { self.ask_search() } else { Vec::new() };
@@ -153,6 +159,11 @@ impl App {
             Some(Layer::Attach(prompt)) => {
                 prompt.line.paste(text);
                 prompt.text_changed();
+                Vec::new()
+            }
+            Some(Layer::Import(screen)) if screen.is_typing() => {
+                screen.line.paste(text);
+                screen.text_changed();
                 Vec::new()
             }
             Some(Layer::Search(search)) => {

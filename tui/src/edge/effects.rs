@@ -10,8 +10,9 @@ use super::queries::{
 };
 use super::undo::UndoHistory;
 use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
-use super::{export, files, session_file};
+use super::{export, files, import, session_file};
 use crate::message::{Answer, Effect, RowPosition, Write};
+use crate::state::import_file::UNDO_MAX;
 use crate::state::list::MARKS_MAX;
 use crate::state::search::HITS_MAX;
 use crate::state::session::Session;
@@ -60,6 +61,7 @@ pub(crate) fn run_effect(
         }
         Effect::OpenFile { file, title, may_ask } => files::open(replica, file, title, may_ask),
         Effect::CompletePath(ticket, typed) => files::complete(ticket, &typed),
+        Effect::ReadImport(ticket, file) => Answer::ImportRead(ticket, import::read(replica, &file).map(Box::new)),
         Effect::Write(write) => run_write(replica, context, history, write, progress),
         Effect::SaveSession(session) => {
             save_session(context, &session);
@@ -118,6 +120,14 @@ fn run_write(
 ) -> Answer {
     match write {
         Write::Many { kind, records, change } => write_many(replica, context, history, kind, records, change, progress),
+        Write::Import { .. } => {
+            let result = import::write(replica, &write, progress).map_err(|error| error_sentence(context, &error));
+            let is_undoable = matches!(&write, Write::Import { changes, .. } if *changes <= UNDO_MAX);
+            if is_undoable && result.as_ref().is_ok_and(|imported| imported.applied) {
+                history.add_last_change(replica, write_text::step_name(&write), None);
+            }
+            Answer::Imported(write, result)
+        }
         write @ (Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow) => {
             let mut progress = |done, of| progress(Answer::Progress(write_text::progress_word(&write), done, of));
             match run_decision(replica, history, &write, &mut progress) {

@@ -5,9 +5,9 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::format_date;
-use hearth_contract::resources::resource;
-use hearth_contract::typed_text;
+use hearth_exchange::table::{self, Options};
 use hearth_replica::{Near, Replica, RowQuery};
+use serde_json::Value;
 use time::Date;
 
 use crate::keys::ExportFormat;
@@ -68,45 +68,32 @@ fn write_pages(
     form: ExportFormat,
     query: &RowQuery,
 ) -> anyhow::Result<usize> {
-    let names: Vec<&str> = ["id"]
-        .into_iter()
-        .chain(resource(query.kind).fields.iter().map(|field| field.name))
-        .chain(["created_at", "updated_at", "updated_by", "rev"])
-        .collect();
+    let (kind, options) = (query.kind, Options::default());
     let mut number = 0;
     let mut near: Option<Near> = None;
-    let mut csv = (form == ExportFormat::Csv).then(|| csv::Writer::from_writer(Vec::new()));
-    if let Some(csv) = &mut csv {
-        csv.write_record(&names)?;
-    } else {
-        file.write_all(b"[")?;
+    match form {
+        ExportFormat::Csv => write!(file, "{}", table::heading(kind, options))?,
+        ExportFormat::Json => write!(file, "[")?,
     }
     loop {
         let page = replica.rows(&RowQuery { offset: number, limit: PAGE, near: near.take(), ..query.clone() })?;
         for row in &page.rows {
-            let record = record_text::json_object(row);
-            match &mut csv {
-                Some(csv) => {
-                    csv.write_record(names.iter().map(|name| typed_text::csv_text(&words::json_text(&record[*name]))))?;
-                }
-                None => {
+            let members = record_text::members(row);
+            match form {
+                ExportFormat::Csv => write!(file, "{}", table::row(kind, options, &members, |_| None))?,
+                ExportFormat::Json => {
                     let comma = if number == 0 { "\n" } else { ",\n" };
-                    write!(file, "{comma}{record}")?;
+                    write!(file, "{comma}{}", Value::Object(members))?;
                 }
             }
             near = Some(Near { id: row.id.clone(), number });
             number += 1;
         }
-        if let Some(csv) = &mut csv {
-            csv.flush()?;
-            let text = std::mem::replace(csv, csv::Writer::from_writer(Vec::new())).into_inner()?;
-            file.write_all(&text)?;
-        }
         if page.rows.len() < PAGE {
             break;
         }
     }
-    if csv.is_none() {
+    if form == ExportFormat::Json {
         file.write_all(b"\n]\n")?;
     }
     file.flush()?;
@@ -119,7 +106,7 @@ mod tests {
     use hearth_contract::formats::parse_date;
     use hearth_contract::schema::Kind;
     use hearth_replica::{Origin, Sort};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -140,11 +127,32 @@ mod tests {
         assert!(directory.path().join("hearth-rooms-2026-11-21-2.json").exists(), "{again}");
         let csv = std::fs::read_to_string(directory.path().join("hearth-rooms-2026-11-21.csv")).unwrap();
         let names: Vec<String> =
-            csv::Reader::from_reader(csv.as_bytes()).records().map(|row| row.unwrap()[1].to_owned()).collect();
+            csv::Reader::from_reader(csv.as_bytes()).records().map(|row| row.unwrap()[2].to_owned()).collect();
         assert_eq!(names, ["'=1+1", "Attic, \"upper\"", "Hall"]);
         let json = std::fs::read_to_string(directory.path().join("hearth-rooms-2026-11-21.json")).unwrap();
         let rooms: Vec<Value> = serde_json::from_str(&json).unwrap();
         assert_eq!((rooms.len(), &rooms[2]["name"]), (3, &json!("Hall")));
+    }
+
+    #[test]
+    fn own_export_is_unchanged_when_imported() {
+        use hearth_exchange::import;
+        let directory = tempfile::tempdir().unwrap();
+        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Tui).unwrap();
+        let today = parse_date("2026-11-21").unwrap();
+        for fields in [
+            json!({ "name": "Lamp", "notes": "", "serial_number": "" }),
+            json!({ "name": "=1+1", "serial_number": null }),
+        ] {
+            replica.create(Kind::Inventory, fields.as_object().unwrap()).unwrap();
+        }
+        let query = RowQuery::all(Kind::Inventory, Sort { column: "name", descending: false }, usize::MAX >> 1);
+        write_file(&replica, directory.path(), ExportFormat::Csv, &query, today).unwrap();
+        let bytes = std::fs::read(directory.path().join("hearth-inventory-2026-11-21.csv")).unwrap();
+        let options = import::Options { kind: Some(Kind::Inventory), ..import::Options::default() };
+        let plan = replica.plan_import(&import::read(&bytes, &options).unwrap()).unwrap();
+        let counts = plan.counts();
+        assert_eq!((counts.unchanged, counts.failed, plan.rows.len()), (2, 0, 2), "{:?}", plan.rows);
     }
 
     /// A file that calls `then` when the first record is written.

@@ -94,6 +94,6 @@ pub(super) fn complete(ticket: u64, typed: &str) -> Answer {
     Answer::PathCompleted { ticket, path: format!("{kept}{completed}"), choices }
 }
 
-fn home() -> Option<String> {
+pub(super) fn home() -> Option<String> {
     std::env::var("HOME").ok().filter(|home| !home.is_empty())
 }

@@ -9,6 +9,7 @@ pub mod event;
 pub mod export;
 pub mod external;
 mod files;
+mod import;
 pub mod keyboard;
 mod queries;
 pub mod session_file;

@@ -42,9 +42,11 @@ impl Workers {
                 self.reads.send(Effect::Reopen)
             }
             // Effects that read every row, and those that wait for another program.
-            Effect::Totals(..) | Effect::Figures(_) | Effect::Export(..) | Effect::OpenFile { .. } => {
-                self.sums.send(effect)
-            }
+            Effect::Totals(..)
+            | Effect::Figures(_)
+            | Effect::Export(..)
+            | Effect::OpenFile { .. }
+            | Effect::ReadImport(..) => self.sums.send(effect),
             effect => self.reads.send(effect),
         }
     }

@@ -38,10 +38,14 @@ pub(super) fn write_record(replica: &Replica, write: &Write) -> Result<WriteOutc
             id.clone()
         }
         Write::Attach { path, kind, id, .. } => files::attach(replica, path, *kind, id)?,
-        // `write_many` and `run_decision` carry these out.
-        Write::Many { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => {
-            String::new()
-        }
+        // `write_many`, `import` and `run_decision` carry these out.
+        Write::Many { .. }
+        | Write::Import { .. }
+        | Write::Undo
+        | Write::Redo
+        | Write::Decide(..)
+        | Write::Pause(_)
+        | Write::SyncNow => String::new(),
     };
     Ok(WriteOutcome::Written(id))
 }

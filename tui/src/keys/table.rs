@@ -3,8 +3,8 @@
 use hearth_contract::schema::Kind;
 
 use super::types::Context::{
-    self, Attach, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, List, Notes,
-    Options, Palette, Quick, Results, Search, Sync,
+    self, Attach, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, Import,
+    ImportPath, List, Notes, Options, Palette, Quick, Results, Search, Sync,
 };
 use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
@@ -34,11 +34,11 @@ const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync];
 /// Screens with a record to act on.
 const RECORDS: &[Context] = &[Home, List, Detail];
 /// Screens with lines to scroll.
-const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Sync, Results];
+const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Sync, Results, Import];
 /// Screens with more lines than fit.
-const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Sync, Results];
+const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Sync, Results, Import];
 /// Contexts with a text field.
-const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Attach, Search, ConflictValue];
+const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Attach, ImportPath, Search, ConflictValue];
 
 /// Every action. When two rows have the same key in a context, the first row wins. The footer shows hints in table
 /// order.
@@ -101,6 +101,20 @@ pub const BINDINGS: &[Binding] = &[
     row("attach.save", &["enter"], &[Attach], "attach", "Attach the file", Action::Save),
     row("attach.complete", &["tab"], &[Attach], "complete", "Complete the path", Action::Complete),
     row("attach.close", &["esc"], &[Attach], "cancel", "Leave the path", Action::Back),
+    row("import.read", &["enter"], &[ImportPath], "preview", "Read the file and show what its rows do", Action::Save),
+    row("import.complete", &["tab"], &[ImportPath], "complete", "Complete the path", Action::Complete),
+    row("import.cancel", &["esc"], &[ImportPath], "cancel", "Leave the import", Action::Back),
+    row("import.write", &["enter"], &[Import], "import", "Import the rows, after a question", Action::Import),
+    row("import.kind", &["tab"], &[Import], "other kind", "Read the rows as another kind", Action::ImportKind),
+    row(
+        "import.format",
+        &["f"],
+        &[Import],
+        "other numbers",
+        "Read numbers and dates in another format",
+        Action::ImportFormat,
+    ),
+    row("import.back", &["esc", "q"], &[Import], "back", "Back to the path, or close the result", Action::Back),
     row("filter.keep", &["enter", "down"], &[Filter], "keep", "Keep the filter and go to the list", Action::Open),
     row("filter.clear", &["esc"], &[Filter], "clear", "Clear the filter", Action::ClearFilter),
     row("columns.choose", &["space"], &[Columns], "show or hide", "Show or hide the column", Action::Mark),
@@ -172,6 +186,7 @@ pub const BINDINGS: &[Binding] = &[
         "Attach a file to the item, the vehicle or the document",
         Action::Attach,
     ),
+    row("import", &["I"], &[Home, List], "", "Import a table: CSV, JSON or the zip of an export", Action::OpenImport),
     row("undo", &["u"], RECORDS, "undo", "Undo the last change made here", Action::Undo),
     row("redo", &["U", "ctrl-r"], RECORDS, "", "Redo the change undone last", Action::Redo),
     // Lists.

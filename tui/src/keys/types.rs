@@ -43,11 +43,15 @@ pub enum Context {
     Columns,
     /// The path of a file to attach.
     Attach,
+    /// The path of a table to import.
+    ImportPath,
+    /// The preview or the result of an import.
+    Import,
 }
 
 impl Context {
     /// Every context, in the order of `hearth keys`.
-    pub const ALL: [Context; 19] = [
+    pub const ALL: [Context; 21] = [
         Context::Home,
         Context::List,
         Context::Filter,
@@ -59,6 +63,8 @@ impl Context {
         Context::Options,
         Context::Quick,
         Context::Attach,
+        Context::ImportPath,
+        Context::Import,
         Context::Search,
         Context::Edits,
         Context::Conflict,
@@ -91,6 +97,8 @@ impl Context {
             Context::Palette => "in the list of actions",
             Context::Columns => "in the choice of columns",
             Context::Attach => "at the path of a file",
+            Context::ImportPath => "at the path of an import",
+            Context::Import => "in an import",
         }
     }
 }
@@ -161,6 +169,10 @@ pub enum Action {
     OpenFile,
     Attach,
     Complete,
+    OpenImport,
+    Import,
+    ImportKind,
+    ImportFormat,
     Copy(CopyTarget),
     Export(ExportFormat),
 }

@@ -57,6 +57,11 @@ impl Layout {
     }
 }
 
+/// The lines above the list of an import, on a screen with this many lines. A low screen shows sum and fault alone.
+pub const fn import_header(screen: u16) -> u16 {
+    if screen >= 12 { 6 } else { 2 }
+}
+
 /// The least width of the home screen with one panel.
 const ONE_PANEL_FROM: u16 = 72;
 /// The least width of the home screen with two panels.

@@ -340,7 +340,7 @@ impl Lines {
     fn push_worth(&mut self, row: &Row) {
         let quantity = row.fields.get("quantity").and_then(serde_json::Value::as_i64).unwrap_or(1);
         if let Some(cents) = row.worth_cents().filter(|_| quantity != 1) {
-            let worth = row.units.sum(&words::cents(cents));
+            let worth = row.units.sum(&words::cents(row.units, cents));
             let text = format!("{worth} for {}", words::grouped(quantity));
             self.push("Worth", &text, Tone::Plain);
         }

@@ -10,6 +10,8 @@ pub mod editor;
 pub mod edits;
 pub mod form;
 pub mod home;
+pub mod import;
+pub mod import_file;
 pub mod input;
 pub mod list;
 mod notes;

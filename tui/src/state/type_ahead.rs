@@ -40,6 +40,7 @@ impl TypeAhead {
     pub fn note_answer(&mut self, answer: &Answer) {
         let refused = match answer {
             Answer::Written(_, result) | Answer::Decided(_, result) => result.is_err(),
+            Answer::Imported(_, result) => result.is_err(),
             Answer::RecordChanged(..) | Answer::RecordDeleted(_) => true,
             Answer::ManyWritten(_, each) => each.iter().any(|(_, result)| result.is_err()),
             other => {

@@ -11,6 +11,7 @@ mod detail;
 mod edits;
 mod form;
 mod home;
+mod import;
 mod list;
 mod palette;
 mod quick;
@@ -60,6 +61,7 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         Some(Layer::Edits(edits)) => edits::draw(app, edits, now, theme, frame, parts.screen),
         Some(Layer::Conflict(screen)) => conflict::draw(app, screen, theme, frame, parts.screen),
         Some(Layer::Sync(scroll)) => sync::draw(app, *scroll, now, theme, frame, parts.screen),
+        Some(Layer::Import(screen)) => import::draw(app, screen, theme, frame, parts.screen),
         Some(Layer::Results(results)) => results::draw(app, results, theme, frame, parts.screen),
         _ if app.tab == Kind::Property => home::draw(app, theme, frame, parts.screen),
         _ => list::draw(app, now, theme, frame, parts.screen),

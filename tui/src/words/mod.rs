@@ -6,6 +6,7 @@ pub mod direction;
 pub mod faults;
 pub mod files;
 pub mod glyphs;
+pub mod imports;
 pub mod sanitize;
 pub mod sync_status;
 mod units;
@@ -13,6 +14,7 @@ mod writes;
 
 use std::collections::BTreeMap;
 
+use hearth_contract::amounts;
 use hearth_contract::check::Fields;
 use hearth_contract::formats::parse_date;
 use hearth_contract::recurrence;
@@ -47,6 +49,7 @@ pub fn field_value(now: Now, field: &Field, row: &Row) -> String {
         (_, Some(value)) if field.is_area() => {
             value.as_i64().map_or_else(String::new, |feet| area(row.units.area, feet))
         }
+        (Format::Money, Some(value)) => row.units.amount(&json_text(value)),
         (format, Some(value)) => formatted(now, format, value),
     }
 }
@@ -61,7 +64,7 @@ pub fn field_value_with_unit(now: Now, field: &Field, row: &Row, ascii: bool) ->
 pub fn computed_value(now: Now, name: &str, row: &Row) -> String {
     let time = |at: &Option<String>| at.as_deref().map(|at| moment(now, at)).unwrap_or_default();
     match name {
-        WORTH => row.worth_cents().map(cents).unwrap_or_default(),
+        WORTH => row.worth_cents().map(|worth| cents(row.units, worth)).unwrap_or_default(),
         "created_at" => time(&row.created_at),
         "updated_at" => time(&row.updated_at),
         "updated_by" => row.updated_by.clone().unwrap_or_default(),
@@ -73,7 +76,6 @@ fn formatted(now: Now, format: Format, value: &Value) -> String {
     let text = json_text(value);
     match format {
         Format::Choice(_) => choice(&text),
-        Format::Money => money(&text),
         Format::Count { .. } => value.as_i64().map_or(text, grouped),
         Format::Date => parse_date(&text).map_or(text, |date| day(now.today(), date)),
         Format::Timestamp => moment(now, &text),
@@ -164,18 +166,9 @@ pub fn figure(number: usize) -> String {
     grouped(number.try_into().unwrap_or(i64::MAX))
 }
 
-/// A sum in groups of three digits: `1299.00` is `1,299.00`.
-pub fn money(text: &str) -> String {
-    let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
-    match whole.parse() {
-        Ok(whole) => format!("{}.{cents}", grouped(whole)),
-        Err(_) => text.to_owned(),
-    }
-}
-
-/// An amount of cents: `1,299.00`.
-pub fn cents(cents: i64) -> String {
-    format!("{}.{:02}", grouped(cents / 100), cents.rem_euclid(100))
+/// An amount of cents in the units of the home: `1,299.00`.
+pub fn cents(units: Units, cents: i64) -> String {
+    units.amount(&amounts::stored(cents.into()))
 }
 
 /// An amount of cents rounded to whole units: `1,299`.
@@ -201,7 +194,7 @@ pub fn shown_value(kind: Kind, name: &str, value: Option<&Value>, names: &Names,
     }
     match field.map(|field| field.format) {
         Some(Format::Choice(_)) => choice(&text),
-        Some(Format::Money) => units.sum(&money(&text)),
+        Some(Format::Money) => units.sum(&units.amount(&text)),
         Some(Format::Date) => parse_date(&text).map_or(text, full_day),
         Some(Format::Reference(_) | Format::Subject) => {
             names.get(&text).cloned().unwrap_or_else(|| NOT_HERE.to_owned())
@@ -324,10 +317,10 @@ mod tests {
 
     #[test]
     fn sums_and_counts_are_grouped() {
-        assert_eq!(money("1299.00"), "1,299.00");
-        assert_eq!(money("0.05"), "0.05");
-        assert_eq!(money("999999999999.99"), "999,999,999,999.99");
-        assert_eq!((cents(104_400), cents(5)), ("1,044.00".to_owned(), "0.05".to_owned()));
+        let yen = Units::new(Some("JPY"), None);
+        let plain = Units::default();
+        assert_eq!((cents(plain, 104_400), cents(yen, 104_400)), ("1,044.00".to_owned(), "1,044".to_owned()));
+        assert_eq!(yen.sum(&yen.amount("1299.00")), "1,299 JPY");
         assert_eq!(grouped(-1234), "-1,234");
         assert_eq!(grouped(123), "123");
         assert_eq!(counted(Kind::Inventory, 1), "1 item");

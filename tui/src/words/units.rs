@@ -1,6 +1,7 @@
 //! Whole numbers in groups, areas and sums with their units, as people read them. The conversion belongs to the contract. Must not know where the units
 //! of a home are stored.
 
+use hearth_contract::amounts;
 use hearth_contract::schema::{Field, Format};
 use hearth_contract::units::{AreaUnit, Units};
 
@@ -9,25 +10,12 @@ pub const AREA_EXAMPLES: &str = "215 sq ft or 19.9 m2";
 
 /// A whole number in groups of three digits.
 pub fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if number < 0 { format!("-{out}") } else { out }
+    amounts::grouped(&number.to_string())
 }
 
 /// An area of whole square feet in a unit, without the sign of the unit: `1,234.5`.
 pub fn area(unit: AreaUnit, square_feet: i64) -> String {
-    let number = unit.number(square_feet);
-    let (whole, decimals) = match number.find('.') {
-        Some(at) => number.split_at(at),
-        None => (&number[..], ""),
-    };
-    whole.parse().map_or_else(|_| number.clone(), |whole| grouped(whole) + decimals)
+    amounts::sum(&unit.number(square_feet), None)
 }
 
 /// The sign of a unit of areas.

@@ -2,14 +2,14 @@
 
 mod report;
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_exchange::import::locale::Locale;
 use hearth_exchange::import::{self, Delimiter, Draft, ImportError, Options};
-use hearth_replica::{Phase, Replica};
+use hearth_replica::{Phase, Replica, kind_by_name};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::context::Context;
@@ -17,8 +17,6 @@ use super::failure::{Exit, Failure};
 use super::output;
 use super::values::kind_parser;
 
-/// The most bytes of a file. A file of 50,000 rows has about 10 MB.
-const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// The changes between two movements of the progress bar.
 const PROGRESS_STEP: usize = 50;
 
@@ -128,20 +126,16 @@ impl From<ImportError> for Failure {
     }
 }
 
-/// The kind that a CSV file is named after, as the exports of one kind are.
-fn kind_by_name(file: &Path) -> Option<Kind> {
-    let is_csv = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
-    let stem = file.file_stem().filter(|_| is_csv)?.to_str()?.to_lowercase();
-    Kind::from_collection(&stem).or_else(|| Kind::parse(&stem))
-}
-
 fn mapping(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let mut mapping = Vec::new();
     for text in given {
         match text.split_once('=') {
             Some((column, field)) => mapping.push((column.to_owned(), field.to_owned())),
             None => {
-                let json = std::fs::read_to_string(text).map_err(|error| unreadable(Path::new(text), &error))?;
+                let json = std::fs::read_to_string(text).map_err(|error| {
+                    Failure::new(Exit::Usage, format!("{text} cannot be read: {error}"))
+                        .hint("hearth-replica import --help")
+                })?;
                 mapping.extend(Options::parse_mapping(&json)?);
             }
         }
@@ -150,23 +144,11 @@ fn mapping(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let mut read = |source: &mut dyn Read| source.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map(drop);
-    let outcome = match file.as_os_str() == "-" {
-        true => read(&mut io::stdin().lock()),
-        false => std::fs::File::open(file).and_then(|mut source| read(&mut source)),
+    let read = match file.as_os_str() == "-" {
+        true => hearth_replica::read_import_source(file, io::stdin().lock()),
+        false => hearth_replica::read_import_file(file),
     };
-    outcome.map_err(|error| unreadable(file, &error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        let text = format!("{} is larger than {FILE_BYTES_MAX} bytes, the most of an import", file.display());
-        return Err(Failure::new(Exit::Usage, text).hint("split the file"));
-    }
-    Ok(bytes)
-}
-
-fn unreadable(file: &Path, error: &io::Error) -> Failure {
-    Failure::new(Exit::Usage, format!("{} cannot be read: {error}", file.display()))
-        .hint("hearth-replica import --help")
+    read.map_err(|error| Failure::new(Exit::Usage, error.to_string()).hint("hearth-replica import --help"))
 }
 
 /// Asks on a terminal. Error: there is none.

@@ -60,7 +60,7 @@ fn is_update(action: &Action) -> bool {
 fn describe(table: &TableReport) {
     let used: Vec<String> =
         table.used.iter().map(|(column, field)| text::one_line(&format!("{column} → {field}"))).collect();
-    output::message(&format!("{} ({} columns): {}", table.kind.collection(), table.profile.as_str(), used.join(", ")));
+    output::message(&format!("{} ({} columns): {}", table.kind.collection(), table.product.as_str(), used.join(", ")));
     if !table.kept_out.is_empty() {
         output::message(&text::one_line(&format!("kept out: {}", table.kept_out.join(", "))));
     }
@@ -86,7 +86,7 @@ fn json_report(plan: &Plan, is_applied: bool) -> Value {
     let tables = plan.tables.iter().map(|table| {
         let columns: serde_json::Map<String, Value> =
             table.used.iter().map(|(column, field)| (column.clone(), (*field).into())).collect();
-        json!({ "type": table.kind.as_str(), "profile": table.profile.as_str(), "columns": columns, "kept_out": table.kept_out })
+        json!({ "type": table.kind.as_str(), "product": table.product.as_str(), "columns": columns, "kept_out": table.kept_out })
     });
     json!({
         "applied": is_applied,

@@ -43,6 +43,8 @@ pub struct FileCounts {
     pub refused: i64,
     /// Files whose bytes are not what their hash says.
     pub damaged: i64,
+    /// Of the files that are not here: those whose bytes are asked for.
+    pub requested: i64,
 }
 
 const SELECT: &str = "SELECT f.sha256, f.size_bytes, f.content_type, f.state, f.problem, f.requested_at IS NOT NULL,
@@ -89,10 +91,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<FileRow> {
 /// Numbers of files by their state.
 pub(crate) fn counts(connection: &Connection) -> Result<FileCounts, StoreError> {
     let mut counts = FileCounts::default();
-    let mut statement = connection.prepare_cached("SELECT state, count(*) FROM files GROUP BY state")?;
+    let mut statement =
+        connection.prepare_cached("SELECT state, count(*), count(requested_at) FROM files GROUP BY state")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(1)?;
+        counts.requested += row.get::<_, i64>(2)?;
         match row.get(0)? {
             FileState::Present => counts.present = number,
             FileState::Wanted => counts.wanted = number,

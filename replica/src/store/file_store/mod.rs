@@ -8,6 +8,7 @@
 pub(crate) mod attach;
 pub(crate) mod bytes;
 pub(crate) mod list;
+pub(crate) mod retry;
 pub(crate) mod table;
 pub(crate) mod upkeep;
 pub(crate) mod upload;

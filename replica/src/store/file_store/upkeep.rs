@@ -18,6 +18,12 @@ use crate::store::{StoreError, gate, log};
 /// A file that no document names is kept for this long (milliseconds): the delete of a document can be undone.
 const UNNAMED_MILLIS: i64 = 7 * 86_400_000;
 
+/// Why a file is missing.
+const GONE: &str = "its bytes are not in the folder of the files any more";
+
+/// Why a file is damaged.
+const DAMAGED: &str = "its bytes on this machine are not those of the document";
+
 /// What the upkeep has found and done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileUpkeep {
@@ -52,10 +58,10 @@ pub(crate) fn look_after(
     upkeep.found = adopted.len();
     gate::sync_tx(connection, |tx| {
         for hash in &upkeep.lost {
-            set_lost(tx, hash, FileState::Missing, "its bytes are not in the folder of the files any more")?;
+            set_lost(tx, hash, FileState::Missing, GONE)?;
         }
         for hash in &upkeep.damaged {
-            set_lost(tx, hash, FileState::Damaged, "its bytes on this machine are not those of the document")?;
+            set_lost(tx, hash, FileState::Damaged, DAMAGED)?;
             bytes::remove(db, hash)?;
         }
         for hash in adopted {
@@ -77,6 +83,20 @@ fn hashes(connection: &Connection, condition: &str) -> Result<Vec<String>, Store
 /// True when the bytes of a file are those of its hash. False too when they cannot be read.
 fn holds_its_bytes(db: &Path, hash: &str) -> bool {
     bytes::path(db, hash).and_then(|path| bytes::examine(&path).ok()).is_some_and(|facts| facts.sha256 == hash)
+}
+
+/// Notes that the bytes of a file are missing or damaged, as a transfer has found. Damaged bytes are removed.
+pub(crate) fn note_lost(
+    connection: &mut Connection,
+    db: &Path,
+    sha256: &str,
+    state: FileState,
+) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        let sentence = if state == FileState::Damaged { DAMAGED } else { GONE };
+        set_lost(tx, sha256, state, sentence)?;
+        if state == FileState::Damaged { bytes::remove(db, sha256) } else { Ok(()) }
+    })
 }
 
 fn set_lost(tx: &Transaction<'_>, hash: &str, state: FileState, sentence: &str) -> Result<(), StoreError> {

@@ -39,8 +39,8 @@ pub(crate) fn refused(
 ) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
         table::set_state(tx, sha256, FileState::Refused, Some(problem))?;
-        if let Some(limit) = limit.and_then(|limit| i64::try_from(limit).ok()) {
-            tx.execute("UPDATE _sync SET max_file_bytes = ?1", [limit])?;
+        if let Some(limit) = limit {
+            set_limit(tx, limit)?;
         }
         let edits = tx
             .prepare_cached(
@@ -61,6 +61,21 @@ pub(crate) fn refused(
         }
         Ok(())
     })
+}
+
+/// Notes the most bytes of a file, as the server names them.
+pub(crate) fn note_limit(connection: &mut Connection, bytes: u64) -> Result<(), StoreError> {
+    // A write that changes nothing would wake other programs.
+    let known: Option<i64> = connection.query_row("SELECT max_file_bytes FROM _sync", [], |row| row.get(0))?;
+    if known.and_then(|known| u64::try_from(known).ok()) == Some(bytes) {
+        return Ok(());
+    }
+    gate::sync_tx(connection, |tx| set_limit(tx, bytes))
+}
+
+fn set_limit(tx: &Transaction<'_>, bytes: u64) -> Result<(), StoreError> {
+    tx.execute("UPDATE _sync SET max_file_bytes = ?1", [i64::try_from(bytes).unwrap_or(i64::MAX)])?;
+    Ok(())
 }
 
 /// True when the file is all that the server misses. `problem`: its error object.

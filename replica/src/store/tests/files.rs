@@ -9,8 +9,9 @@ use serde_json::json;
 use super::*;
 use crate::model::{FileState, Origin, ReasonCode};
 use crate::store::file_store::attach::{AttachError, AttachTo, Attached, attach};
+use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{FileChoice, request, to_download, to_upload};
-use crate::store::file_store::upload::{Downloaded, downloaded, refused, uploaded};
+use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, uploaded};
 use crate::store::file_store::{bytes, list, upkeep};
 use crate::store::gate;
 
@@ -121,6 +122,49 @@ fn refused_file_leaves_its_document_to_a_person() {
     let error = scene.attaches(b"a receipt").unwrap_err();
     assert!(matches!(error, AttachError::TooLarge { limit: 8, .. }), "the server's limit is known: {error}");
     assert_eq!(scene.attaches(b"receipt").unwrap().facts.size_bytes, 7);
+}
+
+#[test]
+fn file_refused_for_the_key_waits_for_another_key() {
+    let mut scene = Scene::with_task_at_present();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let of_the_key = json!({ "type": "insufficient_scope", "message": "The API key lacks the scope." });
+    let of_the_file = json!({ "type": "unsupported_media_type", "message": "No." });
+    for (problem, expected) in
+        [(of_the_key, (FileState::Waiting, "waiting")), (of_the_file, (FileState::Refused, "rejected"))]
+    {
+        let sentence = problem["message"].as_str().unwrap();
+        refused(&mut scene.db, &hash, ReasonCode::Refused, sentence, &problem, None).unwrap();
+        assert_eq!((scene.file_state(&hash), to_upload(&scene.db).unwrap().len()), (Some(FileState::Refused), 0));
+        assert_eq!(scene.one("SELECT state || ' ' || reason FROM edits"), format!("rejected {sentence}"));
+        retry_refused_by_key(&mut scene.db).unwrap();
+        assert_eq!(
+            (scene.file_state(&hash), scene.one("SELECT state FROM edits").as_str()),
+            (Some(expected.0), expected.1)
+        );
+    }
+}
+
+#[test]
+fn bytes_that_an_upload_finds_lost_are_noted() {
+    let mut scene = Scene::with_task_at_present();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let db = scene.db_path();
+    for state in [FileState::Missing, FileState::Damaged] {
+        upkeep::note_lost(&mut scene.db, &db, &hash, state).unwrap();
+        assert_eq!((scene.file_state(&hash), to_upload(&scene.db).unwrap().len()), (Some(state), 0));
+    }
+    assert!(!bytes::is_here(&db, &hash), "damaged bytes are removed");
+    assert_eq!(scene.ready_groups(), [vec![1]], "the server says to the document that it has no such file");
+}
+
+#[test]
+fn limit_of_the_server_counts() {
+    let mut scene = Scene::with_task_at_present();
+    note_limit(&mut scene.db, 4).unwrap();
+    assert!(matches!(scene.attaches(b"a receipt"), Err(AttachError::TooLarge { limit: 4, .. })));
+    note_limit(&mut scene.db, 1 << 30).unwrap();
+    assert!(scene.attaches(b"a receipt").is_ok());
 }
 
 #[test]

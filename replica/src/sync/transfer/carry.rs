@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hearth_contract::problem::ProblemType;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, IF_RANGE, RANGE};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
@@ -12,8 +13,8 @@ use super::machine::TransferEnd;
 use crate::store::StoreError;
 use crate::store::file_store::bytes;
 use crate::sync::client::{self, Client};
-use crate::sync::core::Failure;
-use crate::sync::wire;
+use crate::sync::core::{ErrorType, Failure};
+use crate::sync::wire::{self, HttpRequest};
 
 /// The most bytes of a file that are taken from a server, whatever it says.
 const DOWNLOAD_BYTES_MAX: u64 = 1 << 30;
@@ -33,6 +34,7 @@ pub(in crate::sync) async fn upload(client: &Client, db: &Path, hash: &str) -> T
     let Some(place) = bytes::path(db, hash) else { return TransferEnd::NoAnswer(format!("{hash} is no hash")) };
     let (file, length) = match open(&place).await {
         Ok(opened) => opened,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return TransferEnd::NotHere,
         Err(error) => return TransferEnd::NoAnswer(format!("{}: {error}", place.display())),
     };
     // Most photos come from one device. A second device saves the bytes.
@@ -60,10 +62,30 @@ pub(in crate::sync) async fn upload(client: &Client, db: &Path, hash: &str) -> T
             }
         }
         Ok(answer) => match wire::edit_failure(&answer) {
+            Failure::Refused(refusal) if refusal.error_type == ErrorType::Known(ProblemType::HashMismatch) => {
+                examine_sent(place, hash.to_owned()).await
+            }
             Failure::Refused(refusal) => TransferEnd::Refused(refusal),
             Failure::NoAnswer(why) => TransferEnd::NoAnswer(why),
         },
     }
+}
+
+/// The server got other bytes than the hash says: either the bytes on this machine are damaged, or they were altered on the way.
+async fn examine_sent(place: PathBuf, hash: String) -> TransferEnd {
+    match tokio::task::spawn_blocking(move || bytes::examine(&place).map(|facts| facts.sha256 == hash)).await {
+        Ok(Ok(true)) => TransferEnd::NoAnswer("the bytes of the file were altered on the way".to_owned()),
+        Ok(Ok(false)) => TransferEnd::WrongBytes,
+        Ok(Err(error)) => TransferEnd::NoAnswer(error.to_string()),
+        Err(error) => TransferEnd::NoAnswer(error.to_string()),
+    }
+}
+
+/// The most bytes of a file, as the server names them. None: the server does not say.
+pub(super) async fn file_bytes_max(client: &Client) -> Option<u64> {
+    let answer = client.send(&HttpRequest::meta()).await.ok().filter(|answer| answer.status == 200)?;
+    let body: Value = serde_json::from_slice(&answer.body).ok()?;
+    body.pointer("/data/limits/file_max_bytes").and_then(Value::as_u64)
 }
 
 async fn open(path: &Path) -> std::io::Result<(File, u64)> {

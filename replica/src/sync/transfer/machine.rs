@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use hearth_contract::problem::ProblemType;
 use serde_json::{Value, json};
 
-use crate::model::ReasonCode;
+use crate::model::{FileState, ReasonCode};
 use crate::sync::core::{Backoff, ErrorType, Millis, Refusal};
 
 /// Downloads with wrong bytes after which a file counts as damaged.
@@ -42,8 +42,10 @@ pub(in crate::sync) enum TransferEnd {
     Done,
     /// The server's answer is no success.
     Refused(Refusal),
-    /// The bytes from the server are not those of the hash.
+    /// The carried bytes are not those of the hash: the server's on the way down, this machine's on the way up.
     WrongBytes,
+    /// The bytes to send are not on this machine any more.
+    NotHere,
     /// No whole answer arrived; with a sentence why.
     NoAnswer(String),
 }
@@ -61,6 +63,8 @@ pub(super) enum Verdict {
     NotThere(Value),
     /// The server's bytes were wrong again and again.
     Damaged(Value),
+    /// The bytes on this machine are not those of the hash, or are gone.
+    Lost(FileState),
     /// The server does not give the bytes.
     DownloadRefused(Value),
 }
@@ -110,6 +114,8 @@ impl Transfer {
         let verdict = match end {
             TransferEnd::Done => Verdict::Done,
             TransferEnd::NoAnswer(_) => self.later(now, hash, 0),
+            TransferEnd::NotHere => Verdict::Lost(FileState::Missing),
+            TransferEnd::WrongBytes if direction == Direction::Up => Verdict::Lost(FileState::Damaged),
             TransferEnd::WrongBytes => {
                 let attempts = self.attempts.entry(hash.to_owned()).or_default();
                 attempts.wrong_bytes += 1;
@@ -121,7 +127,7 @@ impl Transfer {
                 }
             }
             TransferEnd::Refused(refusal) if is_temporary(&refusal) => {
-                let pause = if matches!(refusal.status, 401 | 403) { KEY_PAUSE } else { 0 };
+                let pause = if refusal.status == 401 { KEY_PAUSE } else { 0 };
                 self.later(now, hash, refusal.retry_after.unwrap_or_default().max(pause))
             }
             TransferEnd::Refused(refusal) => final_verdict(direction, refusal),
@@ -140,10 +146,11 @@ impl Transfer {
     }
 }
 
-/// True when the same request may succeed later: the server asks for patience, wants another key, or something else than the
-/// server has answered. After 416 the download begins anew.
+/// True when the same request may succeed later: the server asks for patience, does not know the key, or something else than the
+/// server has answered. After 416 the download begins anew. A key that the server knows and that may not carry files (403) is
+/// refused: another key, or a person, begins the transfer again.
 fn is_temporary(refusal: &Refusal) -> bool {
-    !refusal.is_from_server() || matches!(refusal.status, 401 | 403 | 408 | 409 | 416 | 429 | 500..)
+    !refusal.is_from_server() || matches!(refusal.status, 401 | 408 | 409 | 416 | 429 | 500..)
 }
 
 fn final_verdict(direction: Direction, refusal: Refusal) -> Verdict {
@@ -228,7 +235,16 @@ mod tests {
                 refused(ReasonCode::Refused, &null, None),
             ),
             (Direction::Up, refusal(400, "invalid_request", null.clone()), refused(ReasonCode::Refused, &null, None)),
-            (Direction::Up, refusal(403, "insufficient_scope", null.clone()), Verdict::Later),
+            (
+                Direction::Up,
+                refusal(403, "insufficient_scope", null.clone()),
+                refused(ReasonCode::Refused, &null, None),
+            ),
+            (Direction::Up, refusal(403, "", null.clone()), Verdict::Later),
+            (Direction::Up, refusal(401, "unauthorized", null.clone()), Verdict::Later),
+            (Direction::Down, refusal(403, "insufficient_scope", null.clone()), Verdict::DownloadRefused(null.clone())),
+            (Direction::Up, TransferEnd::WrongBytes, Verdict::Lost(FileState::Damaged)),
+            (Direction::Up, TransferEnd::NotHere, Verdict::Lost(FileState::Missing)),
             (Direction::Up, refusal(503, "", null.clone()), Verdict::Later),
             (Direction::Down, refusal(404, "not_found", null.clone()), Verdict::NotThere(null.clone())),
             (Direction::Down, refusal(404, "route_not_found", null.clone()), Verdict::DownloadRefused(null.clone())),

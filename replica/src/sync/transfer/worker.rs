@@ -14,9 +14,10 @@ use uuid::Uuid;
 use super::carry;
 use super::machine::{Direction, Next, Transfer, TransferEnd, Verdict};
 use crate::notification;
+use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{DueFile, to_download, to_upload};
 use crate::store::file_store::upkeep;
-use crate::store::file_store::upload::{Downloaded, downloaded, refused, uploaded};
+use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, uploaded};
 use crate::store::{Connection, StoreError, open};
 use crate::sync::client::{Client, ClientError};
 use crate::sync::core::Millis;
@@ -33,9 +34,11 @@ const FAULT_PAUSE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(in crate::sync) struct TransferTask {
     task: JoinHandle<()>,
-    /// The client while there is contact.
-    client: watch::Sender<Option<Client>>,
+    /// The client while there is contact, and the number of its key.
+    client: watch::Sender<Option<(Client, u64)>>,
     is_connected: bool,
+    /// How many keys this sync has had.
+    keys: u64,
 }
 
 impl TransferTask {
@@ -43,20 +46,21 @@ impl TransferTask {
     pub(in crate::sync) fn start(db: &Path, changed: Arc<Notify>) -> TransferTask {
         let (sender, receiver) = watch::channel(None);
         let task = tokio::spawn(run(db.to_owned(), receiver, changed));
-        TransferTask { task, client: sender, is_connected: false }
+        TransferTask { task, client: sender, is_connected: false, keys: 1 }
     }
 
     /// Tells whether there is contact. Without contact, and with another key, a transfer is cut; it goes on later.
     pub(in crate::sync) fn set_contact(&mut self, in_contact: bool, client: &Client) {
         if std::mem::replace(&mut self.is_connected, in_contact) != in_contact {
-            self.client.send_replace(in_contact.then(|| client.clone()));
+            self.client.send_replace(in_contact.then(|| (client.clone(), self.keys)));
         }
     }
 
     /// Uses another key from now on.
     pub(in crate::sync) fn use_client(&mut self, client: &Client) {
+        self.keys += 1;
         if self.is_connected {
-            self.client.send_replace(Some(client.clone()));
+            self.client.send_replace(Some((client.clone(), self.keys)));
         }
     }
 }
@@ -100,6 +104,18 @@ impl Store {
         self.run(move |connection, _| Ok((hashes(to_upload(connection)?), hashes(to_download(connection)?)))).await
     }
 
+    /// Notes the server's limit, and gives files that the server refused because of the key another attempt.
+    async fn take_key(&self, client: &Client) -> Result<(), StoreError> {
+        let limit = carry::file_bytes_max(client).await;
+        self.run(move |connection, _| {
+            if let Some(limit) = limit {
+                note_limit(connection, limit)?;
+            }
+            retry_refused_by_key(connection)
+        })
+        .await
+    }
+
     /// Carries a file and returns how the transfer ended.
     async fn carry(&self, client: &Client, direction: Direction, hash: &str) -> Result<TransferEnd, StoreError> {
         match direction {
@@ -119,6 +135,7 @@ impl Store {
                 Verdict::UploadRefused { code, sentence, problem, limit } => {
                     refused(connection, &hash, code, &sentence, &problem, limit)?;
                 }
+                Verdict::Lost(state) => upkeep::note_lost(connection, db, &hash, state)?,
                 Verdict::NotThere(problem) => down(connection, Downloaded::NotThere(problem))?,
                 Verdict::Damaged(problem) => down(connection, Downloaded::Damaged(problem))?,
                 Verdict::DownloadRefused(problem) => down(connection, Downloaded::Refused(problem))?,
@@ -131,10 +148,10 @@ impl Store {
 }
 
 /// Carries files while there is contact, until aborted.
-async fn run(db: PathBuf, mut current: watch::Receiver<Option<Client>>, changed: Arc<Notify>) {
+async fn run(db: PathBuf, mut current: watch::Receiver<Option<(Client, u64)>>, changed: Arc<Notify>) {
     let start = Instant::now();
     let mut transfer = Transfer::new(Uuid::new_v4().as_u128() as u64);
-    let mut upkeep_at = start;
+    let (mut upkeep_at, mut known_key) = (start, None);
     let store = loop {
         match Store::open(db.clone()).await {
             Ok(store) => break store,
@@ -151,7 +168,7 @@ async fn run(db: PathBuf, mut current: watch::Receiver<Option<Client>>, changed:
                 tracing::warn!(%error, "the folder of the files could not be looked at");
             }
         }
-        let client = current.borrow_and_update().clone();
+        let contact = current.borrow_and_update().clone();
         tokio::select! {
             biased;
             contact = current.changed() => match contact {
@@ -159,7 +176,7 @@ async fn run(db: PathBuf, mut current: watch::Receiver<Option<Client>>, changed:
                 Ok(()) => transfer.clear_pauses(),
                 Err(_) => return,
             },
-            stepped = step(&store, &mut transfer, client.as_ref(), &changed, start, upkeep_at) => {
+            stepped = step(&store, &mut transfer, contact.as_ref(), &mut known_key, &changed, start, upkeep_at) => {
                 if let Err(error) = stepped {
                     tracing::warn!(%error, "a file cannot be sent or fetched");
                     tokio::time::sleep(FAULT_PAUSE).await;
@@ -173,15 +190,20 @@ async fn run(db: PathBuf, mut current: watch::Receiver<Option<Client>>, changed:
 async fn step(
     store: &Store,
     transfer: &mut Transfer,
-    client: Option<&Client>,
+    contact: Option<&(Client, u64)>,
+    known_key: &mut Option<u64>,
     changed: &Notify,
     start: Instant,
     upkeep_at: Instant,
 ) -> Result<(), StoreError> {
-    let Some(client) = client else {
+    let Some((client, key)) = contact else {
         tokio::time::sleep_until(upkeep_at).await;
         return Ok(());
     };
+    if *known_key != Some(*key) {
+        store.take_key(client).await?;
+        *known_key = Some(*key);
+    }
     let (up, down) = store.due().await?;
     let wake_at = match transfer.next(since(start), &up, &down) {
         Next::Carry(direction, hash) => {

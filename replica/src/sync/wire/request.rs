@@ -37,6 +37,11 @@ impl HttpRequest {
         HttpRequest::get(paths::ME)
     }
 
+    /// Fetches what the server says of itself: its limits.
+    pub(in crate::sync) fn meta() -> HttpRequest {
+        HttpRequest::get(paths::META)
+    }
+
     /// Fetches the feed head.
     pub(in crate::sync) fn feed_head() -> HttpRequest {
         HttpRequest::events(1, None)

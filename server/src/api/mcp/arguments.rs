@@ -17,6 +17,8 @@ use crate::http::route::Route;
 pub(crate) struct ToolInput {
     /// The id of the record.
     pub(crate) id: Option<String>,
+    /// The name in the path behind the id.
+    pub(crate) name: Option<String>,
     /// The query parameters.
     pub(crate) query: Query,
     /// The body; null when the route has none.
@@ -35,12 +37,18 @@ pub(super) fn parse_input(
     let key = if takes_idempotency_key(route) { arguments.shift_remove(IDEMPOTENCY_ARGUMENT) } else { None };
     let key = merge_keys(key.filter(|key| !key.is_null()), header_key)?;
     let whole = arguments.clone();
-    let id = if route.has_id() { Some(record_id(&mut arguments)?) } else { None };
+    let id = if route.has_id() { Some(path_argument("id", &mut arguments)?) } else { None };
+    let name = if route.has_name() { Some(path_argument("name", &mut arguments)?) } else { None };
     if route.request_body == RequestBody::None {
-        return Ok(ToolInput { id, query: query(arguments, route)?, body: Value::Null, ticket: None });
+        return Ok(ToolInput { id, name, query: query(arguments, route)?, body: Value::Null, ticket: None });
     }
     let ticket = key.map(|key| ticket(tool, &key, whole));
-    Ok(ToolInput { id, query: Query::default(), body: Value::Object(arguments), ticket })
+    if route.request_body == RequestBody::Suggestion
+        && let Some(record) = arguments.shift_remove(RECORD_ARGUMENT)
+    {
+        arguments.insert("id".to_owned(), record);
+    }
+    Ok(ToolInput { id, name, query: Query::default(), body: Value::Object(arguments), ticket })
 }
 
 /// REST and MCP share one space of idempotency keys (contract 6.4).
@@ -65,6 +73,8 @@ fn merge_keys(argument: Option<Value>, header: Option<&str>) -> Result<Option<St
     Ok(Some(key.to_owned()))
 }
 
+/// The argument with the record that a draft changes: `id` names the job.
+pub(super) const RECORD_ARGUMENT: &str = "record_id";
 /// The argument with the idempotency key.
 pub(super) const IDEMPOTENCY_ARGUMENT: &str = "idempotency_key";
 
@@ -73,11 +83,12 @@ pub(super) fn takes_idempotency_key(route: &Route) -> bool {
     route.request_body == RequestBody::Create
 }
 
-fn record_id(arguments: &mut JsonObject) -> Result<String, Problem> {
-    match arguments.shift_remove("id") {
-        Some(Value::String(id)) => Ok(id),
-        None | Some(Value::Null) => Err(Problem::parameter("id", "", None, "The argument id is missing.")),
-        Some(other) => Err(Problem::parameter("id", &argument_text(&other), None, "id must be a string.")),
+/// An argument that stands in the path of the route.
+fn path_argument(name: &str, arguments: &mut JsonObject) -> Result<String, Problem> {
+    match arguments.shift_remove(name) {
+        Some(Value::String(text)) => Ok(text),
+        None | Some(Value::Null) => Err(Problem::parameter(name, "", None, format!("The argument {name} is missing."))),
+        Some(other) => Err(Problem::parameter(name, &argument_text(&other), None, format!("{name} must be a string."))),
     }
 }
 
@@ -101,7 +112,7 @@ fn query(arguments: JsonObject, route: &Route) -> Result<Query, Problem> {
 }
 
 /// The text of a value in a query string. `3.0` is an integer in JSON Schema.
-fn argument_text(value: &Value) -> String {
+pub(super) fn argument_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {

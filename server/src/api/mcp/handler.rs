@@ -18,7 +18,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::tools::{TOOLS, Tool, nearest_tool};
+use super::pictures;
+use super::tools::{GET_CAPTURE, TOOLS, Tool, nearest_tool};
 use crate::app::App;
 use crate::app::keyring::Principal;
 use crate::app::limits::{RateClass, RateWindow};
@@ -80,7 +81,9 @@ impl ServerHandler for McpHandler {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let allowed = TOOLS.iter().filter(|tool| tool.route(self.routes).check_scope(&self.principal).is_ok());
+        let is_allowed =
+            |tool: &&Tool| tool.routes(self.routes).any(|route| route.check_scope(&self.principal).is_ok());
+        let allowed = TOOLS.iter().filter(is_allowed);
         let mut list = ListToolsResult::with_all_items(allowed.map(|tool| tool.describe(self.routes)).collect());
         // Another key may see other tools.
         list.cache_scope = Some(CacheScope::Private);
@@ -108,6 +111,9 @@ impl ServerHandler for McpHandler {
         };
         let problem = match outcome {
             Ok(reply) => match result_off_async(reply).await {
+                Ok(result) if tool.name == GET_CAPTURE => {
+                    return Ok(pictures::added(&self.app, &self.principal, result).await.into());
+                }
                 Ok(result) => return Ok(result.into()),
                 Err(fault) => self.context.fault_problem(&fault),
             },
@@ -191,13 +197,14 @@ const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/list
 
 impl McpHandler {
     /// Runs a tool call with the checks of every request: rate limit, scope, then arguments (contract 4).
-    async fn run(&self, tool: &'static Tool, arguments: JsonObject) -> Result<Reply, Refusal> {
+    async fn run(&self, tool: &'static Tool, mut arguments: JsonObject) -> Result<Reply, Refusal> {
         let route = tool.route(self.routes);
         let rate_window = self.app.limits.count_call(&self.principal.key.id, route.class, self.app.clock.elapsed());
         self.facts.lock().unwrap_or_else(PoisonError::into_inner).rate_window = rate_window;
         rate_window.map_or(Ok(()), RateWindow::check)?;
         // The edge does not know the window of a tool.
         self.app.usage.count(&self.principal.key.id, Counted::In(route.class), self.app.clock.now());
+        let route = tool.chosen(self.routes, &mut arguments)?;
         route.check_scope(&self.principal)?;
         let input = tool.parse_input(route, arguments, self.key.as_deref())?;
         let Handler::Keyed(handler) = route.handler else {
@@ -208,6 +215,7 @@ impl McpHandler {
             principal: self.principal.clone(),
             kind: route.kind,
             id: input.id,
+            name: input.name,
             query: input.query,
             body: input.body,
             upload: None,

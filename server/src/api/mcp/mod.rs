@@ -4,10 +4,12 @@
 //! - `endpoint`: the HTTP side.
 //! - `handler`: answers the methods of the protocol.
 //! - `tools`: the table of tools; `arguments`: turns arguments into the input of a route; `schemas`: JSON Schemas.
+//! - `pictures`: adds pictures to a result.
 
 mod arguments;
 mod endpoint;
 mod handler;
+mod pictures;
 mod schemas;
 pub(crate) mod tools;
 

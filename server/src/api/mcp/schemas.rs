@@ -8,7 +8,7 @@ use hearth_contract::schema::{Field, Format, Kind, Presence, URL_MAX};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
-use super::arguments::{IDEMPOTENCY_ARGUMENT, takes_idempotency_key};
+use super::arguments::{IDEMPOTENCY_ARGUMENT, RECORD_ARGUMENT, takes_idempotency_key};
 use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::parameters::{NULL, Parameter, ParameterType};
 use crate::http::route::Route;
@@ -17,8 +17,7 @@ use crate::http::route::Route;
 pub(super) fn input(route: &Route) -> JsonObject {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     if route.has_id() {
-        properties
-            .insert("id".to_owned(), json!({ "type": "string", "format": "uuid", "description": "Which record" }));
+        properties.insert("id".to_owned(), json!({ "type": "string", "format": "uuid", "description": "Which one" }));
         required.push("id");
     }
     match (route.request_body, route.kind) {
@@ -30,6 +29,10 @@ pub(super) fn input(route: &Route) -> JsonObject {
             properties.extend(writable(kind, true));
         }
         (RequestBody::Patch, Some(kind)) => properties.extend(writable(kind, false)),
+        (RequestBody::Suggestion, _) => {
+            properties.extend(suggestion());
+            required.extend(["name", "type", "fields"]);
+        }
         _ => {
             let has_relations = route.kind.is_some_and(|kind| resource(kind).relations().next().is_some());
             let is_of_use =
@@ -58,11 +61,26 @@ pub(super) fn input(route: &Route) -> JsonObject {
     members(schema)
 }
 
+/// The arguments of a suggested draft.
+fn suggestion() -> Map<String, Value> {
+    members(json!({
+        "name": { "type": "string", "pattern": "^[a-z0-9-]{1,40}$", "description": "Name of the draft" },
+        "type": { "type": "string", "enum": ["inventory", "vehicle", "document"] },
+        RECORD_ARGUMENT: { "type": "string", "format": "uuid", "description": "The record to change" },
+        "fields": { "type": "object", "description": "As in the tools that create" },
+        "evidence": { "type": "object", "description": "Where each value stands, as in drafts" },
+    }))
+    .into_iter()
+    .collect()
+}
+
 /// The output schema of a tool with this route: data or an error, because some clients validate failed calls too.
 pub(super) fn output(route: &Route) -> JsonObject {
     let one = json!({ "type": "object" });
     let (data, is_page) = match route.response_body {
-        ResponseBody::Records | ResponseBody::SearchResults => (json!({ "type": "array", "items": one }), true),
+        ResponseBody::Records | ResponseBody::SearchResults | ResponseBody::Captures => {
+            (json!({ "type": "array", "items": one }), true)
+        }
         ResponseBody::Profile => (nullable(one), false),
         _ => (one, false),
     };
@@ -139,6 +157,7 @@ fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
         }
         ParameterType::Cursor => (json!({ "type": "string", "minLength": 1 }), about),
         ParameterType::Choice { words, .. } => (json!({ "type": "string", "enum": words, "default": words[0] }), about),
+        ParameterType::Word { words, .. } => (json!({ "type": "string", "enum": words }), about),
         ParameterType::Flag => (json!({ "type": "string", "enum": ["true", "false"] }), about),
         ParameterType::Moment => (json!({ "type": "string", "examples": ["2026-06-01T12:00:00Z"] }), about),
         ParameterType::Revision => (json!({ "type": "integer", "minimum": 0 }), about),

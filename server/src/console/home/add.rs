@@ -11,7 +11,7 @@ use super::form::{Control, Input, create_body, inputs, show_faults};
 use super::live::{Live, read};
 use super::papers::{PHOTO, add_documents};
 use super::rows::title;
-use super::upload::{FILES_MAX, Form, Sent, Wanted, receive};
+use super::upload::{Accepted, FILES_MAX, Form, Sent, receive};
 use super::words::{list_path, moment, short};
 use super::write::{FORM, commit, new_form_id, ticket};
 use crate::console::page::{Frame, render};
@@ -56,7 +56,7 @@ pub(in crate::console) async fn add_form(request: WebRequest, session: Session) 
 
 /// `POST /home/add` (`form`, the fields of the item, and photos). Without a name the item is called by its photos.
 pub(in crate::console) async fn add(mut request: WebRequest, session: Session) -> Result<Reply, Refusal> {
-    let Form { fields, files, faults } = receive(&mut request, &session, Wanted::Photos).await?;
+    let Form { fields, files, faults, .. } = receive(&mut request, &session, Accepted::Photos).await?;
     let now = request.app.clock.now();
     let (rooms, called) = read(&request, &session, move |tx, live| {
         Ok((rooms(tx, live)?, format!("{PHOTO}{}", moment(live.zone.as_deref(), now))))

@@ -1,5 +1,6 @@
 //! The fields of a record as people read them: days, sums with the currency, names instead of ids. Must not know pages.
 
+use hearth_contract::amounts;
 use hearth_contract::formats::{Timestamp, is_url};
 use hearth_contract::record::Record;
 use hearth_contract::resources::resource;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use super::live::{Live, find, text};
 use super::rows::{href, title};
-use super::words::{choice, day_text, grouped, moment, money, size};
+use super::words::{choice, day_text, moment, money, size};
 use crate::store::{StoreError, Tx};
 
 /// Fields that a page shows elsewhere or that say nothing to people.
@@ -92,7 +93,7 @@ fn price(live: &Live, record: &Record, field: &Field, sum: &str) -> String {
     let cents = sum.replace('.', "").parse::<i64>().ok();
     match cents.and_then(|cents| cents.checked_mul(pieces)) {
         Some(all) if pieces > 1 && matches!(field.name, "purchase_price" | "current_value") => {
-            let all = money(&format!("{}.{:02}", all / 100, all % 100), currency);
+            let all = money(&amounts::stored(all.into()), currency);
             format!("{one} each, {all} in all")
         }
         _ => one,
@@ -103,13 +104,13 @@ fn count(live: &Live, field: &Field, number: i64, label: &mut String) -> String 
     match field.name.strip_suffix("_sq_ft") {
         Some(area) => {
             *label = choice(area);
-            format!("{} {}", grouped(&live.area.number(number)), live.area.sign())
+            format!("{} {}", amounts::sum(&live.area.number(number), None), live.area.sign())
         }
         None if field.name == "size_bytes" => {
             *label = "Size".to_owned();
             size(number)
         }
-        None => grouped(&number.to_string()),
+        None => amounts::grouped(&number.to_string()),
     }
 }
 

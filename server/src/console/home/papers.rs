@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::live::{find, read};
 use super::rows::{href, title};
-use super::upload::{FILES_MAX, Sent, Wanted, receive};
+use super::upload::{Accepted, FILES_MAX, Sent, receive};
 use super::words::{list_path, short};
 use super::write::{FORM, commit, new_form_id, ticket};
 use crate::console::page::{Frame, not_found, render};
@@ -63,7 +63,7 @@ pub(in crate::console) async fn files_form(request: WebRequest, session: Session
 /// `POST /home/items/{id}/files` (`form`, `category`, and the files).
 pub(in crate::console) async fn files(mut request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let item = item(&request, &session).await?;
-    let form = receive(&mut request, &session, Wanted::PhotosAndPapers).await?;
+    let form = receive(&mut request, &session, Accepted::PhotosAndPapers).await?;
     let category = form.fields.text("category").to_owned();
     if let Some((status, _)) = form.faults.first() {
         let fault = form.faults.iter().map(|(_, fault)| &**fault).collect::<Vec<_>>().join(" ");

@@ -20,8 +20,11 @@ use crate::store::stored_files::{self, FileHash};
 use crate::store::{StoreError, homes};
 use hearth_contract::media::MediaType;
 
-/// Files of one form, at most.
+/// Files of one form, at most. Refused files count too.
 pub(super) const FILES_MAX: usize = 10;
+/// Parts of one form, at most: its texts, its files, and more files than it takes, so that a person who chose too many reads which
+/// were left out. A form with more parts is not read to its end.
+const PARTS_MAX: usize = 100;
 /// The name of the field with a file that an earlier, refused form has brought.
 pub(super) const KEPT: &str = "kept";
 /// Characters of a file name, at most (contract 3).
@@ -29,7 +32,7 @@ const FILE_NAME_MAX: usize = 255;
 
 /// Which files a form takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Accepted {
     /// Photos.
     Photos,
     /// Photos and PDF.
@@ -58,10 +61,12 @@ pub(super) struct Form {
     pub(super) files: Vec<Sent>,
     /// Status and sentences of what was refused. Empty: nothing.
     pub(super) faults: Vec<(u16, String)>,
+    /// Files that this form has sent, with refused ones.
+    sent: usize,
 }
 
 /// Reads the form of a request to its end. A file that is refused does not stop the others.
-pub(super) async fn receive(request: &mut WebRequest, session: &Session, wanted: Wanted) -> Result<Form, Refusal> {
+pub(super) async fn receive(request: &mut WebRequest, session: &Session, accepted: Accepted) -> Result<Form, Refusal> {
     let (app, team) = (request.app.clone(), session.team.clone());
     let home = app.db.read_inline(move |tx| homes::home_of_team(tx, &team, Environment::Live)).await?;
     let place = Place { app: app.clone(), number: home.number, home: home.id };
@@ -76,7 +81,7 @@ pub(super) async fn receive(request: &mut WebRequest, session: &Session, wanted:
     let files_max = u64::try_from(app.config.file_bytes_max).unwrap_or(u64::MAX).saturating_mul(FILES_MAX as u64);
     let limit = SizeLimit::new().whole_stream(files_max.saturating_add(WEB_BODY_MAX as u64));
     let mut parts = Multipart::with_constraints(pieces(body), boundary, Constraints::new().size_limit(limit));
-    let mut text_bytes = 0;
+    let (mut text_bytes, mut count) = (0, 0);
     loop {
         let part = match parts.next_field().await {
             Ok(Some(part)) => part,
@@ -86,8 +91,14 @@ pub(super) async fn receive(request: &mut WebRequest, session: &Session, wanted:
                 break;
             }
         };
+        count += 1;
+        if count > PARTS_MAX {
+            let message = format!("The form has more than {PARTS_MAX} parts. Choose {FILES_MAX} files at most.");
+            form.faults.insert(0, (413, message));
+            break;
+        }
         let read = match part.file_name() {
-            Some(_) => file(&mut form, &place, part, wanted).await?,
+            Some(_) => file(&mut form, &place, part, accepted).await?,
             None => text(&mut form, part, &mut text_bytes).await,
         };
         if let Err(error) = read {
@@ -139,13 +150,13 @@ async fn file(
     form: &mut Form,
     place: &Place,
     mut part: Field<'_>,
-    wanted: Wanted,
+    accepted: Accepted,
 ) -> Result<Result<(), multer::Error>, Refusal> {
     let name = file_name(part.file_name().unwrap_or_default());
     let shown = if name.is_empty() { "A file".to_owned() } else { format!("“{name}”") };
     // A form without a chosen file has one part without a name and without bytes.
     let mut incoming: Option<Incoming> = None;
-    let mut is_refused = form.files.len() >= FILES_MAX;
+    let mut is_refused = form.sent >= FILES_MAX;
     if is_refused {
         form.faults.push((413, format!("A form takes {FILES_MAX} files at most; {shown} was left out.")));
     }
@@ -160,7 +171,10 @@ async fn file(
         }
         let mut current = match incoming.take() {
             Some(current) => current,
-            None => Incoming::begin(place.clone(), None, None).await?,
+            None => {
+                form.sent += 1;
+                Incoming::begin(place.clone(), None, None).await?
+            }
         };
         match current.push(piece).await {
             Ok(()) => incoming = Some(current),
@@ -174,8 +188,8 @@ async fn file(
     let Some(incoming) = incoming else { return Ok(Ok(())) };
     let arrived = incoming.finish().await?;
     let media = arrived.media();
-    if !(media.is_image() || (media == MediaType::Pdf && wanted == Wanted::PhotosAndPapers)) {
-        form.faults.push((415, format!("{shown} {}", not_taken(wanted))));
+    if !(media.is_image() || (media == MediaType::Pdf && accepted == Accepted::PhotosAndPapers)) {
+        form.faults.push((415, format!("{shown} {}", not_taken(accepted))));
         return Ok(Ok(()));
     }
     let size_bytes = arrived.size_bytes();
@@ -187,10 +201,10 @@ async fn file(
     Ok(Ok(()))
 }
 
-fn not_taken(wanted: Wanted) -> &'static str {
-    match wanted {
-        Wanted::Photos => "is no photo that Hearth can keep here. Choose JPEG, PNG, WebP or GIF.",
-        Wanted::PhotosAndPapers => "is neither a photo nor a PDF. Choose JPEG, PNG, WebP, GIF or PDF.",
+fn not_taken(accepted: Accepted) -> &'static str {
+    match accepted {
+        Accepted::Photos => "is no photo that Hearth can keep here. Choose JPEG, PNG, WebP or GIF.",
+        Accepted::PhotosAndPapers => "is neither a photo nor a PDF. Choose JPEG, PNG, WebP, GIF or PDF.",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values and days as people of the household read them. Pure: today is an argument. Must not know pages or records.
 
+use hearth_contract::amounts;
 use hearth_contract::formats::{Timestamp, parse_date};
 use hearth_contract::schema::Kind;
 use hearth_contract::time_zone;
@@ -113,21 +114,8 @@ pub(super) fn choice(word: &str) -> String {
 
 /// A sum with group marks and the currency: `1,299.00 EUR`.
 pub(super) fn money(sum: &str, currency: Option<&str>) -> String {
-    let (whole, cents) = sum.split_once('.').unwrap_or((sum, "00"));
-    let sum = format!("{}.{cents}", grouped(whole));
+    let sum = amounts::sum(sum, currency);
     currency.map_or_else(|| sum.clone(), |currency| format!("{sum} {currency}"))
-}
-
-/// A whole number with group marks: `12,500`.
-pub(super) fn grouped(digits: &str) -> String {
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A size of a file: `2.4 MB`.
@@ -168,6 +156,7 @@ mod tests {
     #[test]
     fn values_read_well() {
         assert_eq!(money("1299.00", Some("EUR")), "1,299.00 EUR");
+        assert_eq!(money("1299.00", Some("JPY")), "1,299 JPY");
         assert_eq!(money("999999999999.50", None), "999,999,999,999.50");
         assert_eq!(choice("plug_in_hybrid"), "Plug in hybrid");
         assert_eq!((size(12), size(2_450_000), size(45_200)), ("12 bytes".into(), "2.4 MB".into(), "45 kB".into()));

@@ -26,7 +26,8 @@ pub(super) enum Usage {
     Files = 6,
     Imports = 7,
     ImportRows = 8,
-    Deletions = 9,
+    Captures = 9,
+    Deletions = 10,
 }
 
 /// Bytes of the checksum, at the end of a text.

@@ -103,7 +103,10 @@ fn access(access: &Access) -> Markup {
     match access {
         Access::Open => Markup::sentence("no key"),
         Access::Key => Markup::sentence("a key of any scope"),
-        Access::Scope(scope) => Markup::sentence(&format!("a key with the scope `{scope}`")),
+        Access::Scope(scopes) => match scopes.split_once(' ') {
+            Some((one, other)) => Markup::sentence(&format!("a key with the scopes `{one}` and `{other}`")),
+            None => Markup::sentence(&format!("a key with the scope `{scopes}`")),
+        },
     }
 }
 

@@ -294,7 +294,7 @@ fn profile_details(row: &Row, today: Date, ascii: bool) -> Vec<String> {
     let area = area.map(|area| format!("{area} {}", words::area_sign(row.units.area, ascii)));
     let value = text("estimated_value").map(|sum| {
         let on = day("estimated_value_on").map(|day| format!(", {day}")).unwrap_or_default();
-        format!("worth {}{on}", row.units.sum(&words::money(&sum)))
+        format!("worth {}{on}", row.units.sum(&row.units.amount(&sum)))
     });
     vec![
         joined(["city", "state", "postal_code"].map(text).into()),

@@ -8,39 +8,39 @@ use crate::store::HomeNumber;
 
 /// The reserved bytes of all homes. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Room {
+pub struct Reservations {
     reserved: Arc<Mutex<HashMap<HomeNumber, i64>>>,
 }
 
 /// Reserved bytes of one upload. Dropping the value gives them back.
 pub struct Reservation {
-    room: Room,
+    all: Reservations,
     home: HomeNumber,
     bytes: i64,
 }
 
-/// The home has no room for the bytes.
+/// The home has not so many bytes left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoRoom;
+pub struct TooFewLeft;
 
-impl Room {
+impl Reservations {
     /// A reservation of no bytes.
     pub fn begin(&self, home: HomeNumber) -> Reservation {
-        Reservation { room: self.clone(), home, bytes: 0 }
+        Reservation { all: self.clone(), home, bytes: 0 }
     }
 }
 
 impl Reservation {
     /// Reserves up to `bytes` in all for this upload. `free`: the bytes that the home has left, without any reservation.
-    pub fn grow_to(&mut self, bytes: i64, free: i64) -> Result<(), NoRoom> {
-        let mut reserved = self.room.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn grow_to(&mut self, bytes: i64, free: i64) -> Result<(), TooFewLeft> {
+        let mut reserved = self.all.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let all = reserved.entry(self.home).or_default();
         let more = (bytes - self.bytes).max(0);
         if *all + more > free {
             if *all == 0 {
                 reserved.remove(&self.home);
             }
-            return Err(NoRoom);
+            return Err(TooFewLeft);
         }
         *all += more;
         self.bytes += more;
@@ -50,7 +50,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut reserved = self.room.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reserved = self.all.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(all) = reserved.get_mut(&self.home) {
             *all -= self.bytes;
             if *all <= 0 {
@@ -65,15 +65,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uploads_together_keep_to_the_room() {
-        let room = Room::default();
-        let (mut first, mut second) = (room.begin(HomeNumber(1)), room.begin(HomeNumber(1)));
-        assert_eq!((first.grow_to(60, 100), second.grow_to(60, 100)), (Ok(()), Err(NoRoom)));
-        assert_eq!((second.grow_to(40, 100), first.grow_to(61, 100)), (Ok(()), Err(NoRoom)));
-        assert_eq!(room.begin(HomeNumber(2)).grow_to(100, 100), Ok(()));
+    fn uploads_together_keep_to_the_limit() {
+        let all = Reservations::default();
+        let (mut first, mut second) = (all.begin(HomeNumber(1)), all.begin(HomeNumber(1)));
+        assert_eq!((first.grow_to(60, 100), second.grow_to(60, 100)), (Ok(()), Err(TooFewLeft)));
+        assert_eq!((second.grow_to(40, 100), first.grow_to(61, 100)), (Ok(()), Err(TooFewLeft)));
+        assert_eq!(all.begin(HomeNumber(2)).grow_to(100, 100), Ok(()));
         drop(first);
         assert_eq!(second.grow_to(100, 100), Ok(()));
         drop(second);
-        assert!(room.reserved.lock().unwrap().is_empty());
+        assert!(all.reserved.lock().unwrap().is_empty());
     }
 }

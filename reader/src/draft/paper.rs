@@ -1,0 +1,101 @@
+//! All that the rules find in one file: rows, sums, dates, positions, the vendor, the currency. Must not know drafts.
+
+use time::Date;
+
+use hearth_contract::formats::parse_date;
+
+use super::bill_codes::{Bill, bill};
+use super::dates::Order;
+use super::days::{Chosen, Dates};
+use super::model::{Confidence, FileReading, Known};
+use super::positions::{Position, positions};
+use super::rows::{Row, rows};
+use super::sums::{Sums, sums};
+use super::total::{Total, total};
+use super::vendor::{Vendor, vendor};
+use super::words::currencies::{Currency, whole_word};
+
+/// One file as the rules understand it.
+pub(super) struct Paper<'r> {
+    /// The rows of all pages.
+    pub(super) rows: Vec<Row<'r>>,
+    /// The dates.
+    pub(super) dates: Dates,
+    /// The day of the paper.
+    pub(super) issued: Option<Chosen>,
+    /// The sum to pay.
+    pub(super) total: Option<Total>,
+    /// The things that it lists.
+    pub(super) positions: Vec<Position>,
+    /// Who issued it.
+    pub(super) vendor: Option<Vendor>,
+    /// The currency of its sums.
+    pub(super) currency: Option<Currency>,
+    /// What a code on it states.
+    pub(super) bill: Option<Bill>,
+}
+
+impl<'r> Paper<'r> {
+    /// Reads one file. `number` is its number in the capture, from 0.
+    pub(super) fn read(number: usize, file: &'r FileReading, known: &Known) -> Paper<'r> {
+        let rows = rows(number, file);
+        let sums = sums(&rows);
+        let positions = positions(&rows, &sums);
+        let prices: Vec<i64> = positions.iter().map(|position| position.price.cents).collect();
+        let currency = currency(&rows, &sums);
+        let bill = bill(&file.reading.codes);
+        let mut exact: Vec<Date> = exact_days(file);
+        exact.extend(bill.as_ref().and_then(|bill| bill.day));
+        let dates = Dates::read(&rows, &exact, usual_order(&rows, currency, known));
+        let issued = dates.issued(known.today, &exact);
+        let mut total = total(&sums, &prices);
+        if let Some(total) = &mut total
+            && bill.as_ref().and_then(|bill| bill.cents) == Some(total.sum.amount.cents)
+        {
+            // Two sources agree: the code and the text.
+            total.confidence = Confidence::Certain;
+        }
+        Paper { issued, total, vendor: vendor(&rows), dates, positions, currency, rows, bill }
+    }
+}
+
+/// The days that the file states exactly: in its electronic invoice, or by the camera.
+fn exact_days(file: &FileReading) -> Vec<Date> {
+    let invoice = file.reading.invoice.as_ref().and_then(|invoice| invoice.issued_on.as_deref());
+    [invoice, file.reading.taken_on.as_deref()].into_iter().flatten().filter_map(parse_date).collect()
+}
+
+/// The currency that most sums have; else the first that a word names.
+fn currency(rows: &[Row<'_>], sums: &Sums) -> Option<Currency> {
+    let mut counts: Vec<(Currency, usize)> = Vec::new();
+    for found in sums.rows.iter().flatten().filter_map(|amount| amount.currency) {
+        match counts.iter_mut().find(|(known, _)| *known == found) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((found, 1)),
+        }
+    }
+    let most = counts.iter().max_by_key(|(_, count)| *count).map(|(currency, _)| *currency);
+    most.or_else(|| rows.iter().flat_map(|row| row.text.split(' ')).find_map(whole_word))
+}
+
+/// The order of day and month in the country of the paper. The United States put the month first.
+fn usual_order(rows: &[Row<'_>], currency: Option<Currency>, known: &Known) -> Option<Order> {
+    let dollars = currency.is_none_or(|currency| currency.allows("USD"));
+    let names_dollar = matches!(currency, Some(Currency::One("USD")));
+    let home = known.currency.as_deref() == Some("USD");
+    let american = dollars && (names_dollar || home || (currency.is_some() && rows.iter().any(is_american)));
+    american.then_some(Order::MonthFirst)
+}
+
+/// A state and its postal code, or the tax of a state.
+fn is_american(row: &Row<'_>) -> bool {
+    let state = row.words.windows(2).any(|pair| {
+        let (state, code) = (pair[0].text.trim_end_matches(','), pair[1].text.as_str());
+        state.len() == 2
+            && state.bytes().all(|byte| byte.is_ascii_uppercase())
+            && code.len() >= 5
+            && code.bytes().take(5).all(|byte| byte.is_ascii_digit())
+            && (code.len() == 5 || code.as_bytes()[5] == b'-')
+    });
+    state || row.text.contains("sales tax")
+}
