@@ -8,5 +8,7 @@ mod carry;
 mod machine;
 mod worker;
 
+pub(super) use carry::upload;
+pub(super) use machine::TransferEnd;
 pub(super) use worker::TransferTask;
 pub use worker::fetch_files;
