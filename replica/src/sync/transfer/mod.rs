@@ -8,5 +8,5 @@ mod carry;
 mod machine;
 mod worker;
 
-pub(super) use worker::TransferTask;
 pub use worker::fetch_files;
+pub(super) use worker::{Store, TransferTask, send_files};
